@@ -224,7 +224,7 @@ build/permuted: bench/permuted.c bench/common.h $(HEADERS)
 
 build/prepare: bench/prepare.c bench/common.h $(HEADERS)
 	@mkdir -p build
-	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/prepare.c -o $(NEW) $(LDFLAGS) -lm && mv $(NEW) $@
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/prepare.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -lm && mv $(NEW) $@
 
 build/groups: bench/groups.c bench/common.h $(HEADERS)
 	@mkdir -p build

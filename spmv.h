@@ -114,8 +114,9 @@ typedef struct spmv_desc {
     spmv_conversion convert; /* where the arrays are filled; ignored on the host */
     int             buffers; /* 1: matrix.ptr, col and val are buffers of device (cl_mem, CUdeviceptr), and the matrix is CSR as it is
                                 stored: zero-based, columns of 32 bits rising within each row, values of the type stored; anything else is
-                                refused with SPMV_ERR_UNSUPPORTED. They must outlive the matrix if it is updatable. ptr and col are copied
-                                to the host, values only for parts that the host fills. csr must be NULL */
+                                refused with SPMV_ERR_UNSUPPORTED. They must outlive the matrix if it is updatable. ptr is copied to the
+                                host, col if the plan depends on it, and col and values for parts that the host fills. csr must
+                                be NULL */
     int             strict;  /* 1: use no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
                                 the rows that use them */
     int             updatable;    /* 1: allow spmv_update; costs 4 or 8 bytes for each stored slot */
@@ -328,27 +329,75 @@ static void spmv__off_device(spmv_matrix *m)
     m->on_device = NULL;
 }
 
-/* Copies count elements from the beginning of a buffer of the device to a new block. */
-static spmv_status spmv__fetch(const spmv_desc *d, const char *what, const void *buffer, uint64_t count, uint64_t width, void **out)
+/* Checks that a buffer of the caller's holds count elements. */
+static spmv_status spmv__holds(const spmv_desc *d, const char *what, const void *buffer, uint64_t count, uint64_t width)
 {
-    void *from = (void *)(uintptr_t)buffer;
     uint64_t bytes = 0;
-    spmv_status s = SPMV_OK;
-    *out = NULL;
-    if (!count) return s;
-    if (!from) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: matrix.%s is NULL", what);
-    s = d->device->info.backend->buffer_bytes(d->device, from, &bytes);
+    spmv_status s;
+    if (!count) return SPMV_OK;
+    if (!buffer) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: matrix.%s is NULL", what);
+    s = d->device->info.backend->buffer_bytes(d->device, (void *)(uintptr_t)buffer, &bytes);
     if (!s && bytes < spmv__sat_mul(count, width))
         s = spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: matrix.%s needs %llu bytes, but has %llu", what, (spmv__ull)(count * width),
                      (spmv__ull)bytes);
-    if (!s) s = spmv__room(&d->hooks, out, count, width);
-    if (!s) s = spmv_buffer_read(d->device, from, count * width, *out);
+    return s;
+}
+
+/* Copies count elements from the beginning of a buffer of the device to a new block. */
+static spmv_status spmv__fetch(const spmv_desc *d, const void *buffer, uint64_t count, uint64_t width, void **out)
+{
+    spmv_status s = SPMV_OK;
+    *out = NULL;
+    if (!count) return s;
+    s = spmv__room(&d->hooks, out, count, width);
+    if (!s) s = spmv__dev_download(d->device, (void *)(uintptr_t)buffer, count * width, *out);
     if (s) spmv_free(&d->hooks, *out);
     if (s) *out = NULL;
     return s;
 }
 
-/* Makes the CSR form of a matrix in buffers, whose values stay where they are: m->own.val is NULL. */
+/* 1 if arrays are to be filled on the device, as far as it can. */
+static int spmv__converts_there(const spmv_desc *d)
+{
+    return d->convert == SPMV_CONVERT_DEFAULT ? spmv_convert_here(d->device) : d->convert == SPMV_CONVERT_ON_DEVICE;
+}
+
+/* 1 if no columns are needed on the host to store the matrix on the device by the plan: one part that takes all nonzeros, in a format whose
+ * sizes follow from the row pointers or whose blocks the device counts. */
+static int spmv__columns_stay(const spmv_desc *d)
+{
+    static const spmv_format formats[] = { SPMV_CSR, SPMV_TCSR, SPMV_ELL, SPMV_SELL, SPMV_BELL, SPMV_SBELL, SPMV_BCSR };
+    const unsigned known = 1u << SPMV_KEY_B | 1u << SPMV_KEY_H | 1u << SPMV_KEY_RUN | 1u << SPMV_KEY_TILE;
+    spmv_hooks quiet = d->hooks;
+    spmv_plan plan;
+    int k, stay = 0;
+    quiet.log = spmv__dev_hush;
+    if (!d->plan || d->updatable || spmv_plan_parse(&plan, d->plan, NULL, &quiet) || plan.count != 1) return 0;
+    for (k = 0; k < (int)(sizeof formats / sizeof *formats); k++) stay |= plan.part[0].format == formats[k];
+    for (k = 0; k < SPMV_KEY_COUNT; k++) stay &= !plan.part[0].key[k] || (known >> k & 1u);
+    return stay;
+}
+
+/* Checks the columns of a matrix in buffers, and copies them to the host if they are needed there: *col. */
+static spmv_status spmv__take_columns(const spmv_matrix *m, const spmv_desc *d, spmv__import *work, void **col)
+{
+    const int there = spmv__converts_there(d) && work->entries;
+    int good = 0;
+    spmv_status s = spmv__holds(d, "col", d->matrix.col, work->entries, 4), checked = SPMV_OK;
+    if (!s && there)
+        checked = spmv__convert_check(d->device, &m->own, (void *)(uintptr_t)d->matrix.ptr, work->ptr_bits,
+                                      (void *)(uintptr_t)d->matrix.col, &good);
+    if (checked)
+        spmv_log(&d->hooks, SPMV_OK, "the columns could not be checked on the device (%s); the host checks them",
+                 spmv_status_text(checked));
+    if (!s && (!there || checked || !spmv__columns_stay(d))) s = spmv__fetch(d, d->matrix.col, work->entries, 4, col);
+    work->index = *col;
+    if (!s && !(there && !checked ? good : spmv__import_in_order(work)))
+        s = spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "buffers: the columns of a row do not rise, or one is outside the matrix");
+    return s;
+}
+
+/* Makes the CSR form of a matrix in buffers, whose values stay where they are: m->own.val is NULL, and m->own.col may be. */
 SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
 {
     spmv_input in = d->matrix;
@@ -365,13 +414,12 @@ SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
                         "values of the type stored");
     if (in.rows < 0 || in.rows > 0xfffffffe) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "rows and cols must lie in 0 .. 4294967294");
     m->own.hooks = d->hooks;
-    s = spmv__fetch(d, "ptr", in.ptr, (uint64_t)in.rows + 1, wide ? 8 : 4, &ptr);
+    s = spmv__holds(d, "ptr", in.ptr, (uint64_t)in.rows + 1, wide ? 8 : 4);
+    if (!s) s = spmv__fetch(d, in.ptr, (uint64_t)in.rows + 1, wide ? 8 : 4, &ptr);
     nnz = s ? 0 : spmv__index(ptr, wide ? 64 : 32, 0, (uint64_t)in.rows);
     if (!s && in.nnz && nnz != (uint64_t)in.nnz)
         s = spmv_log(&d->hooks, SPMV_ERR_INDEX, "the last pointer counts %llu entries, but nnz is %llu", (spmv__ull)nnz, (spmv__ull)in.nnz);
-    if (!s) s = spmv__fetch(d, "col", in.col, nnz, 4, &col);
     in.ptr = ptr;
-    in.col = col;
     in.borrow = 1;
     memset(&work, 0, sizeof work);
     work.in = &in;
@@ -379,12 +427,12 @@ SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
     work.ptr_bits = wide ? 64 : 32;
     work.index_bits = 32;
     if (!s) s = spmv__import_check(&work);
-    if (!s && !spmv__import_in_order(&work))
-        s = spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "buffers: the columns of a row do not rise, or one is outside the matrix");
     in.val = &in; /* borrowed and not looked at */
     in.val_type = m->own.type = d->type == SPMV_F64 ? SPMV_F64 : SPMV_F32;
     m->own.rows = work.rows;
     m->own.cols = work.cols;
+    m->own.nnz = work.entries;
+    if (!s) s = spmv__take_columns(m, d, &work, &col);
     if (!s) s = spmv__import_copy(&m->own, &work);
     m->own.val = NULL;
     if (col) m->own.owned |= 2u;
@@ -394,10 +442,11 @@ SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
     return s;
 }
 
-/* Tells the converter where the columns and values are. */
+/* Tells the converter where the matrix is. Its kernels read row pointers of 64 bits. */
 static spmv_status spmv__give_buffers(spmv_matrix *m, const spmv_desc *d)
 {
-    return spmv_converter_give(m->converter, &m->own, (void *)(uintptr_t)d->matrix.col, (void *)(uintptr_t)d->matrix.val);
+    void *ptr = d->matrix.ptr_bits == 64 ? (void *)(uintptr_t)d->matrix.ptr : NULL;
+    return spmv_converter_give(m->converter, &m->own, ptr, (void *)(uintptr_t)d->matrix.col, (void *)(uintptr_t)d->matrix.val);
 }
 
 static void spmv__close_converter(spmv_matrix *m)
@@ -411,8 +460,7 @@ static void spmv__close_converter(spmv_matrix *m)
 static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, spmv_build *how)
 {
     spmv_status s = SPMV_OK, end;
-    const int there = d->convert == SPMV_CONVERT_DEFAULT ? spmv_convert_here(d->device) : d->convert == SPMV_CONVERT_ON_DEVICE;
-    if (d->device && (d->buffers || there))
+    if (d->device && (d->buffers || spmv__converts_there(d)))
         s = spmv_converter_open(&m->converter, d->device, csr);
     if (!s && m->converter) spmv__converter_set_thrifty(m->converter, d->convert == SPMV_CONVERT_DEFAULT && !d->buffers && !d->updatable);
     if (!s && d->buffers) s = spmv__give_buffers(m, d);

@@ -42,13 +42,14 @@ SPMV_API int spmv_convert_here(const spmv_device *d);
  *   a    the matrix whose parts are to be made, and no other; it must outlive the last part's making
  * If the device runs out of memory, a message says so, and this and all later parts are filled on the host. */
 SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, const spmv_csr *a);
-/* Tells the converter that the columns and values of its matrix are in buffers of the device already, which then are neither copied nor
- * freed. Comes before the first part.
- *   a         the matrix of spmv_converter_open. Its val may be NULL: when a part is filled by the host, the values are read from the
- *             device, and then belong to a
- *   col, val  nnz 32-bit columns and nnz values of the type of a. They must stay until spmv_converter_finish, and col until
+/* Tells the converter that the columns and values of its matrix, and perhaps the row pointers, are in buffers of the device already, which
+ * then are neither copied nor freed. Comes before the first part.
+ *   a         the matrix of spmv_converter_open. Its col and val may be NULL: when a part is filled by the host, they are read from the
+ *             device, and then belong to a. With col NULL, its parts must be such that no columns are needed before
+ *   ptr       rows + 1 row pointers of 64 bits, or NULL: those of a are copied
+ *   col, val  nnz 32-bit columns and nnz values of the type of a. They must stay until spmv_converter_finish, and ptr and col until
  *             spmv_converter_close if parts are updatable */
-SPMV_API spmv_status spmv_converter_give(spmv_converter *c, spmv_csr *a, void *col, void *val);
+SPMV_API spmv_status spmv_converter_give(spmv_converter *c, spmv_csr *a, void *ptr, void *col, void *val);
 /* Waits for the kernels and frees the CSR matrix on the device; if parts were made with spmv_build.updatable, only its values. Returns the
  * status of the kernels. No product may be started before, and no part be made after it. */
 SPMV_API spmv_status spmv_converter_finish(spmv_converter *c);
@@ -108,6 +109,7 @@ typedef struct spmv__convert {
     void              *ptr, *col, *val; /* buffers, or NULL */
     uint64_t           count;        /* parts that were filled */
     spmv_csr          *given;        /* a, if columns and values are the caller's buffers; else NULL */
+    int                given_ptr;    /* 1: the row pointers are, too */
     struct spmv__convert_job *kept;  /* those that can be updated */
     struct spmv__convert_job *counted; /* of the part whose blocks were counted last and that is not filled yet; NULL: there is none */
     int                chain, off;   /* chain: the queue is out of order; off: the device has failed, the host fills the rest */
@@ -393,7 +395,7 @@ static spmv_status spmv__convert_array(spmv__convert *c, spmv_device *d, int arr
     const void *from = array == SPMV__CONVERT_PTR ? (const void *)a->ptr : array == SPMV__CONVERT_COL ? (const void *)a->col : a->val;
     const uint64_t bytes = array == SPMV__CONVERT_PTR ? (a->rows + 1) * 8 : a->nnz * (array == SPMV__CONVERT_COL ? 4 : c->width);
     spmv_status s = SPMV_OK;
-    if (!bytes || (c->given && array != SPMV__CONVERT_PTR)) return SPMV_OK;
+    if (!bytes || (c->given && (array != SPMV__CONVERT_PTR || c->given_ptr))) return SPMV_OK;
     if (!*buffer) s = spmv__dev_new_buffer(d, bytes, 1, buffer);
     return s ? s : spmv__dev_copy_rest(d, *buffer, &c->sent[array], bytes, from, stop);
 }
@@ -468,7 +470,7 @@ static spmv_status spmv__convert_matrix(spmv__convert *c)
 static void spmv__convert_drop(spmv__convert *c)
 {
     spmv__convert_wait(c);
-    spmv__dev_buffer_free(c->device, c->ptr);
+    if (!c->given_ptr) spmv__dev_buffer_free(c->device, c->ptr);
     if (!c->given) spmv__dev_buffer_free(c->device, c->col);
     if (!c->given) spmv__dev_buffer_free(c->device, c->val);
     spmv__dev_buffer_free(c->device, c->args.none);
@@ -1077,6 +1079,41 @@ static void spmv__convert_give_up(spmv__convert *c, spmv_part *p, const spmv_hoo
              spmv_status_text(why));
 }
 
+/* Reads an array of the matrix to the host. */
+static spmv_status spmv__convert_fetch_array(const spmv__convert *c, const spmv_hooks *h, void *buffer, size_t width, void **out)
+{
+    spmv_status s = spmv__room(h, out, c->nnz, width);
+    if (!s) s = spmv__dev_download(c->device, buffer, c->nnz * width, *out);
+    if (s) spmv_free(h, *out);
+    return s;
+}
+
+/* Reads the columns to the host if they are on the device only. */
+static spmv_status spmv__convert_fetch_columns(const spmv__convert *c)
+{
+    void *col;
+    spmv_status s;
+    if (!c->given || c->given->col || !c->nnz) return SPMV_OK;
+    s = spmv__convert_fetch_array(c, &c->given->hooks, c->col, 4, &col);
+    if (s) return s;
+    c->given->col = (const uint32_t *)col;
+    c->given->owned |= 2u;
+    return SPMV_OK;
+}
+
+/* Reads columns and values to the host if they are on the device only. */
+static spmv_status spmv__convert_fetch(const spmv__convert *c)
+{
+    void *val;
+    spmv_status s = spmv__convert_fetch_columns(c);
+    if (s || !c->given || c->given->val || !c->nnz) return s;
+    s = spmv__convert_fetch_array(c, &c->given->hooks, c->val, c->width, &val);
+    if (s) return s;
+    c->given->val = val;
+    c->given->owned |= 4u;
+    return SPMV_OK;
+}
+
 /* ---- counting blocks ---------------------------------------------------------------------------------------------- */
 
 #ifdef SPMV__ANY_BLOCK
@@ -1166,16 +1203,16 @@ static void spmv__convert_block_trim(spmv__convert_job *j)
     j->blocks = j->low = j->high = NULL;
 }
 
-/* Counts the blocks of a part on the device. A failure is no failure: then the host counts and fills this and all later parts. */
-static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv__source *s)
+/* Counts the blocks of a part on the device, if it can and should. A failure is no failure: then the host counts and fills this and all
+ * later parts. */
+static void spmv__convert_count_blocks(spmv__convert *c, spmv_part *p, spmv__source *s)
 {
-    spmv__convert *c = (spmv__convert *)base;
     const int spans = p->spec.key[SPMV_KEY_IDX] == 16;
     spmv__convert_job *j = NULL;
     spmv_status status;
     spmv__convert_forget(c);
-    if (c->off || s->v->a != c->a || !p->nnz || spmv__sat_mul(c->a->nnz, 8) > c->device->info.alloc_bytes) return SPMV_OK;
-    if (!spmv__convert_wants_blocks(c, p, s)) return SPMV_OK;
+    if (c->off || s->v->a != c->a || !p->nnz || spmv__sat_mul(c->a->nnz, 8) > c->device->info.alloc_bytes) return;
+    if (!spmv__convert_wants_blocks(c, p, s)) return;
     status = spmv__convert_job_make(c, p, s, &j);
     if (!status) {
         c->counted = j;
@@ -1191,26 +1228,18 @@ static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv
     if (!status) spmv__convert_block_trim(j);
     else spmv__convert_give_up(c, p, s->h, status);
     spmv__phase(s->h, SPMV_PHASE_CONVERT);
-    return SPMV_OK;
+}
+
+/* spmv_converter.blocks */
+static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv__source *s)
+{
+    spmv__convert *c = (spmv__convert *)base;
+    spmv__convert_count_blocks(c, p, s);
+    return s->counted ? SPMV_OK : spmv__convert_fetch_columns(c);
 }
 #else
 #define spmv__convert_blocks NULL
 #endif
-
-/* Reads the values to the host if they are on the device only. */
-static spmv_status spmv__convert_fetch(spmv__convert *c, const spmv_hooks *h)
-{
-    void *val;
-    spmv_status s;
-    if (!c->given || c->given->val || !c->nnz) return SPMV_OK;
-    s = spmv__room(h, &val, c->nnz, c->width);
-    if (!s) s = c->device->info.backend->read(c->device, c->device->queue, c->val, c->nnz * c->width, val, NULL);
-    if (s) spmv_free(h, val);
-    if (s) return s;
-    c->given->val = val;
-    c->given->owned |= 4u;
-    return SPMV_OK;
-}
 
 /* Fills a part on the device. If it does not take the part or fails, the part is left as it was, for the host to fill. */
 static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__source *s, const spmv_build *how)
@@ -1225,10 +1254,71 @@ static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__
     }
     spmv__convert_wait(c);
     spmv__convert_forget(c); /* the part may have arrays that are too large for the device */
-    status = spmv__convert_fetch(c, &c->a->hooks);
+    status = spmv__convert_fetch(c);
     if ((c->off || !c->count) && !c->kept && !c->given) spmv__convert_drop(c);
     spmv__phase(s->h, SPMV_PHASE_CONVERT);
     return status;
+}
+
+/* ---- checking columns in a buffer --------------------------------------------------------------------------------- */
+
+/* Launches the kernel check, and adds up what its groups have found. */
+static spmv_status spmv__convert_check_run(spmv_device *d, const spmv_csr *a, void *ptr, void *col, void *kernel, uint64_t groups,
+                                           uint32_t sum[2])
+{
+    const spmv_backend *b = d->info.backend;
+    void *buffer = NULL, *found = NULL;
+    spmv_device_matrix on;
+    spmv__dev_args g;
+    spmv_order order;
+    uint64_t i;
+    spmv_status s;
+    memset(&on, 0, sizeof on);
+    memset(&order, 0, sizeof order);
+    on.device = d;
+    s = spmv__room(&d->hooks, &found, groups * 2, sizeof *sum);
+    if (!s) s = spmv__dev_new_buffer(d, groups * 2 * sizeof *sum, 0, &buffer);
+    g = spmv__dev_args_of(&on, kernel);
+    spmv__dev_arg_count(&g, a->rows);
+    spmv__dev_arg_count(&g, a->cols);
+    spmv__dev_arg_count(&g, a->nnz);
+    spmv__dev_arg_mem(&g, ptr);
+    spmv__dev_arg_mem(&g, col);
+    if (!s) spmv__dev_arg_mem(&g, buffer);
+    if (!s) s = g.s;
+    if (!s) s = b->launch(d, d->queue, kernel, groups, (uint64_t)spmv__dev_vector_group(d), &order, NULL);
+    if (!s) s = b->finish(d, d->queue);
+    if (!s) s = b->read(d, d->queue, buffer, groups * 2 * sizeof *sum, found, NULL);
+    for (i = 0; i < 2 * groups && !s; i++) sum[i % 2] += ((const uint32_t *)found)[i];
+    spmv__dev_buffer_free(d, buffer);
+    spmv_free(&d->hooks, found);
+    return s;
+}
+
+/* Has the device check that the columns of each row rise and lie in the matrix; *good says whether they do.
+ *   a         its rows, cols and nnz, which is not 0
+ *   ptr, col  buffers of the device; row pointers of ptr_bits bits, which were checked */
+SPMV__SHARED spmv_status spmv__convert_check(spmv_device *d, const spmv_csr *a, void *ptr, int ptr_bits, void *col, int *good)
+{
+    const uint64_t wg = (uint64_t)spmv__dev_vector_group(d);
+    uint64_t groups;
+    uint32_t sum[2] = { 0, 0 };
+    void *program = NULL, *kernel = NULL;
+    spmv__dev_options o;
+    spmv_status s = spmv__dev_groups(d, a->nnz > a->rows ? a->nnz : a->rows, wg * SPMV__CONVERT_PER, wg, &groups);
+    if (s) return s;
+    o.used = 0;
+    spmv__dev_option(&o, "CHECK", "1");
+    spmv__dev_option(&o, "OFF", ptr_bits == 64 ? "ulong" : "uint");
+    spmv__dev_option_number(&o, "PER", SPMV__CONVERT_PER);
+    spmv__dev_option_number(&o, "WG", wg);
+    s = spmv__dev_program_of(d, (int)SPMV__KERNEL_CONVERT, o.text, &program);
+    if (!s) s = d->info.backend->kernel(d, program, "check", &kernel);
+    if (s) return s;
+    s = spmv__convert_check_run(d, a, ptr, col, kernel, groups, sum);
+    d->info.backend->kernel_free(d, kernel);
+    *good = !sum[0] && !sum[1];
+    return s;
 }
 
 /* ---- converters --------------------------------------------------------------------------------------------------- */
@@ -1267,13 +1357,15 @@ SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, c
 /* Tells a converter whether it may leave parts to the host because compiling kernels would take longer. */
 static void spmv__converter_set_thrifty(spmv_converter *base, int thrifty) { ((spmv__convert *)base)->thrifty = thrifty; }
 
-SPMV_API spmv_status spmv_converter_give(spmv_converter *base, spmv_csr *a, void *col, void *val)
+SPMV_API spmv_status spmv_converter_give(spmv_converter *base, spmv_csr *a, void *ptr, void *col, void *val)
 {
     if (!base || !a) return spmv__null(NULL, "spmv_converter_give", base ? "a" : "c", NULL, 0);
     spmv__convert *c = (spmv__convert *)base;
     if (a != c->a || (c->nnz && (!col || !val)) || c->count)
         return spmv_log(&c->device->hooks, SPMV_ERR_ARGUMENT, "spmv_converter_give: another matrix, no buffers, or too late");
     c->given = a;
+    c->given_ptr = ptr != NULL;
+    c->ptr = ptr;
     c->col = col;
     c->val = val;
     return SPMV_OK;

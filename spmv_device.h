@@ -668,6 +668,7 @@ typedef struct spmv__dev_kernel {
     const char          *file;
     const unsigned char *source; /* NULL: left out of this build */
     size_t               size;
+    size_t               knobs;  /* bytes of it up to the end of the last line that declares a knob */
     int                  arrays; /* how many it takes */
     const char          *ints[SPMV_MAX_INTS + 1]; /* names in order, then NULL: capital letters make a macro, small ones an argument */
 } spmv__dev_kernel;
@@ -677,9 +678,9 @@ static const spmv__dev_kernel spmv__dev_kernels[] = {
 #define X(NAME, name, text) { #name ".cl", SPMV__SRC_##NAME, SPMV_##NAME##_ARRAY_COUNT, { SPMV_##NAME##_INTS(SPMV__DEV_INT) NULL } },
     SPMV_FORMAT_LIST(X)
 #undef X
-    { "scale.cl", spmv__src_scale, sizeof spmv__src_scale, 0, { NULL } },
-    { "gather.cl", spmv__src_gather, sizeof spmv__src_gather, 0, { NULL } },
-    { "convert.cl", spmv__src_convert, sizeof spmv__src_convert, 0, { NULL } }
+    { "scale.cl", spmv__src_scale, sizeof spmv__src_scale, 0, 0, { NULL } },
+    { "gather.cl", spmv__src_gather, sizeof spmv__src_gather, 0, 0, { NULL } },
+    { "convert.cl", spmv__src_convert, sizeof spmv__src_convert, 0, 0, { NULL } }
 };
 /* The pass that only scales y, the one that collects elements of x for other devices, and the one that fills the arrays of parts are built
  * like formats. */
@@ -740,7 +741,8 @@ static size_t spmv__dev_tune_line(const unsigned char *p, const unsigned char *e
     size_t n = 0;
     while (p < end) {
         const unsigned char *q = spmv__dev_skip(p, end, "#define ");
-        while (p < end && *p != '\n') p++;
+        p = (const unsigned char *)memchr(p, '\n', (size_t)(end - p));
+        if (!p) p = end;
         if (q) q = spmv__dev_skip(q, p, name);
         if (q) q = spmv__dev_skip(q, p, " ");
         while (q && q < p && *q != '/') q++;
@@ -767,8 +769,8 @@ SPMV_API size_t spmv_knob_values(spmv_format f, spmv_knob k, int *out, size_t ma
     if (!out) max = 0;
     t = &spmv__dev_kernels[f];
     if (!t->source) return 0;
-    n = spmv__dev_tune_line(t->source, t->source + t->size, spmv_knob_name(k), out, max);
-    if (!n) n = spmv__dev_tune_line(spmv__src_common, spmv__src_common + sizeof spmv__src_common, spmv_knob_name(k), out, max);
+    n = spmv__dev_tune_line(t->source, t->source + t->knobs, spmv_knob_name(k), out, max);
+    if (!n) n = spmv__dev_tune_line(spmv__src_common, spmv__src_common + SPMV__KNOBS_COMMON, spmv_knob_name(k), out, max);
     return n;
 }
 
@@ -2887,6 +2889,49 @@ static spmv_status spmv__dev_settle(spmv_device *d)
     if (!d->stage || !d->stage->busy) return SPMV_OK;
     d->stage->busy = 0;
     return d->info.backend->finish(d, d->queue);
+}
+
+/* Asks for the bytes of a buffer from asked on, as far as there are chunks for them behind the first done bytes, and returns how many were
+ * asked for in all. */
+static uint64_t spmv__stage_ask(spmv_device *d, void *buffer, uint64_t done, uint64_t asked, uint64_t bytes, spmv_status *s)
+{
+    const spmv_transfer *t = d->info.backend->transfer;
+    while (!*s && asked < bytes && asked < done + (uint64_t)SPMV__STAGE_CHUNKS * SPMV__STAGE_CHUNK) {
+        const uint64_t chunk = asked / SPMV__STAGE_CHUNK % SPMV__STAGE_CHUNKS, count = spmv__smaller(SPMV__STAGE_CHUNK, bytes - asked);
+        *s = t->get(d, d->queue, buffer, asked, count, d->stage->at[chunk]);
+        if (!*s) *s = t->set(d, d->queue, d->stage->point[chunk]);
+        asked += count;
+    }
+    return asked;
+}
+
+/* Copies from the beginning of a buffer, also through pinned memory: while a chunk is emptied in threads, the next is on its way. Returns
+ * when all is there. */
+SPMV__SHARED spmv_status spmv__dev_download(spmv_device *d, void *buffer, uint64_t bytes, void *to)
+{
+    const spmv_backend *b = d->info.backend;
+    uint64_t asked = 0, done = 0;
+    spmv__stage_copy c;
+    unsigned i;
+    spmv_status s;
+    for (i = 0; i < SPMV__STAGE_CHUNKS && bytes >= SPMV__STAGE_LEAST && spmv__stage_may(d); i++) spmv__stage_make(d, i);
+    if (bytes < SPMV__STAGE_LEAST || !spmv__stage_may(d)) return b->read(d, d->queue, buffer, bytes, to, NULL);
+    s = spmv__dev_settle(d);
+    d->stage->used = d->stage->now = 0;
+    while (!s && done < bytes) {
+        const uint64_t chunk = done / SPMV__STAGE_CHUNK % SPMV__STAGE_CHUNKS;
+        asked = spmv__stage_ask(d, buffer, done, asked, bytes, &s);
+        if (!s) s = b->transfer->wait(d, d->stage->point[chunk]);
+        if (s) break;
+        c.from = (const unsigned char *)d->stage->at[chunk];
+        c.to = (unsigned char *)to + done;
+        c.bytes = spmv__smaller(SPMV__STAGE_CHUNK, bytes - done);
+        c.shares = spmv__ceil_div(c.bytes, SPMV__STAGE_SHARE);
+        spmv__share_out(spmv__stage_copy_share, &c, c.shares);
+        done += c.bytes;
+    }
+    if (s) b->finish(d, d->queue);
+    return s;
 }
 
 static spmv_status spmv__dev_upload(spmv_device *d, const spmv_array *a, void **out)

@@ -30,6 +30,10 @@
 #define TILES 0 // tune: 0 1
 /* 1: tcsr */
 #endif
+#ifndef CHECK
+#define CHECK 0 // tune: 0 1
+/* 1: no conversion; the kernel check instead */
+#endif
 
 #define SLOTS 16 /* of a lane of tcsr; 32 lanes are a warp */
 #define WARP_SLOTS (32 * SLOTS)
@@ -66,7 +70,7 @@ LAST_UP_TO(slice_of, uint)
 LAST_UP_TO(diagonal_of, int)
 #endif
 
-#if OWNED || PLACE == BY_BLOCK
+#if OWNED || PLACE == BY_BLOCK || CHECK
 /* The sum of mine over the items before this one; *all becomes that over the whole group. */
 INLINE uint count_before(uint mine, uint id, __local uint *sum, uint *all)
 {
@@ -105,7 +109,36 @@ INLINE void set_tile_column(__global COLUMN *restrict col, __global uchar *restr
 }
 #endif
 
-#if PLACE != BY_BLOCK
+#if CHECK
+/* Checks that the columns of each row rise and lie in the matrix. found: for each group two sums, which are 0 over all groups if they do:
+ * the nonzeros whose column is not above that of the nonzero before them, less those that begin a row, modulo 2^32; and the nonzeros whose
+ * column is outside the matrix. In this way no nonzero has to find its row. ptr rises from 0 to nnz. */
+KERNEL void check(ulong rows, ulong cols, ulong nnz, __global const OFF *restrict ptr, __global const uint *restrict col,
+                  __global uint *restrict found)
+{
+    LOCAL uint sum[WG];
+    const uint id = (uint)get_local_id(0);
+    const ulong begin = (ulong)get_group_id(0) * (WG * PER) + id;
+    uint falls = 0, outside = 0, all, j;
+    FOLLOW();
+    for (j = 0; j < PER; j++) {
+        const ulong k = begin + j * WG;
+        if (k < nnz) {
+            const uint c = col[k];
+            outside += (uint)(c >= cols);
+            falls += (uint)(k > 0 && col[k - 1] >= c);
+        }
+        if (k < rows) {
+            const OFF first = ptr[k];
+            if (first > 0 && first < ptr[k + 1]) falls -= (uint)(col[first - 1] >= col[first]);
+        }
+    }
+    count_before(falls, id, sum, &all);
+    if (!id) found[2 * get_group_id(0)] = all;
+    count_before(outside, id, sum, &all);
+    if (!id) found[2 * get_group_id(0) + 1] = all;
+}
+#elif PLACE != BY_BLOCK
 /* ptr, from_col, from_val: the CSR matrix. place: the row of the part for each row of the matrix, PAD if it has none, where LIST is 1.
  * owner: one byte a nonzero; before: the part's nonzeros before each group; first: those before each row of the matrix, and all (OWNED 1).
  * start: see PLACE; of slices and bands, the pointers. ld: see PLACE; cmrs, the rows of a strip; tcsr, the slots of a tile. run_at

@@ -223,10 +223,59 @@ static void compare_created(const spmv_device *d, const spmv_matrix *m, const sp
     }
 }
 
+/* Columns in a buffer that do not rise, or lie outside the matrix, are found on the device. */
+Test(convert, columns_are_checked_there)
+{
+    const uint32_t ptr[] = { 0, 2, 2, 5 }, good[] = { 3, 4, 0, 1, 2 };
+    const double val[] = { 1, 2, 3, 4, 5 };
+    uint32_t col[5], c;
+    const void *from[3];
+    void *buffer[3];
+    const uint64_t bytes[3] = { sizeof ptr, sizeof col, sizeof val };
+    spmv_desc desc;
+    spmv_device d;
+    int i, k;
+    open_device(&d);
+    from[0] = ptr;
+    from[1] = col;
+    from[2] = val;
+    memset(&desc, 0, sizeof desc);
+    for (k = 0; k < 3; k++) cr_assert_eq(spmv_buffer_create(&d, bytes[k], &buffer[k]), SPMV_OK);
+    desc.matrix.rows = 3;
+    desc.matrix.cols = 6;
+    desc.matrix.ptr = buffer[0];
+    desc.matrix.col = buffer[1];
+    desc.matrix.val = buffer[2];
+    desc.matrix.val_type = SPMV_F64;
+    desc.device = &d;
+    desc.buffers = 1;
+    desc.convert = SPMV_CONVERT_ON_DEVICE;
+    for (i = 0; i < 5; i++)
+        for (c = 0; c < 8; c++) { /* every column, in the place of every nonzero */
+            const int begins = i == 0 || i == 2, ends = i == 1 || i == 4;
+            const int fits = c < 6 && (begins || good[i - 1] < c) && (ends || c < good[i + 1]);
+            spmv_matrix m;
+            ledger l;
+            memcpy(col, good, sizeof col);
+            col[i] = c;
+            for (k = 0; k < 3; k++) cr_assert_eq(spmv_buffer_write(&d, buffer[k], bytes[k], from[k]), SPMV_OK);
+            desc.hooks = ledger_hooks(&l);
+            desc.plan = c % 2 ? "ell" : "tcsr";
+            cr_assert_eq(spmv_create(&m, &desc), fits ? SPMV_OK : SPMV_ERR_UNSUPPORTED, "column %u of nonzero %d: %s", c, i, l.text);
+            if (!fits) cr_assert(strstr(l.text, "do not rise"), "%s", l.text);
+            cr_assert_null(m.own.col); /* they stay there */
+            spmv_destroy(&m);
+            cr_assert_eq(l.live, 0);
+        }
+    for (k = 0; k < 3; k++) spmv_buffer_free(&d, buffer[k]);
+    spmv_device_close(&d);
+}
+
 /* A matrix whose CSR form is in buffers; the last plan has a part that the host fills. */
 Test(convert, csr_in_buffers)
 {
     static const char *const some[] = { "csr", "ell", "ell:w=1+bcsr:b=2x2" };
+    static const char *const stay[] = { "csr", "csr:run=64", "tcsr:tile=512", "ell", "sell:h=8", "bell:b=2x2", "sbell:b=3x3", "bcsr:b=2x2" };
     spmv_device d;
     spmv_build how;
     spmv_store here;
@@ -292,6 +341,31 @@ Test(convert, csr_in_buffers)
         desc.matrix.nnz--;
         desc.matrix.col = buffer[0]; /* no columns, or too few */
         cr_assert_neq(spmv_create(&made, &desc), SPMV_OK);
+        cr_assert_eq(l.live, 0);
+    }
+    for (k = 0; k < 3; k++) cr_assert_eq(spmv_buffer_write(&d, buffer[k], bytes[k], from[k]), SPMV_OK);
+    for (j = 0; j < sizeof stay / sizeof *stay; j++) { /* plans for which columns stay on the device */
+        spmv_desc desc;
+        spmv_matrix made;
+        ledger l;
+        memset(&desc, 0, sizeof desc);
+        memset(&how, 0, sizeof how);
+        desc.matrix = matrix_input(&m, SPMV_F64);
+        desc.matrix.ptr = buffer[0];
+        desc.matrix.col = buffer[1];
+        desc.matrix.val = buffer[2];
+        desc.hooks = ledger_hooks(&l);
+        desc.plan = stay[j];
+        desc.device = &d;
+        desc.buffers = 1;
+        desc.convert = SPMV_CONVERT_ON_DEVICE;
+        cr_assert_eq(spmv_create(&made, &desc), SPMV_OK, "%s: %s", stay[j], l.text);
+        cr_assert_null(made.own.col, "%s", stay[j]);
+        cr_assert_eq(spmv_plan_parse(&plan, stay[j], NULL, NULL), SPMV_OK);
+        cr_assert_eq(spmv_store_make(&here, &plan, &a, &how, NULL), SPMV_OK);
+        compare_created(&d, &made, &here, stay[j]);
+        spmv_destroy(&made);
+        spmv_store_free(&here);
         cr_assert_eq(l.live, 0);
     }
     for (k = 0; k < 3; k++) spmv_buffer_free(&d, buffer[k]);

@@ -420,8 +420,8 @@ Test(null, devices, .timeout = 120)
     cr_assert_null(converter);
     REFUSED("a", spmv_converter_open(&converter, &d, NULL));
     FINE(spmv_converter_open(&converter, &d, &csr));
-    REFUSED_UNHEARD(spmv_converter_give(NULL, &csr, NULL, NULL));
-    REFUSED_UNHEARD(spmv_converter_give(converter, NULL, NULL, NULL));
+    REFUSED_UNHEARD(spmv_converter_give(NULL, &csr, NULL, NULL, NULL));
+    REFUSED_UNHEARD(spmv_converter_give(converter, NULL, NULL, NULL, NULL));
     REFUSED_UNHEARD(spmv_converter_finish(NULL));
     FINE(spmv_converter_finish(converter));
     REFUSED_UNHEARD(spmv_converter_update(NULL, NULL, NULL));

@@ -15,13 +15,20 @@ formats=$(awk '/define SPMV_FORMAT_LIST/ { on = 1; next }
     on { last = !/\\$/; if (sub(/.*X\([A-Z_0-9]*, */, "")) { sub(/,.*/, ""); print } if (last) exit }' spmv_formats.h)
 [ -n "$formats" ] || { echo "tools/embed.sh: no format found in spmv_formats.h" >&2; exit 1; }
 
+source_of() { # source_of NAME [SUFFIX]
+    cat "kernels/$1.${2-cl}"
+    if [ -e "kernels/gen/$1.cl" ]; then printf '\n#line 1 "kernels/gen/%s.cl"\n' "$1" && cat "kernels/gen/$1.cl"; fi
+}
+
 bytes() { # bytes NAME [SUFFIX]
     echo "static const unsigned char spmv__src_$1[] = {"
-    {
-        cat "kernels/$1.${2-cl}"
-        if [ -e "kernels/gen/$1.cl" ]; then printf '\n#line 1 "kernels/gen/%s.cl"\n' "$1" && cat "kernels/gen/$1.cl"; fi
-    } | xxd -i
+    source_of "$@" | xxd -i
     echo '};'
+}
+
+# Prints how many bytes of a kernel's source there are up to the end of the last line that declares a knob: knobs are looked up often.
+knobs() { # knobs NAME
+    source_of "$1" | LC_ALL=C awk '{ at += length($0) + 1 } /\/\/ tune:/ { last = at } END { print last + 0 }'
 }
 
 # Prints the rows of an array of char that holds a text file. C99 guarantees string literals of only 4095 characters, too few for a
@@ -73,6 +80,7 @@ EOF
         bytes "$f"
         echo
     done
+    echo "#define SPMV__KNOBS_COMMON $(knobs common) /* bytes up to the end of the last line that declares a knob */"
     echo '#ifndef SPMV_NO_CUDA'
     bytes cuda cuh
     echo '#endif'
@@ -81,9 +89,9 @@ EOF
         upper=$(echo "$f" | tr a-z A-Z)
         echo "#ifndef SPMV_NO_$upper"
         bytes "$f"
-        echo "#define SPMV__SRC_$upper spmv__src_$f, sizeof spmv__src_$f"
+        echo "#define SPMV__SRC_$upper spmv__src_$f, sizeof spmv__src_$f, $(knobs "$f")"
         echo '#else'
-        echo "#define SPMV__SRC_$upper NULL, 0"
+        echo "#define SPMV__SRC_$upper NULL, 0, 0"
         echo '#endif'
         echo
     done

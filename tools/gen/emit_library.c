@@ -144,7 +144,7 @@ static int put_kernel(FILE *out, const tree_format *f, const backend_settings *s
     put(out, f, "\n/* The kernel, as spmvgen writes it with --target opencl; it is compiled between the library's own texts. */\n"
                 "static const unsigned char spmv__src_@[] = {");
     while (!failed && (c = fgetc(text)) != EOF) fprintf(out, "%s%d,", n++ % BYTES_A_LINE ? " " : "\n    ", c);
-    put(out, f, "\n};\n#define SPMV__SRC_^ spmv__src_@, sizeof spmv__src_@\n");
+    put(out, f, "\n};\n#define SPMV__SRC_^ spmv__src_@, sizeof spmv__src_@, sizeof spmv__src_@\n");
     failed |= ferror(text);
     fclose(text);
     return failed ? -1 : 0;
