@@ -770,6 +770,11 @@ says 'tune: rows' a.tune '^f64 banded [a-z0-9:=,]+/ (-[0-9]* )*[0-9.]+( |$)' # o
 verdict 'tune: at most 28 KB' $?
 [ -s a.tune.journal ]
 verdict 'tune: a budget that ended leaves a journal' $?
+gives 'tune: the order' 0 tune --budget 6 --type f64 --from none --rows-max 1024 --out order.tune
+# the first layouts of every format, the blocks that most matrices have among them, come before variants of any
+awk '{ if ($4 == "bcsr:b=3x3/" && !block) block = NR; if ($4 ~ /idx=16|h=256/ && !other) other = NR }
+    END { exit !block || block > other }' order.tune.journal
+verdict 'tune: blocks of 3x3 are measured early' $?
 printf 's f64 banded csr/ 10' >>a.tune.journal # as an interruption leaves it
 gives 'tune --resume' 0 tune --budget 1 --rows-max 65536 --out a.tune --resume
 says 'tune --resume goes on from the samples' err '\(and [1-9][0-9]* from the journal\)'

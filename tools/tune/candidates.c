@@ -88,32 +88,71 @@ static int is_run_ignored(const tuner *u, const spmv_spec *s)
     return !u->device && s->key[SPMV_KEY_RUN] && !s->key[SPMV_KEY_IDX];
 }
 
-/* Adds a layout for every kind of matrix that it suits. */
-static void layout_add(tuner *u, const spmv_format_layout *layout)
+/* Reads the plan of a layout. 1, or 0 if memory ran out. */
+static int layout_spec(tuner *u, const spmv_format_layout *layout, spmv_spec *out)
 {
     spmv_plan *one = (spmv_plan *)malloc(sizeof *one);
-    int kind;
-    if (one && spmv_plan_parse(one, layout->plan, NULL, &u->t->hooks) == SPMV_OK && !is_run_ignored(u, &one->part[0]))
-        for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++)
-            if (layout->kinds >> kind & 1u) candidate_add(u, u->type, (spmv_tune_kind)kind, &one->part[0], "");
+    int fine = one && spmv_plan_parse(one, layout->plan, NULL, &u->t->hooks) == SPMV_OK;
+    if (fine) *out = one->part[0];
     free(one);
+    return fine;
+}
+
+/* Adds a layout for every kind of matrix that it suits. */
+static void layout_add(tuner *u, const spmv_format_layout *layout, int round)
+{
+    spmv_spec spec;
+    size_t i;
+    int kind;
+    if (!layout_spec(u, layout, &spec) || is_run_ignored(u, &spec)) return;
+    for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++) {
+        if (!(layout->kinds >> kind & 1u)) continue;
+        i = candidate_add(u, u->type, (spmv_tune_kind)kind, &spec, "");
+        if (i < u->count) u->c[i].round = round;
+    }
+}
+
+/* When the layout's turn is among those of its format: square blocks come before others, the small ones first. The unknowns of a node are
+ * both rows and columns of the blocks of most matrices that have any: two in a plane, three in space, more where there are also pressures
+ * or rotations. If time is short, the other sizes are not reached. */
+static int64_t layout_turn(tuner *u, const spmv_format_layout *layout)
+{
+    spmv_spec spec;
+    int64_t size = layout_spec(u, layout, &spec) ? spec.key[SPMV_KEY_B] : 0;
+    return size >> 8 == (size & 255) ? size & 255 : 256;
+}
+
+/* Orders the layouts of a format by their turns; those with the same turn stay in order. Returns how many there are; *out: the caller frees
+ * it. */
+static size_t layouts_in_turn(tuner *u, spmv_format format, const spmv_format_layout ***out)
+{
+    const spmv_format_layout *all;
+    size_t n = spmv_format_layouts(format, &all), i, k;
+    const spmv_format_layout **at = *out = (const spmv_format_layout **)calloc(n + 1, sizeof *at);
+    for (i = 0; at && i < n; i++) {
+        for (k = i; k && layout_turn(u, at[k - 1]) > layout_turn(u, &all[i]); k--) at[k] = at[k - 1];
+        at[k] = &all[i];
+    }
+    return at ? n : 0;
 }
 
 /* Adds the first layout of each format, then the second, and so on, so that layouts with blocks of one size, which share a matrix, follow
  * one another. */
 void candidate_add_layouts(tuner *u)
 {
-    size_t i, most = 0;
+    const spmv_format_layout **layout[SPMV_FORMAT_COUNT];
+    size_t count[SPMV_FORMAT_COUNT];
+    int f, round;
     u->t->keep = 1;
-    for (i = 0; i <= most; i++) {
-        int f;
-        for (f = 0; f < SPMV_FORMAT_COUNT; f++) {
-            const spmv_format_layout *layout;
-            size_t n = spmv_format_layouts((spmv_format)f, &layout);
-            if (i < n) layout_add(u, &layout[i]);
-            if (n > most) most = n;
-        }
+    u->rounds = 0;
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++) {
+        count[f] = layouts_in_turn(u, (spmv_format)f, &layout[f]);
+        if ((int)count[f] > u->rounds) u->rounds = (int)count[f];
     }
+    for (round = 0; round < u->rounds; round++)
+        for (f = 0; f < SPMV_FORMAT_COUNT; f++)
+            if ((size_t)round < count[f]) layout_add(u, layout[f][round], round);
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++) free(layout[f]);
     u->t->keep = 0;
     u->t->text[0] = 0;
 }

@@ -41,6 +41,7 @@ typedef struct candidate {
     spmv_tune_row   row;     /* type, kind, layout, variant, and the rate in GFLOP/s at each size; 0: not measured, below 0: impossible */
     candidate_state state;
     int             wanted;  /* 1: to be measured in the current pass */
+    int             round;   /* its layout is the first (0), second (1), ... of its format to be measured */
     int             own, twin; /* rates measured for it; rates taken over from other knobs that resolve to the same variant */
     float          *before;  /* while outliers are measured again: the rates before; else NULL */
     size_t          base;    /* of a leader: the number of its best variant so far */
@@ -71,6 +72,7 @@ typedef struct tuner {
     uint64_t     most;       /* the most nonzeros of a matrix */
     candidate   *c;
     size_t       count, room;
+    int          rounds;     /* more than the round of any candidate */
     slot         slots[TUNE_SLOTS], *at; /* at: the current slot; several are kept while knobs are tuned */
     runner       run;        /* multiplies what the current slot holds; owns the vectors on the device */
     double       begun, end, until; /* seconds: when the run began, when it must end, when the current phase must end */
@@ -101,7 +103,7 @@ void candidate_name(const candidate *c, char *out, size_t size);
 /* Adds a candidate unless it exists. Returns its number, or u->count if memory ran out. */
 size_t candidate_add(tuner *u, spmv_type type, spmv_tune_kind kind, const spmv_spec *layout, const char *variant);
 
-/* Adds every layout of the formats in this build, with default knobs and the current type. */
+/* Adds every layout of the formats in this build, with default knobs and the current type, and sets their rounds. */
 void candidate_add_layouts(tuner *u);
 
 #endif

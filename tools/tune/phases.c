@@ -76,28 +76,27 @@ static void want_probes(tuner *u, int narrow)
     }
 }
 
-/* Leaves only candidates of one kind wanted, with blocks or without. */
-static void want_kind(tuner *u, spmv_tune_kind kind, int blocks)
+/* Leaves only candidates of one kind and round wanted. */
+static void want_round(tuner *u, spmv_tune_kind kind, int round)
 {
     size_t i;
-    for (i = 0; i < u->count; i++) {
-        candidate *c = &u->c[i];
-        if (c->row.kind != kind || (table_row_has_blocks(&c->row)) != blocks) c->wanted = 0;
-    }
+    for (i = 0; i < u->count; i++)
+        if (u->c[i].row.kind != kind || u->c[i].round != round) u->c[i].wanted = 0;
 }
 
+/* The formats take turns, layout by layout: if time runs out, something is known of each of them, with blocks or without. */
 void phase_layouts(tuner *u)
 {
-    int narrow, kind, blocks, probe, n = 0;
-    for (blocks = 0; blocks < 2; blocks++)
-        for (narrow = 0; narrow < 2; narrow++) {
-            for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++, n++) {
+    int narrow, kind, round, probe;
+    for (narrow = 0; narrow < 2; narrow++) {
+        for (round = 0; round < u->rounds; round++)
+            for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++) {
                 want_probes(u, narrow);
-                want_kind(u, (spmv_tune_kind)kind, blocks);
-                sample_probe(u, 0, 0.04 * n, 0.04);
+                want_round(u, (spmv_tune_kind)kind, round);
+                sample_probe(u, 0, 0.24 * (narrow + (double)round / u->rounds), 0);
             }
-            drop_hopeless(u, 2);
-        }
+        drop_hopeless(u, 2);
+    }
     phase_want_all(u, 1);
     for (probe = 1; probe < TUNE_PROBES; probe++) sample_probe(u, probe, 0.48 + 0.17 * (probe - 1), 0.17);
     drop_hopeless(u, 1.5f);
@@ -138,21 +137,20 @@ static int backs_front(const tuner *u, const candidate *c)
     return 0;
 }
 
-/* Marks the candidates that a pass measures, as the flags of phase_grid say. Those that back one in front are no longer dropped. */
-static void want_pass(tuner *u, int which)
+/* Marks the candidates that a pass measures, as phase_grid says. Those that back one in front are no longer dropped. */
+static void want_pass(tuner *u, int front)
 {
     size_t i;
     phase_want_all(u, 1);
-    for (i = 0; i < u->count; i++) {
+    for (i = 0; i < u->count && front; i++) {
         candidate *c = &u->c[i];
-        if (which & GRID_FLAT && table_row_has_blocks(&c->row)) c->wanted = 0;
-        if (!c->wanted || !(which & GRID_FRONT)) continue;
+        if (!c->wanted) continue;
         if (c->state == DROPPED && backs_front(u, c)) c->state = LIVE;
         else c->wanted = is_front(u, c);
     }
 }
 
-void phase_grid(tuner *u, int which, double from, double share)
+void phase_grid(tuner *u, int front, double from, double share)
 {
     grid_point all[TUNE_POINTS];
     int row, per, n = 0, i;
@@ -167,7 +165,7 @@ void phase_grid(tuner *u, int which, double from, double share)
             n++;
         }
     qsort(all, (size_t)n, sizeof *all, compare_points);
-    want_pass(u, which);
+    want_pass(u, front);
     for (i = 0; i < n; i++) {
         double span = all[i].nonzeros <= (double)u->most ? share * (2e5 + all[i].nonzeros) / sum : 0;
         sample_point(u, all[i].row, all[i].per, part, span);

@@ -20,12 +20,9 @@ void phase_want_all(tuner *u, int wanted);
 /* Phase 1: measures every layout at the probes and drops those without hope. */
 void phase_layouts(tuner *u);
 
-/* Flags for phase_grid: only candidates that are in front at some size; only candidates without blocks. */
-enum { GRID_FRONT = 1, GRID_FLAT = 2 };
-
-/* Phase 3: measures all sizes, every other one first, and of those the small ones first. from and share: which part of the phase's
- * progress this pass is. */
-void phase_grid(tuner *u, int which, double from, double share);
+/* Phase 3: measures all sizes, every other one first, and of those the small ones first. front: 1: only candidates that are in front at
+ * some size. from and share: which part of the phase's progress this pass is. */
+void phase_grid(tuner *u, int front, double from, double share);
 
 /* Phase 4: measures outliers, rates far below their neighbours, again and keeps the better rate. */
 void phase_again(tuner *u);

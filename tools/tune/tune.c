@@ -4,9 +4,10 @@
  * This is the offline benchmarking stage of clSpMV 3.2, which took half a day. Here candidates that cannot win are dropped after a few
  * probes, and what matters most is measured first. The phases:
  *
- *   layouts  every layout with default knobs at the probes, which are a few sizes; those without hope are dropped
+ *   layouts  every layout with default knobs at the probes, which are a few sizes, one of each format after another; those without hope
+ *            are dropped
  *   knobs    one knob after another of the leading layouts
- *   grid     the remaining candidates at all sizes, every other one first
+ *   grid     the remaining candidates at all sizes, every other one first; those that led at some size before the others
  *   again    outliers once more
  *
  * With less time than a table needs, a table that exists is corrected instead, by default the one that "auto" uses on the device anyway
@@ -131,8 +132,7 @@ static int tune_type(tuner *u, double share, double end)
         knob_variants(u);
     }
     tune_phase(u, "grid", share * (knobs ? 0.4 : 0.75), now + time * 0.92);
-    phase_grid(u, GRID_FRONT | GRID_FLAT, 0, 0.3);
-    phase_grid(u, GRID_FRONT, 0.3, 0.3);
+    phase_grid(u, 1, 0, 0.6);
     phase_grid(u, 0, 0.6, 0.4);
     tune_phase(u, "again", share * 0.05, end);
     phase_again(u);
