@@ -47,7 +47,8 @@ typedef struct spmv_option {
                           table's estimates err for structures that were left out (a table without fits: 15%, not on GPUs 50%); 10% more
                           for all but csr where the table is of another processor (hosts: always); and the share of convert that falls
                           on each of hints->expected_calls products */
-    int    sampled;    /* 1: its blocks were estimated from a sample; 0: its slots were counted, as they are if "auto" chooses it */
+    int    sampled;    /* 1: its blocks or diagonals were estimated from a sample; 0: its slots were counted, as they are if "auto" chooses
+                          it, apart from blocks where csr was measured */
 } spmv_option;
 
 typedef struct spmv_choice {
@@ -252,22 +253,42 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
     out->option[at] = o;
 }
 
-/* Counts the blocks of the best option if they were estimated from a sample, and puts it in its place by the new estimate, until the best
- * is one whose size is certain. An option that turns out to be too large, or unknown to the table, is dropped. */
+/* Predicts the time of an option of one part anew, whose blocks or diagonals are counted. *seconds 0: it would be refused, too large, or
+ * unknown to the table. */
+static spmv_status spmv__count_option(spmv__chooser *c, const spmv__look *l, const spmv_spec *spec, const char *variant, double *seconds)
+{
+    spmv_features *f = &c->out->features;
+    spmv_estimate counted;
+    spmv__load load;
+    spmv_status s;
+    *seconds = 0;
+    if (spmv__is_block(spec->format)) {
+        s = spmv__part_counted(&c->e, spec, variant, l, f, &counted);
+        *seconds = counted.seconds;
+        return s;
+    }
+    s = spmv__look_more_diagonals(l, f);
+    if (!s && !f->diagonals_sampled && spmv__load_of(&c->e, spec, l, f, &load, &s))
+        spmv__candidate_for(&c->e, spec, variant, &load, seconds);
+    return s;
+}
+
+/* Counts the blocks or diagonals of the best option if they were estimated from a sample, and puts it in its place by the new estimate,
+ * until the best is one whose size is certain. An option that cannot be used after all is dropped. Where csr was measured, blocks are not
+ * counted, as the clock shows whether a sample was wrong; diagonals are, as a sample may lack many of them. */
 static spmv_status spmv__count_best(spmv__chooser *c, const spmv__look *l)
 {
     spmv_choice *out = c->out;
     spmv_status s = SPMV_OK;
     while (!s && out->count && out->option[0].sampled) {
         spmv_option o = out->option[0];
-        spmv_estimate counted;
         spmv_plan plan;
         int at;
         s = spmv_plan_parse(&plan, o.plan, NULL, c->e.h);
-        if (!s) s = spmv__part_counted(&c->e, &plan.part[0], o.variant, l, &out->features, &counted);
+        if (!s && out->base > 0 && spmv__is_block(plan.part[0].format)) return SPMV_OK;
+        if (!s) s = spmv__count_option(c, l, &plan.part[0], o.variant, &o.predicted);
         if (s) return s;
         o.sampled = 0;
-        o.predicted = counted.seconds;
         o.cost = spmv__option_cost(c, &o, 1, 0);
         for (at = 0; at + 1 < out->count && (o.predicted <= 0 || out->option[at + 1].cost < o.cost); at++)
             out->option[at] = out->option[at + 1];
@@ -343,21 +364,17 @@ static void spmv__lower(double *least, double seconds)
 /* An option that is predicted to cost so many times as much as the best one is not estimated any closer. */
 #define SPMV__CLEARLY 1.1
 
-/* The same where the choice may be checked by a clock: by more than predictions err, as until then an option may be worth measuring. */
-static double spmv__clearly(const spmv__chooser *c)
-{
-    const double error = spmv__verifies(c->hints, c->e.how->reproducible) ? spmv__exp2(c->out->error) : 1;
-    return spmv__longer(SPMV__CLEARLY, error);
-}
-
-/* Is an option of one part that takes so many seconds clearly behind the best one so far? */
+/* Is an option of one part that takes so many seconds clearly behind the best one so far? Where the choice is checked by a clock, only if
+ * it is behind by more than predictions err: until then it may be worth measuring. */
 static int spmv__is_behind(const spmv__chooser *c, double seconds)
 {
+    const double error = spmv__verifies(c->hints, c->e.how->reproducible) ? spmv__exp2(c->out->error) : 1;
+    const double clearly = spmv__longer(SPMV__CLEARLY, error);
     spmv_option o;
     if (!c->out->count) return 0;
     memset(&o, 0, sizeof o);
     o.predicted = seconds;
-    return spmv__option_cost(c, &o, 1, 0) > spmv__clearly(c) * c->out->option[0].cost;
+    return spmv__option_cost(c, &o, 1, 0) > clearly * c->out->option[0].cost;
 }
 
 /* May plans of several parts be left out, as none would be preferred to the best option so far even if it took only so many seconds? Not if
@@ -858,22 +875,6 @@ static spmv_status spmv__find_csr(spmv__chooser *c, const spmv__look *l, const s
     return s;
 }
 
-/* Might the whole matrix be stored by diagonals, of which so far a sample is known? It has no fewer than the sample, so not if storing only
- * those would be clearly slower than csr. */
-static int spmv__diagonals_may_pay(const spmv__chooser *c, const spmv__look *l, const spmv_features *f)
-{
-    spmv__load load;
-    size_t i;
-    int may = 0;
-    spmv_status s = SPMV_OK;
-    for (i = 0; i < c->e.cands && f->diagonals_sampled && !may; i++) {
-        const spmv_spec *spec = c->e.cand[i].layout;
-        if (spmv_format_class_of(spec->format) != SPMV_CLASS_DIAGONAL || !spmv__load_of(&c->e, spec, l, f, &load, &s)) continue;
-        may = c->out->csr <= 0 || spmv__cost(&c->e, &c->e.cand[i], &load) <= spmv__clearly(c) * c->out->csr;
-    }
-    return may;
-}
-
 /* Offers the formats that are not flat for the whole matrix. */
 static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
 {
@@ -884,10 +885,12 @@ static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, co
     spmv_status s = SPMV_OK;
     for (i = 0; i < c->e.cands && !s; i++) {
         const spmv_spec *spec = c->e.cand[i].layout;
+        const spmv_format_class category = spmv_format_class_of(spec->format);
         if (spmv__is_flat(spec->format) || !spmv__load_of(&c->e, spec, l, f, &load, &s)) continue;
         t = spmv__cost(&c->e, &c->e.cand[i], &load);
         memset(&m, 0, sizeof m);
-        m.sampled = spmv__is_block(spec->format) && spmv__features_of_block(f, spec)->sampled < 1;
+        if (category == SPMV_CLASS_BLOCK) m.sampled = spmv__features_of_block(f, spec)->sampled < 1;
+        if (category == SPMV_CLASS_DIAGONAL) m.sampled = f->diagonals_sampled;
         if (t > 0) spmv__mix_add(c, &m, spec, c->e.cand[i].variant, t, load.rows);
         spmv__offer(c, &m);
     }
@@ -1289,13 +1292,12 @@ static spmv_status spmv__choose_all(spmv__chooser *c)
     if (s) return s;
     s = spmv__look_sampled(&l, &c->out->features, sample, c->e.without);
     if (!s) s = spmv__find_csr(c, &l, &c->out->features);
-    if (!s && spmv__diagonals_may_pay(c, &l, &c->out->features)) s = spmv__look_more_diagonals(&l, &c->out->features);
     if (!s) s = spmv__offer_singles(c, &l, &c->out->features);
     if (!s) s = spmv__offer_flat(c, &l, &c->out->features, &none);
     if (!s && c->flat > 0) s = spmv__offer_prefixes(c, &l, &c->out->features);
     if (!s) s = spmv__offer_builders(c, &l, &c->out->features);
     if (!s) s = spmv__offer_panels(c, &l, &c->out->features);
-    if (!s && !(c->out->base > 0)) s = spmv__count_best(c, &l); /* else the clock shows whether a sample was wrong */
+    if (!s) s = spmv__count_best(c, &l);
     spmv__look_free(&l);
     if (!s) spmv__refine(c);
     if (!s) spmv__verify(c);
