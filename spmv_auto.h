@@ -47,7 +47,8 @@ typedef struct spmv_option {
                           table's estimates err for structures that were left out (a table without fits: 15%, not on GPUs 50%); 10% more
                           for all but csr where the table is of another processor (hosts: always); and the share of convert that falls
                           on each of hints->expected_calls products */
-    int    sampled;    /* 1: its blocks were estimated from a sample; 0: its slots were counted, as they are if "auto" chooses it */
+    int    sampled;    /* 1: its blocks or diagonals were estimated from a sample; 0: its slots were counted, as they are if "auto" chooses
+                          it, apart from blocks where csr was measured */
 } spmv_option;
 
 typedef struct spmv_choice {
@@ -252,22 +253,42 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
     out->option[at] = o;
 }
 
-/* Counts the blocks of the best option if they were estimated from a sample, and puts it in its place by the new estimate, until the best
- * is one whose size is certain. An option that turns out to be too large, or unknown to the table, is dropped. */
+/* Predicts the time of an option of one part anew, whose blocks or diagonals are counted. *seconds 0: it would be refused, too large, or
+ * unknown to the table. */
+static spmv_status spmv__count_option(spmv__chooser *c, const spmv__look *l, const spmv_spec *spec, const char *variant, double *seconds)
+{
+    spmv_features *f = &c->out->features;
+    spmv_estimate counted;
+    spmv__load load;
+    spmv_status s;
+    *seconds = 0;
+    if (spmv__is_block(spec->format)) {
+        s = spmv__part_counted(&c->e, spec, variant, l, f, &counted);
+        *seconds = counted.seconds;
+        return s;
+    }
+    s = spmv__look_more_diagonals(l, f);
+    if (!s && !f->diagonals_sampled && spmv__load_of(&c->e, spec, l, f, &load, &s))
+        spmv__candidate_for(&c->e, spec, variant, &load, seconds);
+    return s;
+}
+
+/* Counts the blocks or diagonals of the best option if they were estimated from a sample, and puts it in its place by the new estimate,
+ * until the best is one whose size is certain. An option that cannot be used after all is dropped. Where csr was measured, blocks are not
+ * counted, as the clock shows whether a sample was wrong; diagonals are, as a sample may lack many of them. */
 static spmv_status spmv__count_best(spmv__chooser *c, const spmv__look *l)
 {
     spmv_choice *out = c->out;
     spmv_status s = SPMV_OK;
     while (!s && out->count && out->option[0].sampled) {
         spmv_option o = out->option[0];
-        spmv_estimate counted;
         spmv_plan plan;
         int at;
         s = spmv_plan_parse(&plan, o.plan, NULL, c->e.h);
-        if (!s) s = spmv__part_counted(&c->e, &plan.part[0], o.variant, l, &out->features, &counted);
+        if (!s && out->base > 0 && spmv__is_block(plan.part[0].format)) return SPMV_OK;
+        if (!s) s = spmv__count_option(c, l, &plan.part[0], o.variant, &o.predicted);
         if (s) return s;
         o.sampled = 0;
-        o.predicted = counted.seconds;
         o.cost = spmv__option_cost(c, &o, 1, 0);
         for (at = 0; at + 1 < out->count && (o.predicted <= 0 || out->option[at + 1].cost < o.cost); at++)
             out->option[at] = out->option[at + 1];
@@ -373,17 +394,23 @@ static int spmv__prefix_is_behind(const spmv__chooser *c, double seconds)
     return c->least > 0 && spmv__several_are_behind(c, seconds < c->least ? seconds : c->least);
 }
 
-/* Counts, for every w, the slices (ell: one of all rows) whose longest row has w entries or more. Free *reach. */
-static spmv_status spmv__slices_reaching(const spmv__look *l, uint64_t h, uint64_t **reach)
+enum { SPMV__REACH_SAMPLE = 1 << 13 /* slices */ };
+
+/* Counts, for every w, the slices (ell: one of all rows) whose longest row has w entries or more. Free *reach. Of many slices only some are
+ * read, of which one stands for several: if a slice is w wide at most, as where these counts are used, their slots err by less than
+ * w / (2 sqrt(SPMV__REACH_SAMPLE)) a slice, half a percent of w. */
+static spmv_status spmv__slices_reaching(const spmv__look *l, uint64_t h, double **reach)
 {
-    uint64_t r, end, rows = l->v->a->rows, k;
+    const uint64_t rows = l->v->a->rows, slices = spmv__ceil_div(rows, h), step = slices / SPMV__REACH_SAMPLE + 1;
+    const double times = (double)slices / (double)spmv__ceil_div(slices, step);
+    uint64_t i, t, k;
     void *block;
-    spmv_status s = spmv__new(l->h, &block, l->longest + 2, 8, 0);
+    spmv_status s = spmv__new(l->h, &block, l->longest + 2, sizeof **reach, 0);
     if (s) return s;
-    *reach = (uint64_t *)block;
-    for (r = 0; r < rows; r = end) {
-        end = rows - r < h ? rows : r + h;
-        (*reach)[spmv__look_tallest(l, r, end)]++;
+    *reach = (double *)block;
+    for (i = 0; i < slices; i += step) {
+        t = i + (uint64_t)(spmv__spread(i / step) * (double)spmv__smaller(step, slices - i));
+        (*reach)[slices > 1 ? spmv__look_tallest(l, t * h, spmv__smaller((t + 1) * h, rows)) : l->longest] += times;
     }
     for (k = l->longest; k-- > 0;) (*reach)[k] += (*reach)[k + 1];
     return SPMV_OK;
@@ -403,9 +430,9 @@ typedef struct spmv__width {
 static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candidate *k, const spmv__look *l, const spmv_features *f,
                                       spmv__width *best)
 {
-    uint64_t rows = l->v->a->rows, h = spmv__padded_rows(k->layout, rows), w, at = 0, chosen_at = 0, *reach = NULL;
+    uint64_t rows = l->v->a->rows, h = spmv__padded_rows(k->layout, rows), w, at = 0, chosen_at = 0;
     const double few = 0.02; /* of the rows: a column that no more of them reach is padding for all others, so it never pays */
-    double slots = 0;
+    double slots = 0, *reach = NULL;
     const spmv__candidate *rest = NULL;
     spmv__beyond_w b;
     spmv__load load;
@@ -421,7 +448,7 @@ static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candid
     for (w = 1; w < l->longest; w = spmv__next_width(w)) {
         double first, tail;
         if ((double)l->longer[w] < few * (double)l->rows) break;
-        for (; at < w; at++) slots += (double)(reach[at + 1] * h);
+        for (; at < w; at++) slots += reach[at + 1] * (double)h;
         spmv__beyond_go(l, &b, w);
         if (!rest || w >= 2 * chosen_at) {
             rest = spmv__policy_csr_or_coo(c, &b, f, (double)(l->longest - w));
@@ -455,7 +482,7 @@ static spmv_status spmv__offer_width(spmv__chooser *c, const spmv__candidate *k,
     if (s || !best.w || m.count + 2 > SPMV_MAX_PARTS) return s;
     last = *best.rest->layout;
     first.key[SPMV_KEY_W] = (int64_t)best.w;
-    if (spmv_format_takes_key(last.format, SPMV_KEY_ROWS)) last.key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
+    if (spmv_format_takes_key(last.format, SPMV_KEY_ROWS) && !last.key[SPMV_KEY_ROWS]) last.key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
     spmv__mix_add(c, &m, &first, k->variant, best.first, (double)f->rows);
     spmv__mix_add(c, &m, &last, best.rest->variant, best.tail, best.left);
     spmv__offer(c, &m);
@@ -858,10 +885,12 @@ static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, co
     spmv_status s = SPMV_OK;
     for (i = 0; i < c->e.cands && !s; i++) {
         const spmv_spec *spec = c->e.cand[i].layout;
+        const spmv_format_class category = spmv_format_class_of(spec->format);
         if (spmv__is_flat(spec->format) || !spmv__load_of(&c->e, spec, l, f, &load, &s)) continue;
         t = spmv__cost(&c->e, &c->e.cand[i], &load);
         memset(&m, 0, sizeof m);
-        m.sampled = spmv__is_block(spec->format) && spmv__features_of_block(f, spec)->sampled < 1;
+        if (category == SPMV_CLASS_BLOCK) m.sampled = spmv__features_of_block(f, spec)->sampled < 1;
+        if (category == SPMV_CLASS_DIAGONAL) m.sampled = f->diagonals_sampled;
         if (t > 0) spmv__mix_add(c, &m, spec, c->e.cand[i].variant, t, load.rows);
         spmv__offer(c, &m);
     }
@@ -939,24 +968,45 @@ static spmv_status spmv__offer_both_diagonals(spmv__chooser *c, const spmv__pref
     return spmv__offer_prefix(c, two, 2);
 }
 
+/* Finds the prefixes of one class that are predicted to be best. */
+static void spmv__find_prefixes(spmv__chooser *c, const spmv_features *f, spmv_format_class category, spmv__prefix *best)
+{
+    size_t i;
+    memset(best, 0, SPMV__PREFIXES * sizeof *best);
+    for (i = 0; i < c->e.cands; i++) {
+        if (spmv_format_class_of(c->e.cand[i].layout->format) != category) continue;
+        if (category == SPMV_CLASS_DIAGONAL) spmv__policy_diagonals(c, f, &c->e.cand[i], best);
+        else spmv__policy_blocks(c, f, &c->e.cand[i], best);
+    }
+}
+
+/* The same for diagonals. If a sample of them shows that one pays, they are counted if possible. */
+static spmv_status spmv__prefix_diagonals(spmv__chooser *c, const spmv__look *l, spmv_features *f, double least, spmv__prefix *best)
+{
+    const spmv__prefix *one;
+    int j, pays = 0;
+    spmv_status s = SPMV_OK;
+    spmv__find_prefixes(c, f, SPMV_CLASS_DIAGONAL, best);
+    for (j = 0; j < SPMV__PREFIXES && f->diagonals_sampled; j++) {
+        one = &best[j];
+        pays |= spmv__prefixes_pay(c, &one, 1, least);
+    }
+    if (pays) s = spmv__look_more_diagonals(l, f);
+    if (pays && !s) spmv__find_prefixes(c, f, SPMV_CLASS_DIAGONAL, best);
+    return s;
+}
+
 /* Offers the prefixes that may pay: each by itself, both kinds of diagonals, and diagonals before blocks. clSpMV takes the faster category
  * first, and a diagonal is never slower than a block that is as full. Its step of merging small parts is not needed, as the estimate of a
  * small part includes what it costs, so that the plan without it wins. */
-static spmv_status spmv__offer_prefixes(spmv__chooser *c, const spmv_features *f)
+static spmv_status spmv__offer_prefixes(spmv__chooser *c, const spmv__look *l, spmv_features *f)
 {
     spmv__prefix diagonal[SPMV__PREFIXES], block[SPMV__PREFIXES];
     const spmv__prefix *two[2];
     double least = c->out->count ? c->out->option[0].predicted : 0;
-    size_t i;
     int j;
-    spmv_status s = SPMV_OK;
-    memset(diagonal, 0, sizeof diagonal);
-    memset(block, 0, sizeof block);
-    for (i = 0; i < c->e.cands; i++) {
-        spmv_format_class category = spmv_format_class_of(c->e.cand[i].layout->format);
-        if (category == SPMV_CLASS_DIAGONAL) spmv__policy_diagonals(c, f, &c->e.cand[i], diagonal);
-        else if (category == SPMV_CLASS_BLOCK) spmv__policy_blocks(c, f, &c->e.cand[i], block);
-    }
+    spmv_status s = spmv__prefix_diagonals(c, l, f, least, diagonal);
+    spmv__find_prefixes(c, f, SPMV_CLASS_BLOCK, block);
     for (j = 0; j < SPMV__PREFIXES && !s; j++) {
         two[0] = &diagonal[j];
         if (spmv__prefixes_pay(c, two, 1, least)) s = spmv__offer_prefix(c, two, 1);
@@ -1240,14 +1290,14 @@ static spmv_status spmv__choose_all(spmv__chooser *c)
     v.rows = c->e.a->rows;
     s = spmv__look_make(&l, &v, c->e.h);
     if (s) return s;
-    s = spmv__look_features(&l, &c->out->features, sample, c->e.without);
+    s = spmv__look_sampled(&l, &c->out->features, sample, c->e.without);
     if (!s) s = spmv__find_csr(c, &l, &c->out->features);
     if (!s) s = spmv__offer_singles(c, &l, &c->out->features);
     if (!s) s = spmv__offer_flat(c, &l, &c->out->features, &none);
-    if (!s && c->flat > 0) s = spmv__offer_prefixes(c, &c->out->features);
+    if (!s && c->flat > 0) s = spmv__offer_prefixes(c, &l, &c->out->features);
     if (!s) s = spmv__offer_builders(c, &l, &c->out->features);
     if (!s) s = spmv__offer_panels(c, &l, &c->out->features);
-    if (!s && !(c->out->base > 0)) s = spmv__count_best(c, &l); /* else the clock shows whether a sample was wrong */
+    if (!s) s = spmv__count_best(c, &l);
     spmv__look_free(&l);
     if (!s) spmv__refine(c);
     if (!s) spmv__verify(c);
@@ -1431,8 +1481,8 @@ static void spmv__explain_features(spmv__text *t, const spmv_features *f)
     SPMV__SAY(t, "x         %.2f of the reads miss a cache of 16384 elements\n", f->gather);
     for (bin = SPMV_FILL_BINS / 2; bin <= SPMV_FILL_BINS; bin++) dense += f->diagonal_nnz[bin];
     if (f->diagonals)
-        SPMV__SAY(t, "diagonals %llu; those at least half full hold %.2f of the nonzeros\n", (spmv__ull)f->diagonals,
-            f->nnz ? dense / (double)f->nnz : 0.0);
+        SPMV__SAY(t, "diagonals %llu%s; those at least half full hold %.2f of the nonzeros\n", (spmv__ull)f->diagonals,
+            f->diagonals_sampled ? " in a sample" : "", f->nnz ? dense / (double)f->nnz : 0.0);
     for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
         const spmv_block_features *b = &f->block[i];
         if (b->sampled <= 0 || b->blocks <= 0) continue;

@@ -15,8 +15,11 @@
 extern "C" {
 #endif
 
-/* Finds the features of a matrix, or of those of its nonzeros that a view shows. Rows and diagonals are read once; blocks, and how x is
- * read, are estimated from samples.
+/* Finds the features of a matrix, or of those of its nonzeros that a view shows. Rows are read once; blocks, and how x is read, are
+ * estimated from samples. Diagonals are sampled, too, and counted if the sample has at most three times as many as a row has nonzeros,
+ * or the matrix is small: of a diagonal that is filled to p, a sample of n rows shows p with a standard error of sqrt(p (1 - p) / n),
+ * where n is about 2^13 over the mean row length, and it may lack diagonals. "auto" does not count them where the sample alone shows
+ * that they do not pay.
  *   out      the features; on failure zeroed
  *   v        the view; its row list is ignored
  *   sample   nonzeros in the sample for each block size; 0: a 128th of them and 4096 more, at most 2^15. Shares found in blocks err by
@@ -49,12 +52,12 @@ static void spmv__look_free(spmv__look *l)
 typedef struct spmv__look_totals {
     spmv__look *l;
     uint64_t    shares, nnz[SPMV__MOST_SHARES], longest[SPMV__MOST_SHARES], at[SPMV__MOST_SHARES];
-    uint32_t   *with;  /* for each share: how many of its rows have each length */
-    uint32_t   *brief; /* the same in the first pass, twice [SPMV__BRIEF]: of rows with even and with odd numbers, as two counters that
-                          take turns need not wait for each other. The last place is of that length and all longer ones */
+    uint32_t   *brief; /* for each share: how many of its rows have each length, twice [SPMV__BRIEF]: of rows with even and with odd
+                          numbers, as two counters that take turns need not wait for each other. The last place is of that length and
+                          all longer ones */
 } spmv__look_totals;
 
-enum { SPMV__BRIEF = 256 /* lengths: those of most matrices are all shorter, and need one pass */ };
+enum { SPMV__BRIEF = 256 /* lengths: those of most rows are shorter, and need one pass */ };
 
 /* The first row of a share, where a group of SPMV__LOOK_FEW rows begins. */
 static uint64_t spmv__look_begin(const spmv__look_totals *t, uint64_t share)
@@ -94,16 +97,6 @@ static void spmv__look_share(void *job, uint64_t share)
     t->nnz[share] = nnz;
     t->longest[share] = longest;
     t->at[share] = at;
-}
-
-/* Counts how many rows of a share have each length. */
-static void spmv__look_lengths_share(void *job, uint64_t share)
-{
-    const spmv__look_totals *t = (const spmv__look_totals *)job;
-    uint32_t *with = t->with + share * (t->l->longest + 1);
-    const uint64_t end = spmv__look_begin(t, share + 1);
-    uint64_t r;
-    for (r = spmv__look_begin(t, share); r < end; r++) with[spmv__look_len(t->l, r)]++;
 }
 
 /* The square root by Newton's method; 0 for what is not positive. */
@@ -163,30 +156,34 @@ static spmv_status spmv__look_read(spmv__look_totals *t)
     return SPMV_OK;
 }
 
-/* Makes l->longer, by the counts of the first pass if they have every length. Else each share counts by itself, unless the lengths are too
- * many for that to pay. */
-static spmv_status spmv__look_count(spmv__look_totals *t)
+/* Counts the rows that the first pass did not count one by one, those of SPMV__BRIEF - 1 nonzeros and more. Only groups of rows are looked
+ * at that have such a row. */
+static void spmv__look_count_long(const spmv__look *l)
+{
+    const uint64_t rows = l->v->a->rows, few = spmv__ceil_div(rows, SPMV__LOOK_FEW);
+    uint64_t i, r, n;
+    for (i = 0; i < few; i++) {
+        if (l->tallest[i] < SPMV__BRIEF - 1) continue;
+        for (r = i * SPMV__LOOK_FEW; r < spmv__smaller((i + 1) * SPMV__LOOK_FEW, rows); r++) {
+            n = spmv__look_len(l, r);
+            l->longer[n] += (uint64_t)(n >= SPMV__BRIEF - 1);
+        }
+    }
+}
+
+/* Makes l->longer by the counts of the first pass, and those of longer rows. */
+static spmv_status spmv__look_count(const spmv__look_totals *t)
 {
     spmv__look *l = t->l;
-    const uint64_t lengths = l->longest + 1;
+    const uint64_t lengths = l->longest + 1, brief = spmv__smaller(lengths, SPMV__BRIEF - 1);
     uint64_t i, r;
-    void *longer, *with;
+    void *longer;
     spmv_status s = spmv__new(l->h, &longer, lengths + 1, 8, 0);
     l->longer = (uint64_t *)longer;
     if (s) return s;
-    if (lengths < SPMV__BRIEF) {
-        for (i = 0; i < 2 * t->shares; i++)
-            for (r = 0; r < lengths; r++) l->longer[r] += t->brief[i * SPMV__BRIEF + r];
-    } else if (t->shares > 1 && t->shares * lengths <= l->v->a->rows / 4) {
-        s = spmv__new(l->h, &with, t->shares * lengths, 4, 0);
-        if (s) return s;
-        t->with = (uint32_t *)with;
-        spmv__share_out(spmv__look_lengths_share, t, t->shares);
-        for (i = 0; i < t->shares; i++)
-            for (r = 0; r < lengths; r++) l->longer[r] += t->with[i * lengths + r];
-        spmv_free(l->h, with);
-    } else
-        for (r = 0; r < l->v->a->rows; r++) l->longer[spmv__look_len(l, r)]++;
+    for (i = 0; i < 2 * t->shares; i++)
+        for (r = 0; r < brief; r++) l->longer[r] += t->brief[i * SPMV__BRIEF + r];
+    if (lengths > brief) spmv__look_count_long(l);
     for (i = lengths; i-- > 1;) l->longer[i - 1] += l->longer[i];
     return SPMV_OK;
 }
@@ -591,7 +588,10 @@ static spmv_status spmv__look_all_diagonals(const spmv__look *l, uint64_t most, 
     }
     spmv__share_among(spmv__tally_share, &c, c.shares, threads);
     spmv__tally_merge(c.table, threads);
-    if (!c.table[0].full) spmv__look_histogram(l, &c.table[0], 1, f);
+    if (!c.table[0].full) {
+        spmv__look_histogram(l, &c.table[0], 1, f);
+        f->diagonals_sampled = 0;
+    }
     spmv_free(l->h, block);
     return SPMV_OK;
 }
@@ -945,33 +945,37 @@ static spmv_status spmv__look_sample(spmv__look_samples *c)
     return SPMV_OK;
 }
 
-/* Fills in the features that are not about rows. Of a large matrix, every diagonal is counted only if a sample shows so few that the whole
- * matrix could be stored by diagonals, and there are no more than that. Otherwise the features of diagonals are those of the sample: a
- * diagonal that is filled to p is estimated with a standard error of sqrt(p (1 - p) / n), where n, the number of rows in the sample, is
- * some hundreds unless rows are very long. Diagonals with few nonzeros may then be missing. */
-static spmv_status spmv__look_samples_and_diagonals(const spmv__look *l, spmv_features *f, uint64_t sample, unsigned without)
+/* Fills in the features that are not about rows. Those of diagonals are of a sample if the matrix is large: a diagonal that is filled to p
+ * is estimated with a standard error of sqrt(p (1 - p) / n), where n, the number of rows in the sample, is some hundreds unless rows are
+ * very long. Diagonals with few nonzeros may be missing, so that the matrix never has fewer than the sample. */
+static spmv_status spmv__look_samples_make(const spmv__look *l, spmv_features *f, uint64_t sample, unsigned without)
 {
     const uint64_t diagonal_sample = 1u << 13; /* nonzeros */
-    const double   dense = 3;                  /* slots for each nonzero: more are never worth it */
     const int      diagonals = f->nnz && (~without & spmv__class_bits(SPMV_CLASS_DIAGONAL));
     const int      small = l->nnz < 2 * diagonal_sample;
     spmv__look_samples c;
-    double most;
     spmv_status s;
     c.l = l;
     c.f = f;
     c.sample = sample;
     c.every = diagonals && !small ? l->nnz / diagonal_sample : 0;
     c.blocks = f->nnz && (~without & spmv__class_bits(SPMV_CLASS_BLOCK)) != 0;
+    f->diagonals_sampled = c.every > 0;
     s = spmv__look_sample(&c);
-    if (s || !diagonals) return s;
-    if (small) return spmv__look_all_diagonals(l, l->nnz, f);
-    most = dense * (double)l->nnz / (double)f->rows;
-    return (double)f->diagonals > most ? SPMV_OK : spmv__look_all_diagonals(l, (uint64_t)most, f);
+    return s || !diagonals || !small ? s : spmv__look_all_diagonals(l, l->nnz, f);
 }
 
-/* Fills in the features of what l has read; sample and without are those of spmv_features_make. */
-static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, uint64_t sample, unsigned without)
+/* Counts every diagonal instead of those of a sample, if that shows so few that the whole matrix could be stored by diagonals, and there
+ * are no more than that. */
+static spmv_status spmv__look_more_diagonals(const spmv__look *l, spmv_features *f)
+{
+    const double dense = 3; /* slots for each nonzero: more are never worth it */
+    const double most = f->diagonals_sampled ? dense * (double)l->nnz / (double)f->rows : 0;
+    return !f->diagonals_sampled || (double)f->diagonals > most ? SPMV_OK : spmv__look_all_diagonals(l, (uint64_t)most, f);
+}
+
+/* Fills in the features of what l has read, where diagonals are sampled; sample and without are those of spmv_features_make. */
+static spmv_status spmv__look_sampled(const spmv__look *l, spmv_features *f, uint64_t sample, unsigned without)
 {
     static const int sizes[][2] = {
 #define X(h, w, u) { h, w },
@@ -996,7 +1000,14 @@ static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, ui
         f->block[i].bh = sizes[i][0];
         f->block[i].bw = sizes[i][1];
     }
-    return spmv__look_samples_and_diagonals(l, f, sample, without);
+    return spmv__look_samples_make(l, f, sample, without);
+}
+
+/* The same, where diagonals are counted as spmv_features_make says. */
+static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, uint64_t sample, unsigned without)
+{
+    spmv_status s = spmv__look_sampled(l, f, sample, without);
+    return s ? s : spmv__look_more_diagonals(l, f);
 }
 
 SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks)
