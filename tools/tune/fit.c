@@ -537,8 +537,8 @@ static int is_clearly_better(const fitting *f, const double *before)
 /* Finds how much the fits that are corrected should count beside the samples, and how many terms are corrected, and judges the fits with
  * these: those with the least error for structures that are left out, if they are clearly better than no correction at all, but for the
  * common factor. What counts is how candidates compare on a structure, which decides the choice, and not the regret: that depends on two
- * samples of a structure, and where samples err by some 15%, so that the fastest of them is fast by luck, it hardly tells good fits from bad
- * ones. */
+ * samples of a structure, and where samples err by some 15%, so that the fastest of them is fast by luck, it hardly tells good fits from
+ * bad ones. */
 static void fit_holds(fitting *f, error_sum *own, fit_quality *q, normal *n)
 {
     static const double holds[] = {16, 4, 1};
