@@ -196,9 +196,10 @@ FAKE_CUDA = build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../
 build/tests/test_cuda build/san/test_cuda: build/cuda/compiler/libnvrtc.so.13
 build/tests/test_cuda build/san/test_cuda: EXTRA = $(FAKE_CUDA)
 
-# test_tools tests a module of the command line, which is compiled with it
-build/tests/test_tools build/san/test_tools: tools/cli/cli.c tools/cli/cli.h
-build/tests/test_tools build/san/test_tools: EXTRA += tools/cli/cli.c
+# test_tools tests modules of the command line, which are compiled with it
+TESTED_TOOLS = tools/cli/cli.c tools/cli/memory.c tools/tune/candidates.c
+build/tests/test_tools build/san/test_tools: $(TESTED_TOOLS) tools/cli/cli.h tools/cli/memory.h tools/tune/candidates.h
+build/tests/test_tools build/san/test_tools: EXTRA += $(TESTED_TOOLS)
 
 build/fuzz/%: tests/fuzz/%.c $(HEADERS)
 	@mkdir -p build/fuzz

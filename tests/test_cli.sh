@@ -770,11 +770,6 @@ says 'tune: rows' a.tune '^f64 banded [a-z0-9:=,]+/ (-[0-9]* )*[0-9.]+( |$)' # o
 verdict 'tune: at most 28 KB' $?
 [ -s a.tune.journal ]
 verdict 'tune: a budget that ended leaves a journal' $?
-gives 'tune: the order' 0 tune --budget 6 --type f64 --from none --rows-max 1024 --out order.tune
-# the first layouts of every format, the blocks that most matrices have among them, come before variants of any
-awk '{ if ($4 == "bcsr:b=3x3/" && !block) block = NR; if ($4 ~ /idx=16|h=256/ && !other) other = NR }
-    END { exit !block || block > other }' order.tune.journal
-verdict 'tune: blocks of 3x3 are measured early' $?
 printf 's f64 banded csr/ 10' >>a.tune.journal # as an interruption leaves it
 gives 'tune --resume' 0 tune --budget 1 --rows-max 65536 --out a.tune --resume
 says 'tune --resume goes on from the samples' err '\(and [1-9][0-9]* from the journal\)'
@@ -831,6 +826,17 @@ says 'tune --fit --from: its device' c.tune '^device host$'
 says 'tune --fit --from: the rates stay' c.tune '^f64 banded ell/ 4$'
 awk '$1 == "fit" { all[$3] = $5; n++ } END { exit !(n == 3 && all["csr/"] < 0.25 && all["coo/"] < 0.5 && all["ell/"] < 0.75 && all["ell/"] > 0.5) }' c.tune
 verdict 'tune --fit --from: what is faster than expected makes a row without samples faster, too' $?
+for c in csr:16 coo:32 sell:16 cmrs:16 bcsr:b=2x2:20; do # microseconds that are about 16 times as many as the rates say
+    for m in gr_30_30:1 gr_60_60:4 tridiag_2000:0.8 tridiag_9000:3.6; do
+        echo "f64 ${m%:*} ${c%:*}/ $(awk "BEGIN { print ${m#*:} * ${c##*:} * 8 }")"
+    done
+done >slow
+{ printf 'spmv tuning samples 1\nhost\nx\n'; cat slow; } >slow.txt
+awk '/^left_out/ { for (i = split("sell cmrs bcsr:b=2x2", name, " "); i; i--) print "f64 banded " name[i] "/ 4" } { print }' prior.tune >more.tune
+sed 's/^device .*/device host/' more.tune >head.tune
+gives 'tune --fit --from: a slow device' 0 tune --fit slow.txt --table head.tune --from more.tune --out c.tune
+awk '$1 == "fit" && $3 == "ell/" { ell = $5 } END { exit !(ell > 0.75 + 3) }' c.tune
+verdict 'tune --fit --from: what all structures have in common is learned of the device, not of the structures' $?
 sed 's/^class host/class gpu/' prior.tune >gpu.tune
 gives 'tune --fit --from another class' 1 tune --fit s.txt --table head.tune --from gpu.tune --out c.tune
 says 'tune --fit --from another class: why' err 'gpu.tune is a table of the class gpu, the device.s is host'

@@ -84,8 +84,8 @@ typedef struct fitting {
     int           corrects;   /* 1: the table's own fits are corrected; 0: there are none, and all of prior and level are 0 */
     factors      *prior;      /* of each candidate: the fits that are corrected */
     double       *prior_error; /* their errors */
-    double       *regret;     /* [structures][SPMV_TYPE_COUNT]: of the choice, as log2, by the fits that were judged last; -1: none. Behind
-                                 it room for as many */
+    double       *order;      /* [structures][SPMV_TYPE_COUNT]: mean square of the errors, without what the samples there have in common, by
+                                 the fits that were judged last; -1: no samples. Behind it room for as many */
     factors       level[LEVELS][LEVEL_MOST]; /* of each type; of each format */
     double       *shift;      /* [structures][SPMV_TYPE_COUNT]: what all samples on a structure have in common beyond all else;
                                  behind them room for two sums of each */
@@ -324,9 +324,26 @@ static void fit_level(fitting *f, int left_out, int level)
     }
 }
 
+/* Subtracts from the shifts of each type their mean, but for that of a structure that is left out: what all structures have in common is
+ * how fast the device is, which the factor of the type shall say. */
+static void shifts_centre(fitting *f, const double *weights, int left_out)
+{
+    int i, type;
+    for (type = 0; type < SPMV_TYPE_COUNT; type++) {
+        double sum = 0, count = 0;
+        for (i = 0; i < f->structures; i++) {
+            const int at = i * SPMV_TYPE_COUNT + type;
+            if (i == left_out || !(weights[at] > 0)) continue;
+            sum += f->shift[at];
+            count++;
+        }
+        for (i = 0; i < f->structures && count > 0; i++) f->shift[i * SPMV_TYPE_COUNT + type] -= sum / count;
+    }
+}
+
 /* Finds what the samples of each structure and type have in common. A structure on which everything is slower than expected, of which only
  * some candidates have samples, would otherwise make these look worse than the others; and it is no reason to choose in another way. */
-static void fit_shifts(fitting *f)
+static void fit_shifts(fitting *f, int left_out)
 {
     const size_t n = (size_t)f->structures * SPMV_TYPE_COUNT;
     double *sum = f->shift + n, *weights = sum + n;
@@ -342,6 +359,7 @@ static void fit_shifts(fitting *f)
         weights[i] += p->weight;
     }
     for (i = 0; i < n; i++) f->shift[i] = sum[i] / (weights[i] + SHRINK_SHIFT);
+    shifts_centre(f, weights, left_out);
 }
 
 /* Finds the range of each term among the samples that are fitted. The matrices of the rates, whose terms are 0, belong to it. */
@@ -370,7 +388,7 @@ static void fit_all(fitting *f, int left_out, normal *n)
     find_ranges(f, left_out);
     for (round = 0; round < DIVIDE_ROUNDS; round++) {
         divide(f, !round && !f->corrects);
-        if (f->corrects) fit_shifts(f);
+        if (f->corrects) fit_shifts(f, left_out);
         for (level = 0; level < LEVELS && f->corrects; level++) fit_level(f, left_out, level);
         fit_groups(f, left_out, n);
         fit_own(f, left_out, n);
@@ -434,6 +452,7 @@ static double error_mean(const fitting *f, int structure, spmv_type type)
 static void judge(const fitting *f, int structure, spmv_type type, errors *e, unsigned *choices, fit_quality *q)
 {
     double least = 0, chosen = 0, best = fastest(f, f->structure[structure], type), mean = error_mean(f, structure, type);
+    error_sum here = {0, 0};
     size_t s;
     for (s = 0; s < f->count; s++) {
         const point *p = &f->p[s];
@@ -444,13 +463,14 @@ static void judge(const fitting *f, int structure, spmv_type type, errors *e, un
         error_add(&e->own[p->candidate], p->weight, f->corrects ? error - mean : error);
         error_add(&e->all, p->weight, error);
         error_add(&e->order, p->weight, error - mean);
+        error_add(&here, p->weight, error - mean);
         q->good += seconds >= 0.8 * p->of->seconds && seconds <= 1.25 * p->of->seconds;
         q->samples++;
         if (least > 0 && seconds >= least) continue;
         least = seconds;
         chosen = p->of->seconds;
     }
-    f->regret[structure * SPMV_TYPE_COUNT + (int)type] = least > 0 ? library_log2(chosen / best) : -1;
+    f->order[structure * SPMV_TYPE_COUNT + (int)type] = here.weights > 0 ? here.squares / here.weights : -1;
     if (!(least > 0)) return;
     q->regret[type] += library_log2(chosen / best);
     if (chosen / best > q->worst[type]) q->worst[type] = chosen / best;
@@ -496,15 +516,15 @@ static void fit_terms(fitting *f, error_sum *own, fit_quality *q, normal *n)
     fit_judge(f, own, q, n);
 }
 
-/* 1: the regrets of the fits that were judged last are lower than those in before, in the mean, by more than the standard error of the
- * difference: the samples are few, and what was known is only given up for what they really show. */
+/* 1: by the fits that were judged last, the errors are lower than those in before, in the mean of all structures, by more than the standard
+ * error of the difference. */
 static int is_clearly_better(const fitting *f, const double *before)
 {
     double sum = 0, squares = 0, mean, count = 0;
     int i;
     for (i = 0; i < f->structures * SPMV_TYPE_COUNT; i++) {
-        const double d = before[i] - f->regret[i];
-        if (before[i] < 0 || f->regret[i] < 0) continue;
+        const double d = before[i] - f->order[i];
+        if (before[i] < 0 || f->order[i] < 0) continue;
         sum += d;
         squares += d * d;
         count++;
@@ -515,25 +535,29 @@ static int is_clearly_better(const fitting *f, const double *before)
 }
 
 /* Finds how much the fits that are corrected should count beside the samples, and how many terms are corrected, and judges the fits with
- * these. It begins with no correction at all, but for the common factor, and goes on only for what is clearly better. */
+ * these: those with the least error for structures that are left out, if they are clearly better than no correction at all, but for the
+ * common factor. What counts is how candidates compare on a structure, which decides the choice, and not the regret: that depends on two
+ * samples of a structure, and where samples err by some 15%, so that the fastest of them is fast by luck, it hardly tells good fits from
+ * bad ones. */
 static void fit_holds(fitting *f, error_sum *own, fit_quality *q, normal *n)
 {
-    static const double holds[] = {HOLD_ALL, 16, 4, 1};
-    const size_t regrets = (size_t)f->structures * SPMV_TYPE_COUNT;
-    double hold = HOLD_ALL, *before = f->regret + regrets;
+    static const double holds[] = {16, 4, 1};
+    const size_t orders = (size_t)f->structures * SPMV_TYPE_COUNT;
+    double hold = HOLD_ALL, least, *before = f->order + orders;
     int best = 1, h;
     f->hold = HOLD_ALL;
     f->terms = 1;
     fit_judge(f, own, q, n);
-    memcpy(before, f->regret, regrets * sizeof *before);
-    for (h = 1; h < (int)(sizeof holds / sizeof *holds); h++)
+    least = q->order;
+    memcpy(before, f->order, orders * sizeof *before);
+    for (h = 0; h < (int)(sizeof holds / sizeof *holds); h++)
         for (f->terms = 1; f->terms < SPMV_TERM_CHAIN + 1; f->terms++) {
             f->hold = holds[h];
             fit_judge(f, own, q, n);
-            if (!is_clearly_better(f, before)) continue;
+            if (q->order >= least || !is_clearly_better(f, before)) continue;
+            least = q->order;
             best = f->terms;
             hold = f->hold;
-            memcpy(before, f->regret, regrets * sizeof *before);
         }
     f->terms = best;
     f->hold = hold;
@@ -642,8 +666,8 @@ static int number_all(fitting *f, const sample_list *l)
     f->sum = (double *)calloc((size_t)f->groups * (size_t)f->structures * 2 + 1, sizeof *f->sum);
     f->share = (double *)calloc((size_t)LEVEL_MOST * (size_t)f->structures * 2 + 1, sizeof *f->share);
     f->shift = (double *)calloc(3 * (size_t)f->structures * SPMV_TYPE_COUNT + 1, sizeof *f->shift);
-    f->regret = (double *)calloc(2 * (size_t)f->structures * SPMV_TYPE_COUNT + 1, sizeof *f->regret);
-    return f->sum && f->share && f->shift && f->regret ? DONE : cli_no_memory(f->t);
+    f->order = (double *)calloc(2 * (size_t)f->structures * SPMV_TYPE_COUNT + 1, sizeof *f->order);
+    return f->sum && f->share && f->shift && f->order ? DONE : cli_no_memory(f->t);
 }
 
 /* The error of candidate k: that of its samples, beside which the one that was known counts as some samples; or that alone if nothing is
@@ -755,7 +779,7 @@ static void fitting_free(fitting *f)
     free(f->sum);
     free(f->share);
     free(f->shift);
-    free(f->regret);
+    free(f->order);
 }
 
 /* Estimates all samples by the rates of the table, without its fits. DONE, or FAILED after a message. */

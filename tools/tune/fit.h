@@ -21,9 +21,9 @@ typedef struct fit_quality {
 /* Replaces the fits of the table by ones to the samples. The structures are generated again for this. DONE, or FAILED after a message. */
 int fit_table(tool *t, spmv_tuning *table, const sample_list *samples, fit_quality *quality);
 
-/* The same, but the table's own fits are where the new ones start from. The samples correct a common factor and, if the choice for
- * structures that are left out becomes clearly better by it, one of each format and those of layouts that run alike and of each
- * candidate, the more the more structures show it. Rows without samples get the factors of their format. A table without fits gets those
+/* The same, but the table's own fits are where the new ones start from. The samples correct a common factor and, if estimates then compare
+ * candidates clearly better on structures that are left out, one of each format and those of layouts that run alike and of each candidate,
+ * the more the more structures show it. Rows without samples get the factors of their format. A table without fits gets those
  * of fit_table. */
 int fit_correct(tool *t, spmv_tuning *table, const sample_list *samples, fit_quality *quality);
 

@@ -56,13 +56,22 @@ static void names_move(spmv_tuning *table, const spmv_tuning *head)
     table->memory = head->memory;
 }
 
+/* How many times as fast the device of head is as that of the table: what is higher of the ratios at which they read memory and caches. */
+static double speed_ratio(const spmv_tuning *table, const spmv_tuning *head)
+{
+    double memory = table->read > 0 && head->read > 0 ? head->read / table->read : 0;
+    double cache = table->cache_read > 0 && head->cache_read > 0 ? head->cache_read / table->cache_read : 0;
+    double most = cache > memory ? cache : memory;
+    return most > 0 ? most : 1;
+}
+
 int prior_move(tool *t, spmv_tuning *table, const spmv_tuning *head)
 {
     growing text;
     spmv_tuning again;
     int result = DONE;
     memset(&text, 0, sizeof text);
-    if (table->read > 0 && head->read > 0) speeds_move(table, head->read / table->read);
+    speeds_move(table, speed_ratio(table, head));
     names_move(table, head);
     table_print(&text, table, NULL); /* what follows from the rates and the head is found where a table is read */
     if (text.failed) result = cli_no_memory(t);

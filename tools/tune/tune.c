@@ -11,9 +11,9 @@
  *   again    outliers once more
  *
  * With less time than a table needs, a table that exists is corrected instead, by default the one that "auto" uses on the device anyway
- * (prior.h, fit.h): all its speeds change in proportion to those of memory, and its fits follow samples of structures (structures.h). By a
- * table made from nothing in a minute, choices were worse than by that one, because only the few candidates that had been measured could
- * be chosen.
+ * (prior.h, fit.h): all its speeds change in proportion to those of memory or caches, and its fits follow samples of structures
+ * (structures.h). By a table made from nothing in a minute, choices were worse than by that one, because only the few candidates that had
+ * been measured could be chosen.
  */
 #include "../cli/cli.h"
 #include "../cli/files.h"
