@@ -36,6 +36,7 @@ typedef struct spmv_estimate {
     double   rates;        /* seconds by the table's rates alone, without its fits */
     double   error;        /* of the prediction, by the table's fits: the standard deviation of log2 of predicted over measured times */
     double   term[SPMV_TERM_COUNT]; /* of the fits */
+    double   work[SPMV_WORK_COUNT]; /* of each kind, as the table counts it */
     uint64_t slots, bytes; /* of its arrays, counted, with rows that only fill them up */
     double   skipped;      /* of the slots: padding of which a product reads only the column; estimated if blocks were sampled */
 } spmv_estimate;
@@ -379,10 +380,10 @@ static double spmv__lanes(const spmv__estimator *e, const spmv__candidate *k, co
 
 static double spmv__longer(double a, double b) { return a > b ? a : b; }
 
-/* Seconds that the longest row alone takes; 0 if it is divided among groups. On a GPU its lanes go through it step by step, each waiting
- * for memory, and nothing is known unless the table has the time of a step; times is what was fitted. On a CPU one core does all of it, at
- * its share of the speed of all; seconds is the estimate for all rows. */
-static double spmv__chain_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double seconds, double times)
+/* Seconds that the longest row alone takes, without what was fitted; 0 if it is divided among groups. On a GPU its lanes go through it step
+ * by step, each waiting for memory, and nothing is known unless the table has the time of a step. On a CPU one core does all of it, at its
+ * share of the speed of all; seconds is the estimate for all rows. */
+static double spmv__chain_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double seconds)
 {
     const spmv_tuning *t = e->t;
     double steps;
@@ -391,7 +392,7 @@ static double spmv__chain_seconds(const spmv__estimator *e, const spmv__candidat
         return t->units > 0 && l->slots > 0 ? l->longest * seconds / l->slots * (double)t->units : 0;
     if (!(t->step > 0)) return 0;
     steps = spmv__spec_steps(k->layout, l->longest) / spmv__lanes(e, k, l);
-    return times * (t->launch + steps * (steps < (double)t->short_steps ? t->step : t->long_step));
+    return t->launch + steps * (steps < (double)t->short_steps ? t->step : t->long_step);
 }
 
 /* Bytes that one scattered read of x moves: a sector of a GPU's cache, a line of a processor's. */
@@ -426,6 +427,13 @@ static double spmv__far_reads(const spmv__estimator *e, const spmv__load *l) { r
  * matrices. */
 #define SPMV__BY_ROWS 1.05
 
+/* The bytes of a part, of its elements of y and of those of x that it reads. */
+static double spmv__part_bytes(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
+{
+    double cols = (double)e->a->cols, x = (cols < l->nnz ? cols : l->nnz) * (double)spmv_vector_size(e->how->type);
+    return spmv__layout_bytes(e->how->type, k->layout, spmv__busy_slots(e, k->layout, l), l->rows) + l->extra + x;
+}
+
 /* Seconds that the bytes of a part, of its elements of y and of those of x take at the highest speed that the table shows. Where they do
  * not fit into the cache, the matrix streams through it and leaves half of it to x; what of x is not there is read again for each scattered
  * access. Where the table says what such a read costs, and x is as long as in the largest matrices of its rates or longer, the reads that
@@ -434,8 +442,7 @@ static double spmv__far_reads(const spmv__estimator *e, const spmv__load *l) { r
 static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
     const spmv_tuning *t = e->t;
-    double width = (double)spmv_vector_size(e->how->type), cols = (double)e->a->cols, x = (cols < l->nnz ? cols : l->nnz) * width;
-    double bytes = spmv__layout_bytes(e->how->type, k->layout, spmv__busy_slots(e, k->layout, l), l->rows) + l->extra + x, beyond = 0;
+    double width = (double)spmv_vector_size(e->how->type), cols = (double)e->a->cols, bytes = spmv__part_bytes(e, k, l), beyond = 0;
     double line = t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__SECTOR : SPMV__LINE, scattered = spmv__scattered_reads(e, k->layout, l);
     if (t->miss > 0 && cols >= (double)t->rows_at[t->rows - 1]) {
         double times = spmv__trait[k->layout->format]->even == SPMV__EVEN ? 1 : SPMV__BY_ROWS;
@@ -446,17 +453,39 @@ static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candida
     return spmv__peak_seconds(t, bytes);
 }
 
-/* By what the product differs from those that the rates were measured with; rates: its seconds by them. Where a term is beyond those of all
- * samples that were fitted, it counts as the last of them: what happens further on is not known. */
-static void spmv__terms(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double rates, double term[SPMV_TERM_COUNT])
+/* How much there is of each kind of work; chain: the seconds of the longest row by the rates. */
+static void spmv__works(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double chain, double work[SPMV_WORK_COUNT])
 {
-    double read = l->slots - l->skipped;
+    work[SPMV_WORK_LAUNCH] = e->t->launch;
+    work[SPMV_WORK_BYTES] = spmv__peak_seconds(e->t, spmv__part_bytes(e, k, l));
+    work[SPMV_WORK_READS] = spmv__scattered_reads(e, k->layout, l);
+    work[SPMV_WORK_SLOTS] = l->slots;
+    work[SPMV_WORK_ROWS] = l->rows;
+    work[SPMV_WORK_UNEVEN] = l->uneven * l->nnz;
+    work[SPMV_WORK_CHAIN] = chain;
+}
+
+/* The term of the work of a product in a format; rates: its seconds by the rates. */
+SPMV__SHARED double spmv__work_term(const spmv_tuning *t, spmv_format f, const double work[SPMV_WORK_COUNT], double rates)
+{
+    double sum = 0;
+    int i;
+    for (i = 0; i < SPMV_WORK_COUNT; i++) sum += t->work[f][i] * work[i];
+    return sum > 0 ? spmv__log2(sum / rates) : 0;
+}
+
+/* By what the product differs from those that the rates were measured with; out has its seconds by them and its work. Where a term is beyond those of all
+ * samples that were fitted, it counts as the last of them: what happens further on is not known. */
+static void spmv__terms(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, spmv_estimate *out)
+{
+    double read = l->slots - l->skipped, *term = out->term;
     int i;
     term[SPMV_TERM_ALL] = term[SPMV_TERM_CHAIN] = 1;
     term[SPMV_TERM_SPREAD] = spmv__log2(1 + l->spread);
     term[SPMV_TERM_FILL] = l->nnz > 0 && read > l->nnz ? spmv__log2(read / l->nnz) : 0;
     term[SPMV_TERM_PADS] = read > 0 && l->skipped > 0 ? spmv__log2(l->slots / read) : 0;
-    term[SPMV_TERM_MODEL] = spmv__log2((e->t->launch + spmv__memory_seconds(e, k, l)) / rates);
+    term[SPMV_TERM_MODEL] = spmv__log2((e->t->launch + out->memory) / out->rates);
+    term[SPMV_TERM_WORK] = spmv__work_term(e->t, k->layout->format, out->work, out->rates);
     term[SPMV_TERM_GATHER] = l->gather;
     term[SPMV_TERM_BANDS] = l->bands > 1 ? spmv__log2(l->bands) : 0;
     for (i = 0; i < SPMV_TERM_COUNT && e->t->high[SPMV_TERM_ALL] > 0; i++) {
@@ -515,15 +544,17 @@ static double spmv__table_seconds(const spmv__estimator *e, const spmv__candidat
  * alone take. Fills in the times of out. 0: nothing is known. */
 static double spmv__cost_terms(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, spmv_estimate *out)
 {
-    double table = spmv__table_seconds(e, k, l);
+    double table = spmv__table_seconds(e, k, l), chain;
     memset(out, 0, sizeof *out);
     if (table <= 0) return 0;
     out->rates = table;
-    spmv__terms(e, k, l, table, out->term);
     out->error = k->fit ? k->fit->error : 0;
     out->memory = spmv__memory_seconds(e, k, l);
+    chain = spmv__chain_seconds(e, k, l, table);
+    spmv__works(e, k, l, chain, out->work);
+    spmv__terms(e, k, l, out);
     table *= spmv__fitted(k, out->term);
-    out->chain = spmv__chain_seconds(e, k, l, table, spmv__fitted_chain(k));
+    out->chain = chain * (e->t->device_class == SPMV_DEVICE_CLASS_GPU ? spmv__fitted_chain(k) : table / out->rates);
     return out->seconds = e->scale * spmv__longer(table, spmv__longer(out->memory, out->chain));
 }
 

@@ -25,14 +25,17 @@
  *     per_row 1 4 16 64           nonzeros in a row, rising
  *     f64 banded csr:run=1024/WG=256 0.81 1.6 3 3.1 2 8 11 12 5 - - -
  *     left_out 0.19 46 5120       of the fits below: the error of estimates for structures left out of them; structures; samples; optional
- *     terms all fill spread ...   the terms of the fits, as SPMV_TERM_LIST has them
+ *     terms all spread fill ...   the terms of the fits, as SPMV_TERM_LIST has them
+ *     work csr 1 0.9 0 0.25 ...   what the work of products in a format costs, as SPMV_WORK_LIST has it
  *     fit f64 csr:run=1024/WG=256 0.15 0.08 0 0.31 ...
  *
  * A line of rates has the type, the kind of matrix, a plan of one part, "/", the knobs of its kernel (may be empty), and then GFLOP/s
  * (2 x nonzeros / time) for every per_row of the first of rows, of the second, and so on; "-" where nothing was measured, "-3" for three
  * such values in a row. A line "fit" has the type, plan and knobs, the error of the estimate, and a factor for each term: estimates are
- * 2 to the power of the sum of factors times terms longer than the rates say. Errors are root mean squares of logarithms to base 2 of
- * predicted over measured times. A line that begins with "#" is a comment.
+ * 2 to the power of the sum of factors times terms longer than the rates say. A line "work" has a format and the cost of each kind of work:
+ * a factor of what takes seconds, picoseconds for each of what is counted. Their sum is a second estimate, which knows more of a matrix
+ * than the rates do and less of the layout; the term "work" says how far the two are apart, and the fits how far to follow the second.
+ * Errors are root mean squares of logarithms to base 2 of predicted over measured times. A line that begins with "#" is a comment.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
@@ -74,6 +77,7 @@ typedef struct spmv_tune_row {
     X(FILL,   "fill",   "log2 of the slots that are read for each nonzero")                             \
     X(PADS,   "pads",   "log2 of all slots over those that are read")                                   \
     X(MODEL,  "model",  "log2 of the time of a launch and of reading the bytes over that by the rates") \
+    X(WORK,   "work",   "log2 of the time by the work of the format over that by the rates")            \
     X(GATHER, "gather", "x locality: the share of the reads of x that need another line")               \
     X(BANDS,  "bands",  "log2 of the groups of adjacent diagonals")                                     \
     X(CHAIN,  "chain",  "1, for the time of the longest row instead of that by the rates")
@@ -84,6 +88,24 @@ typedef enum spmv_term {
 #undef X
     SPMV_TERM_COUNT
 } spmv_term;
+
+/* X(IDENT, "name", seconds of one): the kinds of work of which the time of a product is made up. What is counted costs picoseconds, the
+ * others are seconds already. spmv_cost.h computes them, spmv tune fits what they cost in each format. */
+#define SPMV_WORK_LIST(X)                                                                                                   \
+    X(LAUNCH, "launch", 1)     /* of the smallest product */                                                                \
+    X(BYTES,  "bytes",  1)     /* own bytes at the speed of the level that they fit in */                                   \
+    X(READS,  "reads",  1e-12) /* scattered reads of x */                                                                   \
+    X(SLOTS,  "slots",  1e-12) /* of its arrays */                                                                          \
+    X(ROWS,   "rows",   1e-12)                                                                                              \
+    X(UNEVEN, "uneven", 1e-12) /* nonzeros times the deviation of row lengths over their mean: what waits for longer rows */ \
+    X(CHAIN,  "chain",  1)     /* the longest row alone */
+
+typedef enum spmv_work {
+#define X(ID, name, unit) SPMV_WORK_##ID,
+    SPMV_WORK_LIST(X)
+#undef X
+    SPMV_WORK_COUNT
+} spmv_work;
 
 /* A line "fit". */
 typedef struct spmv_tune_fit {
@@ -115,6 +137,7 @@ typedef struct spmv_tuning {
     size_t         fits;              /* lines "fit" */
     spmv_tune_fit *fit;
     double         low[SPMV_TERM_COUNT], high[SPMV_TERM_COUNT]; /* of the terms of the samples: beyond, a term counts as at the end */
+    double         work[SPMV_FORMAT_COUNT][SPMV_WORK_COUNT]; /* seconds that each kind of work costs in a format; all 0: not known */
     double         left_out;          /* error of estimates for structures that were left out of the fits, as log2 */
     double         regret[SPMV_TYPE_COUNT], worst[SPMV_TYPE_COUNT]; /* time of the layout that the fits choose for a structure that was
                                          left out of them, over that of the fastest: geometric mean, and the most; 0: not known */
@@ -330,6 +353,30 @@ static spmv_status spmv__tune_factor(spmv__lines *l, double *v)
     return SPMV_OK;
 }
 
+SPMV__SHARED double spmv__work_unit(spmv_work w)
+{
+    static const double unit[] = {
+#define X(ID, name, one) one,
+        SPMV_WORK_LIST(X)
+#undef X
+    };
+    return unit[w];
+}
+
+/* Reads the rest of a line "work". */
+static spmv_status spmv__tune_work(spmv_tuning *t, spmv__lines *l)
+{
+    spmv_status s = SPMV_OK;
+    spmv_format f;
+    int i;
+    spmv__next_word(l);
+    f = spmv_format_from(l->word);
+    if (f == SPMV_FORMAT_COUNT) return spmv__bad_line(l, "expected a format");
+    for (i = 0; i < SPMV_WORK_COUNT && !s; i++) s = spmv__tune_number(l, spmv__work_unit((spmv_work)i), &t->work[f][i]);
+    if (!s && spmv__next_word(l)) s = spmv__bad_line(l, "there are too many kinds of work");
+    return s;
+}
+
 /* Reads the rest of a line "low" or "high". */
 static spmv_status spmv__tune_range(spmv__lines *l, double range[SPMV_TERM_COUNT])
 {
@@ -385,6 +432,7 @@ static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
     else if (!strcmp(w, "left_out")) s = spmv__tune_left_out(t, l);
     else if (!strcmp(w, "regret")) s = spmv__tune_regret(t, l);
     else if (!strcmp(w, "terms")) s = spmv__tune_terms(l);
+    else if (!strcmp(w, "work")) s = spmv__tune_work(t, l);
     else if (!strcmp(w, "low")) s = spmv__tune_range(l, t->low);
     else if (!strcmp(w, "high")) s = spmv__tune_range(l, t->high);
     else if (!strcmp(w, "rows")) s = spmv__tune_axis(l, &t->rows, t->rows_at);

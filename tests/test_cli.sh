@@ -793,7 +793,8 @@ gives 'tune --fit' 0 tune --fit s.txt --table a.tune --out fit.tune
 says 'tune --fit: what it found' err 'fits of 2 candidates to 4 samples of 2 structures'
 says 'tune --fit: how good it is' fit.tune '^left_out [0-9.]+ 2 4$'
 says 'tune --fit: the regret' fit.tune '^regret f64 [0-9.]+ [0-9.]+$'
-says 'tune --fit: a line' fit.tune '^fit f64 csr/( -?[0-9.]+){9}$'
+says 'tune --fit: a line' fit.tune '^fit f64 csr/( -?[0-9.]+){10}$'
+says 'tune --fit: what the work of a format costs' fit.tune '^work csr( [0-9.]+){7}$'
 gives 'tune --fit: the same again' 0 tune --fit s.txt --table fit.tune --out again.tune
 cmp fit.tune again.tune
 verdict 'tune --fit: the same again: the same table' $?
@@ -810,18 +811,23 @@ f64 banded csr/ 2
 f64 banded coo/ 1
 f64 banded ell/ 4
 left_out 0.2 30 300
-terms all spread fill pads model gather bands chain
-low 1 0 0 0 -9 0 0 1
-high 1 2 4 4 1 1 4 1
-fit f64 csr/ 0.1 0.25 0 0 0 0 0 0 0
-fit f64 coo/ 0.1 0.5 0 0 0 0 0 0 0
-fit f64 ell/ 0.1 0.75 0 0 0 0 0 0 0
+terms all spread fill pads model work gather bands chain
+work csr 1.5 0 0 100 0 0 0
+low 1 0 0 0 -9 -9 0 0 1
+high 1 2 4 4 1 9 1 4 1
+fit f64 csr/ 0.1 0.25 0 0 0 0 0 0 0 0
+fit f64 coo/ 0.1 0.5 0 0 0 0 0 0 0 0
+fit f64 ell/ 0.1 0.75 0 0 0 0 0 0 0 0
 END
 gives 'tune --fit --from: another device' 1 tune --fit s.txt --table prior.tune --from prior.tune --out c.tune
 says 'tune --fit --from: the samples of another device' err 's.txt has samples of another device: host'
 sed 's/^device .*/device host/' prior.tune >head.tune
 gives 'tune --fit --from' 0 tune --fit s.txt --table head.tune --from prior.tune --out c.tune
 says 'tune --fit --from: what has samples and what has none' err 'fits of 3 candidates to 4 samples of 2 structures'
+says 'tune --fit --from: what work costs stays' c.tune '^work csr 1.5 0 0 100 0 0 0$'
+sed 's/^read 30/read 60/' head.tune >fast.tune
+gives 'tune --fit --from: twice as fast' 0 tune --fit s.txt --table fast.tune --from prior.tune --out f.tune
+says 'tune --fit --from: counted work costs half on a device that is twice as fast' f.tune '^work csr 1.5 0 0 50 0 0 0$'
 says 'tune --fit --from: its device' c.tune '^device host$'
 says 'tune --fit --from: the rates stay' c.tune '^f64 banded ell/ 4$'
 awk '$1 == "fit" { all[$3] = $5; n++ } END { exit !(n == 3 && all["csr/"] < 0.25 && all["coo/"] < 0.5 && all["ell/"] < 0.75 && all["ell/"] > 0.5) }' c.tune

@@ -13,8 +13,8 @@
 #define AXES "rows 1024 16384\nper_row 1 4 16\n"
 #define RATES " 1 2 4 8 16 32\n"
 #define FITS \
-    "left_out 0.2 46 5120\nterms all spread fill pads model gather bands chain\n" \
-    "low 1 0 0 0 -1 0 0 1\nhigh 1 2 3 2 1.5 1 4 1\nregret f64 1.08 1.7\n"
+    "left_out 0.2 46 5120\nterms all spread fill pads model work gather bands chain\n" \
+    "low 1 0 0 0 -1 0 0 0 1\nhigh 1 2 3 2 1.5 2 1 4 1\nwork sell 1 0.5 0 250 0 3 0.25\nregret f64 1.08 1.7\n"
 
 static spmv_status read_text(spmv_tuning *t, const char *text, ledger *l)
 {
@@ -133,22 +133,26 @@ static const fault faults[] = {
     {4, HEAD "left_out 0.2 46\n"},
     {4, HEAD "left_out x 46 5120\n"},
     {4, HEAD "terms all spread\n"},
-    {4, HEAD "terms all spread fill pads model gather bands chain more\n"},
+    {4, HEAD "terms all spread fill pads model work gather bands chain more\n"},
     {4, HEAD "terms all fill spread pads model gather bands chain\n"},
+    {4, HEAD "work csx 1 1 1 1 1 1 1\n"},
+    {4, HEAD "work csr 1 1 1 1 1 1\n"},
+    {4, HEAD "work csr 1 1 1 1 1 1 1 1\n"},
+    {4, HEAD "work csr 1 1 -1 1 1 1 1\n"},
     {4, HEAD "low 1 0 0 -1 0 0\n"},
     {4, HEAD "high 1 0 0 x 0 0 1\n"},
     {4, HEAD "regret f16 1.1 2\n"},
     {4, HEAD "regret f64 1.1\n"},
     {4, HEAD "fit\n"},
     {4, HEAD "fit f16 csr/ 0.1 1 2 3 4 5 6 7\n"},
-    {4, HEAD "fit f64 csr 0.1 1 2 3 4 5 6 6 7\n"},
-    {4, HEAD "fit f64 csx/ 0.1 1 2 3 4 5 6 6 7\n"},
-    {4, HEAD "fit f64 csr/ -0.1 1 2 3 4 5 6 6 7\n"},
-    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 6\n"},
-    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 6 7 8\n"},
-    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 6 21\n"},
-    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 6 --7\n"},
-    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 6 -\n"},
+    {4, HEAD "fit f64 csr 0.1 1 2 3 4 5 6 6 6 7\n"},
+    {4, HEAD "fit f64 csx/ 0.1 1 2 3 4 5 6 6 6 7\n"},
+    {4, HEAD "fit f64 csr/ -0.1 1 2 3 4 5 6 6 6 7\n"},
+    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 6 6\n"},
+    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 6 6 7 8\n"},
+    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 6 6 21\n"},
+    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 6 6 --7\n"},
+    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 6 6 -\n"},
     {8, HEAD AXES "f64 banded csr/" RATES "# fine so far\nf64 banded ell/ 1\n"},
     {7, HEAD AXES "f64 banded csr/" RATES "rows 1 2\n"},
     {7, HEAD AXES "f64 banded csr/" RATES "per_row 1 2 3\n"},
@@ -177,7 +181,7 @@ Test(tuning, every_bad_line_is_named)
 Test(tuning, damaged_tables)
 {
     static const char text[] = HEAD AXES FITS "f64 banded csr:run=1024/WG=256" RATES "f32 uneven sell:h=8/" RATES
-                               "fit f64 csr:run=1024/WG=256 0.15 0 -1.5 2 0 0 0 0 0.25\n";
+                               "fit f64 csr:run=1024/WG=256 0.15 0 -1.5 2 0 0 0 0 0 0.25\n";
     char copy[sizeof text];
     size_t i, round, read = 0, refused = 0;
     for (i = 0; i < sizeof text; i++)
@@ -352,6 +356,9 @@ Test(tuning, host_table_is_ready)
     near(ready->left_out, t.left_out);
     near(ready->high[SPMV_TERM_SPREAD], t.high[SPMV_TERM_SPREAD]);
     near(-ready->low[SPMV_TERM_MODEL], -t.low[SPMV_TERM_MODEL]);
+    for (k = 0; k < SPMV_FORMAT_COUNT; k++)
+        for (i = 0; i < SPMV_WORK_COUNT; i++)
+            CHECK(fabs(ready->work[k][i] - t.work[k][i]) <= 1e-9 * t.work[k][i], "work %d of format %d", i, (int)k);
     for (k = 0; k < t.count; k++) {
         const spmv_tune_row *a = &t.row[k], *b = &ready->row[j];
         if (!a->curve) continue;
@@ -454,13 +461,16 @@ Test(tuning, kinds)
 
 Test(tuning, fits_are_read)
 {
-    spmv_tuning t = good(HEAD AXES FITS "fit f32 sell:h=8/WG=64 0.15 1 0 -2.5 0 0.25 0 0 -0.01\nf64 banded csr/" RATES);
+    spmv_tuning t = good(HEAD AXES FITS "fit f32 sell:h=8/WG=64 0.15 1 0 -2.5 0 0.25 -0.5 0 0 -0.01\nf64 banded csr/" RATES);
     cr_assert(fabs(t.left_out - 0.2) < 1e-12 && t.structures == 46 && t.samples == 5120 && t.fits == 1);
     cr_assert(t.fit[0].type == SPMV_F32 && t.fit[0].layout.format == SPMV_SELL && t.fit[0].layout.key[SPMV_KEY_H] == 8);
     cr_assert_str_eq(t.fit[0].variant, "WG=64");
     cr_assert(fabs(t.fit[0].error - 0.15) < 1e-12 && fabs(t.fit[0].factor[SPMV_TERM_ALL] - 1) < 1e-12);
     cr_assert(fabs(t.fit[0].factor[SPMV_TERM_FILL] + 2.5) < 1e-12 && fabs(t.fit[0].factor[SPMV_TERM_MODEL] - 0.25) < 1e-12);
     cr_assert(fabs(t.fit[0].factor[SPMV_TERM_CHAIN] + 0.01) < 1e-12 && t.low[SPMV_TERM_MODEL] == -1 && t.high[SPMV_TERM_FILL] == 3);
+    cr_assert(fabs(t.work[SPMV_SELL][SPMV_WORK_BYTES] - 0.5) < 1e-12 && fabs(t.work[SPMV_SELL][SPMV_WORK_CHAIN] - 0.25) < 1e-12);
+    cr_assert(fabs(t.work[SPMV_SELL][SPMV_WORK_SLOTS] * 1e12 - 250) < 1e-6 && fabs(t.work[SPMV_SELL][SPMV_WORK_UNEVEN] * 1e12 - 3) < 1e-6);
+    cr_assert(t.work[SPMV_CSR][SPMV_WORK_LAUNCH] == 0 && t.work[SPMV_CSR][SPMV_WORK_SLOTS] == 0);
     cr_assert(fabs(t.regret[SPMV_F64] - 1.08) < 1e-12 && fabs(t.worst[SPMV_F64] - 1.7) < 1e-12 && t.regret[SPMV_F32] == 0);
     spmv_tuning_free(&t);
     cr_assert(t.fits == 0 && !t.fit);
@@ -494,24 +504,51 @@ static spmv_estimate estimate_by(const char *fits)
 
 Test(tuning, fits_change_the_estimate)
 {
-    spmv_estimate plain = estimate_by(""), twice = estimate_by("fit f64 csr/ 0.3 1 0 0 0 0 0 0 0\n"),
-                  other = estimate_by("fit f32 csr/ 0.3 1 0 0 0 0 0 0 0\nfit f64 sell/ 0.3 1 0 0 0 0 0 0 0\n"),
-                  alike = estimate_by("fit f64 csr:run=1024/ 0.3 2 0 0 0 0 0 0 0\n"),
-                  nothing = estimate_by("fit f64 csr/ 0.3 -20 0 0 0 0 0 0 0\n");
+    spmv_estimate plain = estimate_by(""), twice = estimate_by("fit f64 csr/ 0.3 1 0 0 0 0 0 0 0 0\n"),
+                  other = estimate_by("fit f32 csr/ 0.3 1 0 0 0 0 0 0 0 0\nfit f64 sell/ 0.3 1 0 0 0 0 0 0 0 0\n"),
+                  alike = estimate_by("fit f64 csr:run=1024/ 0.3 2 0 0 0 0 0 0 0 0\n"),
+                  nothing = estimate_by("fit f64 csr/ 0.3 -20 0 0 0 0 0 0 0 0\n");
     cr_assert(plain.seconds > 0 && fabs(plain.seconds / plain.rates - 1) < 1e-9 && plain.error == 0);
     cr_assert(fabs(twice.seconds / plain.seconds - 2) < 1e-6 && fabs(twice.error - 0.3) < 1e-12, "%g", twice.seconds / plain.seconds);
     cr_assert(fabs(other.seconds / plain.seconds - 1) < 1e-6, "fits of another type and format are not used");
     cr_assert(fabs(alike.seconds / plain.seconds - 4) < 1e-6, "the fit of another layout of the format stands in");
     cr_assert(nothing.memory > 0 && fabs(nothing.seconds / nothing.memory - 1) < 1e-9, "never below what the bytes take");
     {
-        spmv_estimate model = estimate_by("fit f64 csr/ 0.3 0 0 0 0 1 0 0 0\n"), /* a factor of a term of which only 0 was seen */
-                      ends = estimate_by("low 1 0 0 0 0 0 0 1\nhigh 1 0 0 0 0 0 0 1\nfit f64 csr/ 0.3 0 0 0 0 1 0 0 0\n");
+        spmv_estimate model = estimate_by("fit f64 csr/ 0.3 0 0 0 0 1 0 0 0 0\n"), /* a factor of a term of which only 0 was seen */
+                      ends = estimate_by("low 1 0 0 0 0 0 0 0 1\nhigh 1 0 0 0 0 0 0 0 1\nfit f64 csr/ 0.3 0 0 0 0 1 0 0 0 0\n");
         cr_assert(plain.term[SPMV_TERM_MODEL] < 0 || plain.term[SPMV_TERM_MODEL] > 0);
         cr_assert(fabs(model.seconds / plain.seconds - 1) > 1e-3 || model.memory >= model.seconds);
         cr_assert(ends.term[SPMV_TERM_MODEL] == 0 && fabs(ends.seconds / plain.seconds - 1) < 1e-9,
                   "beyond the range of the samples a term counts as at its end");
     }
+    cr_assert(plain.term[SPMV_TERM_WORK] == 0);
     cr_assert(plain.term[SPMV_TERM_ALL] == 1 && plain.term[SPMV_TERM_FILL] == 0 && plain.term[SPMV_TERM_SPREAD] == 0);
+}
+
+/* A fit whose factor of the term is 1 makes the costs of the work the estimate. */
+Test(tuning, work_is_the_other_estimate)
+{
+    const char *fit = "fit f64 csr/ 0.3 0 0 0 0 0 1 0 0 0\n";
+    const struct {
+        spmv_work work;
+        double seconds; /* of one */
+        const char *line;
+    } of[] = {{SPMV_WORK_LAUNCH, 900, "work csr 900 0 0 0 0 0 0\n"},   {SPMV_WORK_BYTES, 700, "work csr 0 700 0 0 0 0 0\n"},
+              {SPMV_WORK_SLOTS, 8e-8, "work csr 0 0 0 80000 0 0 0\n"}, {SPMV_WORK_ROWS, 9e-7, "work csr 0 0 0 0 900000 0 0\n"}};
+    const spmv_estimate plain = estimate_by(fit), both = estimate_by("work csr 900 0 0 80000 0 0 0\nfit f64 csr/ 0.3 0 0 0 0 0 1 0 0 0\n"),
+                        other = estimate_by("work sell 900 0 0 80000 0 0 0\nfit f64 csr/ 0.3 0 0 0 0 0 1 0 0 0\n");
+    char text[200];
+    size_t i;
+    cr_assert(plain.work[SPMV_WORK_ROWS] == 1000 && plain.work[SPMV_WORK_SLOTS] >= 1000, "%g", plain.work[SPMV_WORK_SLOTS]);
+    cr_assert(fabs(plain.work[SPMV_WORK_LAUNCH] * 1e6 - 1) < 1e-9 && plain.work[SPMV_WORK_BYTES] > 0);
+    for (i = 0; i < sizeof of / sizeof *of; i++) {
+        const double seconds = of[i].seconds * plain.work[of[i].work];
+        snprintf(text, sizeof text, "%s%s", of[i].line, fit);
+        CHECK(fabs(estimate_by(text).seconds / seconds - 1) < 1e-6, "%s: %g, not %g", text, estimate_by(text).seconds, seconds);
+    }
+    cr_assert(fabs(both.seconds / (900e-6 + 8e-8 * plain.work[SPMV_WORK_SLOTS]) - 1) < 1e-6, "costs add up");
+    cr_assert(plain.seconds > 0 && fabs(plain.seconds / plain.rates - 1) < 1e-9, "without costs the term is 0");
+    cr_assert(fabs(other.seconds / plain.seconds - 1) < 1e-9, "the costs of another format are not used");
 }
 
 /* A random matrix, which m holds, as CSR. */

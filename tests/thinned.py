@@ -17,7 +17,7 @@ MOST = 1.01
 QUICK = {"poisson2d_100", "mesh3d_22_3", "dense_300_300", "Trefethen_20000", "kuresson_heart1", "koza_raefsky3", "kuresson_psmigr_1",
          "mycielskian12", "arrow_46500", "blocks_60000_4_8_50", "bibd_18_9", "kuresson_deter4", "kuresson_fp", "mesh3d_60_1"}
 
-FITS = ("left_out", "terms", "low", "high", "regret", "fit")
+FITS = ("left_out", "terms", "work", "low", "high", "regret", "fit")
 
 
 def rates(words, count):

@@ -70,6 +70,16 @@ const spmv_tune_fit *library_fit_of(const spmv_tuning *t, spmv_type type, const 
     return spmv__fit_of(t, type, &k);
 }
 
+double library_work_unit(spmv_work w)
+{
+    return spmv__work_unit(w);
+}
+
+double library_work_term(const spmv_tuning *t, spmv_format f, const double work[SPMV_WORK_COUNT], double rates)
+{
+    return spmv__work_term(t, f, work, rates);
+}
+
 int library_runs_alike(const spmv_spec *a, const spmv_spec *b)
 {
     return spmv__runs_alike(a, b);

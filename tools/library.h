@@ -25,6 +25,12 @@ spmv_status library_estimates(const spmv_csr *a, spmv_type type, const spmv_tuni
 /* The fit that estimates by table t use for a layout with these knobs; NULL: there is none. */
 const spmv_tune_fit *library_fit_of(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, const char *variant);
 
+/* What one of a kind of work is, in seconds. */
+double library_work_unit(spmv_work w);
+
+/* The term of the work of a product in a format by what table t says that it costs; rates: its seconds by the rates. */
+double library_work_term(const spmv_tuning *t, spmv_format f, const double work[SPMV_WORK_COUNT], double rates);
+
 /* 1: what was learned of the products of one layout holds for the other. */
 int library_runs_alike(const spmv_spec *a, const spmv_spec *b);
 

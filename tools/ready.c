@@ -129,6 +129,7 @@ static void integers(const uint64_t *v, int n)
 /* Prints the table itself, member by member in the order of the struct. */
 static void print_head(const spmv_tuning *t, size_t rows)
 {
+    int i;
     puts("static const spmv_tuning spmv__ready = {");
     printf("    \"%s\", \"%s\", \"%s\", SPMV_DEVICE_CLASS_HOST,\n", t->device, t->driver, t->date);
     integer(t->units);
@@ -157,6 +158,9 @@ static void print_head(const spmv_tuning *t, size_t rows)
     line_end();
     reals(t->low, SPMV_TERM_COUNT);
     reals(t->high, SPMV_TERM_COUNT);
+    puts("    {");
+    for (i = 0; i < SPMV_FORMAT_COUNT; i++) reals(t->work[i], SPMV_WORK_COUNT);
+    puts("    },");
     real(t->left_out);
     line_end();
     reals(t->regret, SPMV_TYPE_COUNT);

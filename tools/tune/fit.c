@@ -18,6 +18,8 @@
  * either time. Everything shrinks towards the rates: a structure counts once in a group, however many samples it has, and shrinking counts
  * as some structures more.
  *
+ * What the work of a format costs is fitted before that, to all samples of the format, because it is a term of the rest.
+ *
  * Where a table of another device, or of this one at another time, is corrected, its fits are where everything starts from: then the
  * factors below are what is added to its factors. First all candidates of a type get a common factor, which says how fast the device is;
  * then each format gets one, which holds for candidates that were not measured, too; then groups and candidates as above. What all samples
@@ -26,6 +28,7 @@
 #define SHRINK_ALL       0.5 /* structures by which the offset of a group shrinks */
 #define SHRINK_CHAIN     1.0 /* by which that to the time of the longest row does */
 #define SHRINK_TERM      2.0 /* by which the factors of the other terms do */
+#define SHRINK_WORK      0.3 /* structures by which the cost of each kind of work shrinks */
 #define SHRINK_CANDIDATE 4.0 /* samples by which the offset of a candidate shrinks towards that of its group */
 #define SHRINK_COMMON    0.5 /* structures by which the common factor of a type shrinks where a table is corrected */
 #define SHRINK_FORMAT    1.0 /* structures by which the factor of a format does */
@@ -42,6 +45,9 @@ enum { ROBUST_ROUNDS = 5, DIVIDE_ROUNDS = 6 };
 
 /* At first, a sample that took so many times as long as the rates say, as log2, is taken for that of its longest row. */
 #define CHAIN_AT_FIRST 1.5
+
+/* Rounds in which the costs of all kinds of work are improved in turn: more do not change choices. */
+enum { WORK_ROUNDS = 300 };
 
 /* A sample whose time is mostly that of reading its bytes says nothing about the rates, if that is so large a part of it. */
 #define FLOOR_SHARE 0.75
@@ -293,6 +299,68 @@ static void fit_own(fitting *f, int left_out, normal *n)
     }
 }
 
+/* ---- work ------------------------------------------------------------------------------------------------------------- */
+
+/* The normal equations of the costs of the work of a format, and the weights of its samples. */
+typedef struct work_normal {
+    double a[SPMV_WORK_COUNT][SPMV_WORK_COUNT], b[SPMV_WORK_COUNT], weights;
+} work_normal;
+
+/* Solves the equations for the costs that fit best of those that are not negative, by improving one after another. */
+static void work_solve(const work_normal *n, double cost[SPMV_WORK_COUNT])
+{
+    int round, i, j;
+    for (i = 0; i < SPMV_WORK_COUNT; i++) cost[i] = 0;
+    for (round = 0; round < WORK_ROUNDS; round++)
+        for (i = 0; i < SPMV_WORK_COUNT; i++) {
+            double rest = n->b[i];
+            for (j = 0; j < SPMV_WORK_COUNT; j++)
+                if (j != i) rest -= n->a[i][j] * cost[j];
+            if (n->a[i][i] > 0) cost[i] = rest > 0 ? rest / (n->a[i][i] * (1 + SHRINK_WORK / n->weights)) : 0;
+        }
+}
+
+/* The weights of all samples of a format and structure. */
+static double *work_share_at(const fitting *f, const point *p)
+{
+    return &f->share[(int)p->of->layout.format * f->structures + p->structure];
+}
+
+/* Fits what the work of each format costs: the sums of costs shall differ from the measured times by a share of these that is small in
+ * squares. A structure counts once, or as much as twice its weights if these are less. Then computes that term for all samples. */
+static void fit_work(fitting *f, int left_out)
+{
+    work_normal n[SPMV_FORMAT_COUNT];
+    size_t s;
+    int i, j;
+    memset(n, 0, sizeof n);
+    memset(f->share, 0, (size_t)SPMV_FORMAT_COUNT * (size_t)f->structures * sizeof *f->share);
+    for (s = 0; s < f->count; s++)
+        if (counts(&f->p[s], left_out)) *work_share_at(f, &f->p[s]) += f->p[s].weight;
+    for (s = 0; s < f->count; s++) {
+        const point *p = &f->p[s];
+        work_normal *of = &n[p->of->layout.format];
+        double all, w;
+        if (!counts(p, left_out)) continue;
+        all = *work_share_at(f, p);
+        w = p->weight / all * (all < 0.5 ? 2 * all : 1);
+        of->weights += w;
+        for (i = 0; i < SPMV_WORK_COUNT; i++) {
+            const double v = p->by.work[i] / p->of->seconds;
+            for (j = 0; j < SPMV_WORK_COUNT; j++) of->a[i][j] += w * v * p->by.work[j] / p->of->seconds;
+            of->b[i] += w * v;
+        }
+    }
+    for (i = 0; i < SPMV_FORMAT_COUNT; i++) work_solve(&n[i], f->table->work[i]);
+    for (s = 0; s < f->count; s++) {
+        point *p = &f->p[s];
+        if (p->by.rates > 0)
+            p->by.term[SPMV_TERM_WORK] = library_work_term(f->table, p->of->layout.format, p->by.work, p->by.rates);
+    }
+}
+
+/* ---- levels ----------------------------------------------------------------------------------------------------------- */
+
 /* Fits the factors of a level, of which a structure counts once in each. */
 static void fit_level(fitting *f, int left_out, int level)
 {
@@ -385,6 +453,7 @@ static void fit_all(fitting *f, int left_out, normal *n)
     memset(f->group, 0, (size_t)f->groups * sizeof *f->group);
     memset(f->level, 0, sizeof f->level);
     memset(f->shift, 0, (size_t)f->structures * SPMV_TYPE_COUNT * sizeof *f->shift);
+    if (!f->corrects) fit_work(f, left_out);
     find_ranges(f, left_out);
     for (round = 0; round < DIVIDE_ROUNDS; round++) {
         divide(f, !round && !f->corrects);
@@ -792,7 +861,10 @@ static int fitting_begin(fitting *f, tool *t, spmv_tuning *table, const sample_l
     f->table = table;
     f->hold = 1;
     f->corrects = corrects && fits;
-    if (!f->corrects) memset(table->high, 0, sizeof table->high);
+    if (!f->corrects) {
+        memset(table->high, 0, sizeof table->high);
+        memset(table->work, 0, sizeof table->work);
+    }
     result = number_all(f, samples);
     if (result == DONE) find_prior(f);
     table->fits = 0;

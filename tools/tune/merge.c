@@ -80,6 +80,7 @@ static int tables_merge(tool *t, const arguments *args, spmv_tuning *all, spmv_t
     all->structures = all->samples = 0;
     memset(all->low, 0, sizeof all->low);
     memset(all->high, 0, sizeof all->high);
+    memset(all->work, 0, sizeof all->work);
     memset(all->regret, 0, sizeof all->regret);
     all->rows = all->per_row = 0;
     all->launch = all->copy = all->read = all->cache = all->cache_read = all->step = 0;

@@ -4,6 +4,7 @@
 #include "../cli/cli.h"
 #include "../cli/files.h"
 #include "../cli/memory.h"
+#include "../library.h"
 #include "table.h"
 #include "spmv.h"
 #include <stdio.h>
@@ -34,7 +35,7 @@ int prior_read(tool *t, const spmv_tuning *head, const char *from, spmv_tuning *
 static void speeds_move(spmv_tuning *table, double times)
 {
     size_t k;
-    int i;
+    int i, f;
     for (k = 0; k < table->count; k++)
         for (i = 0; i < table->rows * table->per_row; i++) table->row[k].rate[i] *= (float)times;
     table->copy *= times;
@@ -44,6 +45,9 @@ static void speeds_move(spmv_tuning *table, double times)
     table->step /= times;
     table->long_step /= times;
     table->miss /= times;
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++)
+        for (i = 0; i < SPMV_WORK_COUNT; i++)
+            if (library_work_unit((spmv_work)i) < 1) table->work[f][i] /= times; /* the others are factors of times that move by themselves */
 }
 
 /* Copies what a head says of a device, except speeds and times. */

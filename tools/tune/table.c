@@ -4,6 +4,7 @@
 #include "../cli/cli.h"
 #include "../cli/memory.h"
 #include "../cli/output.h"
+#include "../library.h"
 #include "thin.h"
 #include "spmv.h"
 #include <stdio.h>
@@ -99,6 +100,24 @@ static void factors_print(growing *out, const double v[SPMV_TERM_COUNT])
     growing_add(out, "\n");
 }
 
+/* Prints what the work of each format costs. */
+static void works_print(growing *out, const spmv_tuning *t)
+{
+    char number[40];
+    int f, i;
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++) {
+        for (i = 0; i < SPMV_WORK_COUNT && !(t->work[f][i] > 0);) i++;
+        if (i == SPMV_WORK_COUNT) continue;
+        growing_add(out, "work %s", spmv_format_name((spmv_format)f));
+        for (i = 0; i < SPMV_WORK_COUNT; i++) {
+            const double v = t->work[f][i] / library_work_unit((spmv_work)i);
+            number_print(number, sizeof number, v);
+            growing_add(out, " %s", v < 1e-4 ? "0" : number); /* below that it is nothing beside the others */
+        }
+        growing_add(out, "\n");
+    }
+}
+
 /* Prints the fits of all rows that are kept. */
 static void fits_print(growing *out, const spmv_tuning *t, const unsigned char *keep)
 {
@@ -113,6 +132,7 @@ static void fits_print(growing *out, const spmv_tuning *t, const unsigned char *
     factors_print(out, t->low);
     growing_add(out, "high");
     factors_print(out, t->high);
+    works_print(out, t);
     for (k = 0; k < SPMV_TYPE_COUNT; k++)
         if (t->regret[k] > 0) growing_add(out, "regret %s %.3f %.3f\n", spmv_type_name((spmv_type)k), t->regret[k], t->worst[k]);
     for (i = 0; i < t->fits; i++) {
