@@ -2817,7 +2817,7 @@ Test(matrix, says_its_shape)
 
 /* ---- what a conversion costs ----------------------------------------------------------------------------------------- */
 
-/* Rows of nonzeros in clusters and strides over so many columns that block formats look up blocks in a hash table. */
+/* Rows of nonzeros in clusters and strides over so many columns that block formats merge rows to find blocks. */
 static void matrix_wide(matrix *m)
 {
     const uint64_t stride = 4096;
