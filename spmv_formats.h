@@ -4728,8 +4728,8 @@ static void spmv__block_copy(spmv__sink *to, const spmv__source *s, const spmv__
 }
 
 /* Puts the nonzeros of a block row with so many rows, from row first on, into its blocks. */
-static void spmv__block_values(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first, uint64_t rows, uint64_t bw,
-                               const spmv__block_places *at)
+static void spmv__block_values(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first, uint64_t rows,
+                               uint64_t bw, const spmv__block_places *at)
 {
     const int plain = to->src && !s->v->owner, wide = to->dst->width == 8;
     uint64_t i;
@@ -4784,7 +4784,8 @@ static void spmv__block_places_of(spmv__block_places *at, const spmv_part *p)
 static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, spmv__block_set *set, spmv__block_places *at,
                                  uint64_t block_row)
 {
-    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], rows = spmv__block_row_height(p, block_row), first = block_row * bh;
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], first = block_row * bh;
+    const uint64_t rows = spmv__block_row_height(p, block_row);
     const spmv__block begin = spmv__block_at(p, block_row, 0);
     int full;
     if (to->zeros && !(rows && spmv__block_has_zeros(s, to, first, rows))) return;
