@@ -460,6 +460,81 @@ Test(slots, sorted_rows_of_a_cluster)
     }
 }
 
+/* Of many tiles only a sample is walked; padding is up to a 16th of a tile. */
+Test(slots, of_many_tiles)
+{
+    enum { ROWS = 24000 };
+    spmv_csr a;
+    matrix m;
+    uint64_t r, c, n;
+    double slots, stored;
+    matrix_open(&m, "many tiles", ROWS, 3000);
+    for (r = 0; r < ROWS; r++) {
+        n = r == ROWS / 2 ? 3000 : r % 50 == 0 ? 200 + rng_below(400) : 5 + rng_below(r < ROWS / 3 ? 100 : 30);
+        for (c = 0; c < n; c++) matrix_add(&m, c);
+        m.ptr[r + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    slots = estimated_slots(&a, "tcsr:tile=512", &stored);
+    cr_assert_gt(stored, 1.01 * (double)a.nnz);
+    cr_assert_float_eq(slots / stored, 1, 0.006, "%g slots, %g are stored", slots, stored);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+/* Do the columns of every h adjacent rows fit 16 bits? */
+static int narrow(const spmv_csr *a, uint64_t h)
+{
+    uint64_t first, k;
+    for (first = 0; first < a->rows; first += h) {
+        uint64_t low = UINT64_MAX, high = 0, end = first + h < a->rows ? first + h : a->rows;
+        for (k = a->ptr[first]; k < a->ptr[end]; k++) {
+            if (a->col[k] < low) low = a->col[k];
+            if (a->col[k] > high) high = a->col[k];
+        }
+        if (low < high && high - low >= 65535) return 0; /* one number marks padding */
+    }
+    return 1;
+}
+
+/* Whether 16-bit columns fit is found by groups of rows, and by the rows of those groups that slices cut. Row `odd` lies further right. */
+Test(slots, narrow_columns_at_any_height)
+{
+    static const uint64_t heights[] = { 1, 8, 31, 32, 33, 48, 64, 100, 171, 256 };
+    uint64_t odd, step, i, r, fitting = 0, others = 0;
+    for (odd = 0; odd < 600; odd += 59)
+        for (step = 200; step < 2000; step += 230) {
+            spmv_csr a;
+            matrix m;
+            matrix_open(&m, "stairs", 600, 1300000);
+            for (r = 0; r < 600; r++) {
+                matrix_add(&m, r * step);
+                if (r % 3 == 0) matrix_add(&m, r * step + 900);
+                if (r == odd) matrix_add(&m, r * step + 50000);
+                m.ptr[r + 1] = m.nnz;
+            }
+            matrix_close(&m, INTEGERS);
+            a = matrix_csr(&m, SPMV_F64);
+            for (i = 0; i < sizeof heights / sizeof *heights; i++) {
+                spmv_view v = whole(&a);
+                spmv_plan plan;
+                double slots, extra;
+                char text[40];
+                int fits = narrow(&a, heights[i]);
+                snprintf(text, sizeof text, "sell:h=%d,idx=16", (int)heights[i]);
+                cr_assert_eq(spmv_plan_parse(&plan, text, NULL, NULL), SPMV_OK);
+                CHECK(library_estimate(&v, &plan.part[0], &slots, &extra) == (fits ? SPMV_OK : SPMV_ERR_UNSUPPORTED),
+                      "%s, step %d, row %d", text, (int)step, (int)odd);
+                if (fits) fitting++;
+                else others++;
+            }
+            spmv_csr_free(&a);
+            matrix_free(&m);
+        }
+    cr_assert(fitting > 100 && others > 100);
+}
+
 /* ---- the choice ---------------------------------------------------------------------------------------------------- */
 
 /* The chosen plan fits the default limit of memory, no matter how fast larger formats are according to the table. */
@@ -936,6 +1011,75 @@ Test(choice, splits_off_diagonals)
     matrix_free(&m);
 }
 
+/* Three diagonals, and in every dust-th row a nonzero on a diagonal of its own. */
+static spmv_csr dusty_diagonals(matrix *m, uint64_t dust)
+{
+    uint64_t r;
+    matrix_open(m, "dusty diagonals", 20000, 20000);
+    for (r = 0; r < 20000; r++) {
+        matrix_add(m, r);
+        if (r + 1 < 20000) matrix_add(m, r + 1);
+        if (r + 2 < 20000) matrix_add(m, r + 2);
+        if (r % dust == dust - 1 && r < 10000) matrix_add(m, r + 100 + r / dust * 7);
+        m->ptr[r + 1] = m->nnz;
+    }
+    matrix_close(m, INTEGERS);
+    return matrix_csr(m, SPMV_F64);
+}
+
+/* Of a large matrix, diagonals are counted only where a sample shows that they are the best option; what the sample lacked then counts. */
+Test(choice, counts_diagonals_that_seem_to_pay)
+{
+    static const char fast[] = HEAD "f64 banded dia/ 9\nf64 banded csr/ 3\n", slow[] = HEAD "f64 banded dia/ 2\nf64 banded csr/ 9\n";
+    matrix m;
+    spmv_csr a = dusty_diagonals(&m, 20000);
+    spmv_view v = whole(&a);
+    spmv_features f;
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
+    cr_assert_eq(spmv_features_make(&f, &v, 0, 0, NULL), SPMV_OK);
+    cr_assert(f.diagonals == 3 && !f.diagonals_sampled);
+    cr_assert_eq(choose(c, "auto", &a, slow, &hints, &how, NULL), SPMV_OK);
+    cr_assert(c->plan.part[0].format == SPMV_CSR && c->features.diagonals_sampled);
+    cr_assert_eq(choose(c, "auto", &a, fast, &hints, &how, NULL), SPMV_OK);
+    cr_assert(c->plan.count == 1 && c->plan.part[0].format == SPMV_DIA && !c->option[0].sampled);
+    cr_assert(c->features.diagonals == 3 && !c->features.diagonals_sampled);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    a = dusty_diagonals(&m, 1000); /* 13 diagonals, more than three for each nonzero of a row */
+    hints.without = 0;
+    cr_assert_eq(choose(c, "auto", &a, fast, &hints, &how, NULL), SPMV_OK);
+    cr_assert(c->plan.count > 1 || c->plan.part[0].format == SPMV_CSR, "%s", c->option[0].plan);
+    free(c);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+static uint64_t odd_length(uint64_t r) { return r % 400 ? 3 : 400; }    /* sigma 9.9, mean 4 */
+
+/* The last part of a plan may have sorted rows, which leave out empty ones as well: every option is a valid plan. */
+Test(choice, last_parts_keep_sorted_rows)
+{
+    static const char table[] = HEAD "f64 banded sell/ 9\nf64 banded csr:rows=sorted,sigma=256/ 3\n";
+    matrix m;
+    spmv_csr a = of_lengths(&m, 6000, 3000, odd_length);
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
+    int i, parts = 0;
+    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+    for (i = 0; i < c->count; i++) {
+        spmv_plan plan;
+        cr_assert_eq(spmv_plan_parse(&plan, c->option[i].plan, NULL, NULL), SPMV_OK, "%s", c->option[i].plan);
+        if (plan.count > parts) parts = plan.count;
+    }
+    cr_assert_eq(parts, 2);
+    free(c);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
 /* A clock for which one format is the fastest, and which cannot run another. */
 typedef struct odd_clock {
     spmv_format best;
@@ -1005,7 +1149,6 @@ static uint64_t moderate_length(uint64_t r) { return 42 + r % 2; }
 static uint64_t dull_length(uint64_t r) { return r % 2 ? 7 : 13; }      /* deviation 3, sigma 0.95 */
 static uint64_t lively_length(uint64_t r) { return r % 8 ? 12 : 28; }   /* sigma 1.41; with r % 4: 1.73 */
 static uint64_t livelier_length(uint64_t r) { return r % 4 ? 12 : 28; }
-static uint64_t odd_length(uint64_t r) { return r % 400 ? 3 : 400; }    /* sigma 9.9, mean 4 */
 
 /* By Koza's rules, CMRS is not chosen if rows are short and even by his sigma, or if sigma exceeds the mean, whatever the rates are. */
 Test(choice, cmrs_by_rule)
