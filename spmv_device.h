@@ -2905,17 +2905,26 @@ static uint64_t spmv__stage_ask(spmv_device *d, void *buffer, uint64_t done, uin
     return asked;
 }
 
-/* Copies from the beginning of a buffer, also through pinned memory: while a chunk is emptied in threads, the next is on its way. Returns
- * when all is there. */
+/* 1 if a copy of so many bytes from a buffer goes through pinned memory, of which it makes what is needed. Pinning the first chunk takes
+ * longer than a driver takes to copy as many bytes. */
+static int spmv__stage_download(spmv_device *d, uint64_t bytes)
+{
+    const uint64_t least = d->stage ? SPMV__STAGE_LEAST : SPMV__STAGE_CHUNK;
+    unsigned i;
+    if (bytes < least) return 0;
+    for (i = 0; i < SPMV__STAGE_CHUNKS && (uint64_t)i * SPMV__STAGE_CHUNK < bytes && spmv__stage_may(d); i++) spmv__stage_make(d, i);
+    return spmv__stage_may(d);
+}
+
+/* Copies from the beginning of a buffer, through pinned memory where that pays: while a chunk is emptied in threads, the next is on its
+ * way. Returns when all is there. */
 SPMV__SHARED spmv_status spmv__dev_download(spmv_device *d, void *buffer, uint64_t bytes, void *to)
 {
     const spmv_backend *b = d->info.backend;
     uint64_t asked = 0, done = 0;
     spmv__stage_copy c;
-    unsigned i;
     spmv_status s;
-    for (i = 0; i < SPMV__STAGE_CHUNKS && bytes >= SPMV__STAGE_LEAST && spmv__stage_may(d); i++) spmv__stage_make(d, i);
-    if (bytes < SPMV__STAGE_LEAST || !spmv__stage_may(d)) return b->read(d, d->queue, buffer, bytes, to, NULL);
+    if (!spmv__stage_download(d, bytes)) return b->read(d, d->queue, buffer, bytes, to, NULL);
     s = spmv__dev_settle(d);
     d->stage->used = d->stage->now = 0;
     while (!s && done < bytes) {

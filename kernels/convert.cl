@@ -118,7 +118,7 @@ KERNEL void check(ulong rows, ulong cols, ulong nnz, __global const OFF *restric
 {
     LOCAL uint sum[WG];
     const uint id = (uint)get_local_id(0);
-    const ulong begin = (ulong)get_group_id(0) * (WG * PER) + id;
+    const ulong group = (ulong)get_group_id(0), begin = group * (WG * PER) + id;
     uint falls = 0, outside = 0, all, j;
     FOLLOW();
     for (j = 0; j < PER; j++) {
@@ -134,9 +134,9 @@ KERNEL void check(ulong rows, ulong cols, ulong nnz, __global const OFF *restric
         }
     }
     count_before(falls, id, sum, &all);
-    if (!id) found[2 * get_group_id(0)] = all;
+    if (!id) found[2 * group] = all;
     count_before(outside, id, sum, &all);
-    if (!id) found[2 * get_group_id(0) + 1] = all;
+    if (!id) found[2 * group + 1] = all;
 }
 #elif PLACE != BY_BLOCK
 /* ptr, from_col, from_val: the CSR matrix. place: the row of the part for each row of the matrix, PAD if it has none, where LIST is 1.

@@ -1192,6 +1192,41 @@ Test(device, every_call_of_a_group_may_fail)
     cr_assert_gt(failed, 200);
 }
 
+/* Three chunks of pinned memory, of which there are two. If pinning fails, the back end copies. */
+Test(device, every_call_of_a_download_may_fail)
+{
+    const uint64_t bytes = 2 * SPMV__STAGE_CHUNK + 12345;
+    unsigned char *from = (unsigned char *)malloc((size_t)bytes), *to = (unsigned char *)malloc((size_t)bytes);
+    int n, good = 0, called = 1;
+    uint64_t i;
+    for (i = 0; i < bytes; i++) from[i] = (unsigned char)(i * 7 + i / 4099);
+    transfers = 1;
+    for (n = 0; called; n++) {
+        spmv_device d;
+        void *buffer;
+        spmv_status s;
+        cr_assert_eq(open_fake(&d, NULL), SPMV_OK);
+        cr_assert_eq(spmv_buffer_create(&d, bytes, &buffer), SPMV_OK);
+        cr_assert_eq(spmv_buffer_write(&d, buffer, bytes, from), SPMV_OK);
+        memset(to, 0, (size_t)bytes);
+        fails_left = n;
+        s = spmv__dev_download(&d, buffer, bytes, to);
+        called = fails_left < 0;
+        fails_left = -1;
+        good += !s;
+        if (s) cr_assert_eq(spmv__dev_download(&d, buffer, bytes, to), SPMV_OK, "%s", said);
+        cr_assert_eq(memcmp(from, to, (size_t)bytes), 0, "call %d", n);
+        spmv_buffer_free(&d, buffer);
+        spmv_device_close(&d);
+        cr_assert_null(alive, "call %d failed, something was left", n);
+        cr_assert_eq(bad, 0, "call %d failed: a bad call", n);
+    }
+    cr_assert_eq(good, 5); /* two chunks and two points were not made; and no call failed */
+    cr_assert_gt(n, 12);
+    free(from);
+    free(to);
+}
+
 Test(device, groups_need_transfers_and_queues_in_order)
 {
     spmv_device d;
