@@ -333,6 +333,7 @@ static const spmv__candidate *spmv__policy_csr_or_coo(const spmv__chooser *c, co
         const spmv_spec *spec = c->e.cand[i].layout;
         double t;
         if (!spmv__is_flat(spec->format) || spmv__is_padded(spec->format) || spec->key[SPMV_KEY_IDX]) continue;
+        if (spec->key[SPMV_KEY_ROWS]) continue; /* the part gets a row list of its own, with which sorted rows would be no plan */
         t = spmv__rest_seconds(c, &c->e.cand[i], b, f, longest);
         if (t <= 0 || (best && t >= least)) continue;
         best = &c->e.cand[i];
