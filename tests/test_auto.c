@@ -1297,7 +1297,7 @@ static double by_turns(void *user)
 }
 
 /* csr is measured by the clock of the hints, if that is allowed, and sell is prepared and measured only if that pays. So may be up to two
- * plans of several parts. */
+ * plans of several parts. The matrix is too small for a sample. */
 Test(choice, close_options_are_measured_on_the_host)
 {
     static const char table[] = HEAD "left_out 0.4 9 99\nf64 banded csr/ 6\nf64 banded sell/ 8\n";
@@ -1349,8 +1349,94 @@ Test(choice, close_options_are_measured_on_the_host)
     matrix_free(&m);
 }
 
-/* By the caller's clock, up to two further options are measured if their predictions are close, and fewer the fewer products are
- * expected. */
+/* A clock for which products of the whole matrix as csr take csr seconds. In every later row of measurements, the first six readings,
+ * which are of the sample as csr or of the whole matrix in another format, add base seconds, and the others, of the sample in that format,
+ * own. */
+typedef struct phased {
+    double now, csr, base, own;
+    int    stored, timed, reads; /* phases of conversion; 1: products are measured; readings in this phase */
+} phased;
+
+static double by_phase(void *user)
+{
+    phased *p = (phased *)user;
+    const double conversion = 1e-6;
+    int i = p->reads++;
+    p->now += !p->timed ? conversion : p->stored < 2 ? p->csr : i < ROW_READS ? p->base : p->own;
+    return p->now;
+}
+
+static void to_phase(void *user, spmv_phase phase)
+{
+    phased *p = (phased *)user;
+    p->stored += phase == SPMV_PHASE_CONVERT;
+    p->timed = phase == SPMV_PHASE_CHOICE;
+    p->reads = 0;
+}
+
+/* sell, which would be the fastest, is not stored if it is slow on a sample of the rows. */
+Test(choice, options_are_tried_on_a_sample)
+{
+    static const char table[] = HEAD "left_out 0.4 9 99\nf64 banded csr/ 6\nf64 banded sell/ 8\n";
+    matrix m;
+    spmv_csr a;
+    spmv_build_hints hints;
+    spmv_tuning tuning;
+    spmv_desc d;
+    int slow;
+    matrix_bands(&m, "many rows", 20000, 20000, -2, 2, 30, 30);
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    cr_assert_eq(spmv_tuning_read(&tuning, table, sizeof table - 1, "table", NULL), SPMV_OK);
+    memset(&hints, 0, sizeof hints);
+    memset(&d, 0, sizeof d);
+    d.csr = &a;
+    d.hints = &hints;
+    d.hooks.phase = to_phase;
+    hints.tuning = &tuning;
+    hints.without = ~(1u << SPMV_CSR | 1u << SPMV_SELL);
+    hints.clock = by_phase;
+    for (slow = 0; slow < 2; slow++) {
+        phased clock = { 0, 1e-4, 5e-5, 2.5e-5, 0, 0, 0 };
+        spmv_matrix made;
+        if (slow) clock.own = 2.5e-4;
+        hints.clock_user = d.hooks.user = &clock;
+        cr_assert_eq(spmv_create(&made, &d), SPMV_OK);
+        cr_assert_eq(spmv_plan_of(&made)->part[0].format, slow ? SPMV_CSR : SPMV_SELL, "%d", slow);
+        spmv_destroy(&made);
+    }
+    spmv_tuning_free(&tuning);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+/* With very many products every option is worth being measured, plans that run alike included. */
+Test(choice, many_products_measure_more)
+{
+    static const char table[] = HEAD "left_out 0.4 9 99\nf64 banded csr/ 5\nf64 banded sell/ 8\nf64 banded sell:h=8/ 7.9\n"
+                                "f64 banded ell/ 7\n";
+    matrix m;
+    spmv_csr a = grid(&m);
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
+    two_speeds clock = { 1e-7, 1e-7, 0 };
+    int i, measured = 0;
+    hints.measure = two_times;
+    hints.measure_user = &clock;
+    hints.without = ~(1u << SPMV_CSR | 1u << SPMV_SELL | 1u << SPMV_ELL);
+    hints.expected_calls = 100000000;
+    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+    for (i = 0; i < c->count; i++)
+        if (!strcmp(c->option[i].plan, "sell") || !strcmp(c->option[i].plan, "sell:h=8")) measured += c->option[i].measured > 0;
+    cr_assert_eq(measured, 2, "%d of two plans that run alike", measured);
+    cr_assert_gt(c->rivals, 2);
+    free(c);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+/* By the caller's clock, further options are measured if their predictions are close, and fewer the fewer products are expected. */
 Test(choice, close_options_are_measured)
 {
     static const char *const error[] = { "left_out 0.4 9 99\n", "left_out 0.01 9 99\n" };
