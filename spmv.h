@@ -565,19 +565,19 @@ typedef struct spmv__vectors {
 } spmv__vectors;
 
 /* Makes the vectors, unless they are there. */
-static spmv_status spmv__vectors_make(spmv__vectors *v, const spmv_store *st)
+static spmv_status spmv__vectors_make(spmv__vectors *v, const spmv_matrix *m)
 {
-    const uint64_t line = 64, size = spmv_vector_size(st->type); /* bytes of a line of the cache: y begins at one */
+    const uint64_t line = 64, size = spmv_vector_size(m->store.type); /* bytes of a line of the cache: y begins at one */
     if (v->block) return SPMV_OK;
-    v->y_at = spmv__round_up(st->cols * size, line);
-    return spmv__new(&st->hooks, &v->block, v->y_at + st->rows * size + 1, 1, 0);
+    v->y_at = spmv__round_up(m->store.cols * size, line);
+    return spmv__new(&m->store.hooks, &v->block, v->y_at + m->store.rows * size + 1, 1, 0);
 }
 
 /* Seconds of a product on the host: the least of up to three rows of products, after one product that fills the caches; 0 if there is no
  * clock or no memory for the vectors. most: seconds of the fastest plan so far; 0: there is none. One row is enough for a hopeless plan,
  * two if they agree or both are clearly slower. The first products after a conversion may take twice as long as later ones, as what was
  * written leaves the caches meanwhile. */
-static double spmv__host_seconds(const spmv_store *st, const spmv_build_hints *hints, double most, spmv__vectors *v)
+static double spmv__host_seconds(const spmv_matrix *m, const spmv_build_hints *hints, double most, spmv__vectors *v)
 {
     const double row = 3e-5; /* seconds that a row takes at least: clocks have steps of up to 1 us */
     const double agree = 1.05;                /* times: rows that differ by less agree */
@@ -587,11 +587,11 @@ static double spmv__host_seconds(const spmv_store *st, const spmv_build_hints *h
     int i, k, n = LEAST, known = 0;
     spmv_status s;
     if (!spmv__has_clock(hints)) return 0;
-    s = spmv__vectors_make(v, st);
+    s = spmv__vectors_make(v, m);
     for (i = 0; i <= ROWS && !s && !known; i++) { /* the first is one product, which fills the caches and shows how many make a row */
         double begin = spmv__clock_now(hints);
         for (k = 0; k < (i ? n : 1) && !s; k++)
-            s = spmv_store_mul(st, 1, v->block, 0, (unsigned char *)v->block + v->y_at);
+            s = spmv_store_mul(&m->store, 1, v->block, 0, (unsigned char *)v->block + v->y_at);
         took = (spmv__clock_now(hints) - begin) / (i ? n : 1);
         if (!i) while (n < MOST && n * took < row) n++;
         known = i > 1 && took < agree * least && least < agree * took;
@@ -607,7 +607,7 @@ static double spmv__prepared_seconds(const spmv_matrix *m, const spmv_desc *d, d
 #ifdef SPMV_DEVICE_H
     if (m->device) return spmv__product_seconds(m, m->store.type);
 #endif
-    return spmv__host_seconds(&m->store, d->hints, most, v);
+    return spmv__host_seconds(m, d->hints, most, v);
 }
 
 /* Exchanges what two matrices with the same nonzeros are stored as. */
@@ -772,128 +772,6 @@ static uint64_t spmv__beside_bytes(const spmv_store *st, const spmv_csr *csr)
     return (uint64_t)(SPMV__BESIDE_BYTES * form - (held < form ? held : form));
 }
 
-/* A sample of the rows: strips of consecutive rows, of which the first nonzeros are evenly spaced. */
-enum {
-    SPMV__SAMPLE_STRIPS = 8,
-    SPMV__SAMPLE_PARTS  = 16,     /* it has about a sixteenth of the nonzeros ... */
-    SPMV__SAMPLE_LEAST  = 1 << 14, /* ... and at least so many: below that, starting threads takes a good part of a product */
-    SPMV__SAMPLE_MOST   = 2,      /* a sample of more than half of the nonzeros is not worth making */
-    SPMV__SAMPLE_UNIT   = 3072,   /* rows by which strips begin and end, a multiple of the windows in which rows are sorted (1024), of
-                                     slices and of the rows of all blocks; where this would be more than a 32nd of the rows, less ... */
-    SPMV__SAMPLE_UNITS  = 32,
-    SPMV__SAMPLE_BLOCK  = 24      /* ... down to this, which is a multiple of the rows of all blocks */
-};
-
-typedef struct spmv__sample {
-    uint64_t   begin[SPMV__SAMPLE_STRIPS], end[SPMV__SAMPLE_STRIPS]; /* rows of each strip */
-    uint64_t   rows, nnz;
-    spmv_csr   csr;  /* the strips, one after another; made for the first trial */
-    spmv_store base; /* they, stored as csr */
-} spmv__sample;
-
-/* Finds the strips of a sample. */
-static void spmv__sample_find(spmv__sample *p, const spmv_csr *a)
-{
-    uint64_t unit = SPMV__SAMPLE_UNIT, wanted = a->nnz / SPMV__SAMPLE_PARTS, first = 0, i;
-    if (wanted < SPMV__SAMPLE_LEAST) wanted = SPMV__SAMPLE_LEAST;
-    while (unit > SPMV__SAMPLE_BLOCK && a->rows < SPMV__SAMPLE_UNITS * unit) unit /= 2;
-    memset(p, 0, sizeof *p);
-    for (i = 0; i < SPMV__SAMPLE_STRIPS; i++) {
-        uint64_t middle = spmv__share_row(a->ptr, a->rows, 2 * i + 1, 2 * (uint64_t)SPMV__SAMPLE_STRIPS) / unit * unit, r;
-        p->begin[i] = r = middle > first ? middle : first;
-        while (r < a->rows && p->nnz + a->ptr[r] - a->ptr[p->begin[i]] < wanted * (i + 1) / SPMV__SAMPLE_STRIPS)
-            r = spmv__smaller(r + unit, a->rows);
-        p->end[i] = first = r;
-        p->nnz += a->ptr[r] - a->ptr[p->begin[i]];
-        p->rows += r - p->begin[i];
-    }
-}
-
-/* Copies the strips into a matrix, whose arrays exist. */
-static void spmv__sample_copy(const spmv__sample *p, const spmv_csr *a, uint64_t *ptr, uint32_t *col, unsigned char *val)
-{
-    const uint64_t size = spmv_value_size(a->type);
-    uint64_t i, r, row = 0, at = 0;
-    for (i = 0; i < SPMV__SAMPLE_STRIPS; i++) {
-        const uint64_t from = a->ptr[p->begin[i]], count = a->ptr[p->end[i]] - from;
-        for (r = p->begin[i]; r < p->end[i]; r++) ptr[row++] = at + a->ptr[r] - from;
-        if (count) memcpy(col + at, a->col + from, (size_t)(count * 4));
-        if (count) memcpy(val + at * size, (const unsigned char *)a->val + from * size, (size_t)(count * size));
-        at += count;
-    }
-    ptr[row] = at;
-}
-
-static void spmv__sample_free(spmv__sample *p)
-{
-    spmv_store_free(&p->base);
-    spmv_csr_free(&p->csr);
-}
-
-/* Makes the matrix of the sample and stores it as csr, unless that was done. */
-static spmv_status spmv__sample_make(spmv__sample *p, const spmv_csr *a, const spmv_build *how, const spmv_hooks *h)
-{
-    void *ptr = NULL, *col = NULL, *val = NULL;
-    spmv_plan plan;
-    spmv_status s;
-    if (p->csr.ptr) return SPMV_OK;
-    s = spmv__new(h, &ptr, p->rows + 1, 8, 0);
-    if (!s) s = spmv__new(h, &col, p->nnz, 4, 0);
-    if (!s) s = spmv__new(h, &val, p->nnz, spmv_value_size(a->type), 0);
-    p->csr.rows = p->rows;
-    p->csr.cols = a->cols;
-    p->csr.nnz = p->nnz;
-    p->csr.ptr = (uint64_t *)ptr;
-    p->csr.col = (uint32_t *)col;
-    p->csr.val = val;
-    p->csr.type = a->type;
-    p->csr.owned = 7;
-    p->csr.hooks = *h;
-    if (!s) spmv__sample_copy(p, a, (uint64_t *)ptr, (uint32_t *)col, (unsigned char *)val);
-    if (!s) s = spmv_plan_parse(&plan, "csr", NULL, h);
-    if (!s) s = spmv__store_quietly(&p->base, &plan, &p->csr, how, h);
-    if (s) spmv__sample_free(p);
-    return s;
-}
-
-/* Tries an option on the sample: its products take as many times as long as those of csr there as they would with the whole matrix. It is
- * no failure if it cannot be tried. */
-static void spmv__try(spmv__sample *p, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c, int option,
-                      spmv__vectors *v)
-{
-    spmv_option *o = &c->option[option];
-    spmv_build part = *how;
-    spmv_store other;
-    double begin, convert, own, base;
-    part.updatable = 0;
-    part.max_bytes = (uint64_t)(c->sample * (double)how->max_bytes);
-    o->tried = -1;
-    spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
-    if (spmv__sample_make(p, csr, &part, &d->hooks) || spmv_plan_parse(&c->plan, o->plan, NULL, &d->hooks)) return;
-    begin = spmv__clock_now(d->hints);
-    if (spmv__store_quietly(&other, &c->plan, &p->csr, &part, &d->hooks)) return;
-    convert = (spmv__clock_now(d->hints) - begin) / c->sample;
-    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
-    base = spmv__host_seconds(&p->base, d->hints, 0, v);
-    own = spmv__host_seconds(&other, d->hints, base, v);
-    spmv_store_free(&other);
-    if (!(base > 0) || !(own > 0)) return;
-    spmv__keep_convert(c, o, convert);
-    spmv__keep_trial(c, o, c->base * own / base, convert / c->csr, d->hints);
-}
-
-/* Tries the options that may be faster than csr on a sample of the rows, if one can be made. */
-static void spmv__try_options(const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c, spmv__vectors *v)
-{
-    spmv__sample p;
-    int i;
-    spmv__sample_find(&p, csr);
-    if (SPMV__SAMPLE_MOST * p.nnz > csr->nnz) return;
-    c->sample = (double)p.nnz / (double)csr->nnz;
-    for (; (i = spmv__next_trial(c, d->hints)) >= 0; c->trials++) spmv__try(&p, d, csr, how, c, i, v);
-    spmv__sample_free(&p);
-}
-
 /* Prepares and measures the options that may be faster than csr, which is stored, and keeps the fastest. */
 static void spmv__beat_base(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c,
                             spmv__vectors *v)
@@ -902,9 +780,6 @@ static void spmv__beat_base(spmv_matrix *m, const spmv_desc *d, const spmv_csr *
     double seconds = c->base;
     int i;
     spmv__keep_base(c);
-    beside.max_bytes = spmv__beside_bytes(&m->store, csr);
-    if (how->max_bytes) beside.max_bytes = spmv__smaller(beside.max_bytes, how->max_bytes);
-    spmv__try_options(d, csr, &beside, c, v);
     for (; (i = spmv__next_rival(c, d->hints, 0)) >= 0; c->rivals++) {
         beside.max_bytes = spmv__beside_bytes(&m->store, csr);
         if (how->max_bytes) beside.max_bytes = spmv__smaller(beside.max_bytes, how->max_bytes);

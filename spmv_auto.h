@@ -42,9 +42,7 @@ typedef struct spmv_option {
     char   plan[SPMV_CHOICE_TEXT], variant[SPMV_CHOICE_TEXT];
     double predicted;  /* seconds of a product by the tuning table; where base of spmv_choice is known, corrected by it */
     double measured;   /* seconds of a product by a clock (spmv_verify, refine); 0: not measured, negative: it cannot run */
-    double tried;      /* seconds of a product by what a sample of the rows showed and the prediction (sample of spmv_choice); 0: not tried,
-                          negative: it could not be tried */
-    double convert;    /* analysis and conversion, in products of csr, roughly; of options that were tried, as the sample shows */
+    double convert;    /* analysis and conversion, in products of csr, roughly */
     double cost;       /* seconds by which options are ranked: the predicted time; as much of it more for each part after the first as the
                           table's estimates err for structures that were left out (a table without fits: 15%, not on GPUs 50%); 10% more
                           for all but csr where the table is of another processor (hosts: always); and the share of convert that falls
@@ -67,9 +65,6 @@ typedef struct spmv_choice {
     double        error;                     /* of the predictions, as the table says: the standard deviation of log2 of predicted over
                                                 measured times */
     double        convert_times;             /* how many times as long as expected conversions took that were timed on a host; 0: none */
-    double        sample;                    /* the share of the nonzeros in a sample of the rows, on which options are tried before the
-                                                whole matrix is stored by them (spmv_verify); 0: there is none */
-    int           trials;                    /* options that were tried on it */
     int           rivals;                    /* options that were measured beside the first or, on a host, beside csr (spmv_verify) */
     char          steps[SPMV_COCKTAIL_TEXT]; /* cocktail: every inequality that was evaluated; "": the plan is not by cocktail */
     char          table[SPMV_TUNE_NAME];     /* the device whose table was used */
@@ -993,7 +988,7 @@ static int spmv__is_csr_alone(const spmv_option *o)
 #define SPMV__RIVAL_PRODUCTS      7
 #define SPMV__RIVAL_PRODUCTS_BASE 4 /* on the host with csr measured */
 
-/* What the products are expected to save by measuring an option, or trying it on a sample, must be so many times what that costs. With csr
+/* What the products are expected to save by measuring an option must be so many times what that costs. With csr
  * measured, every option that is not csr must pass this test, the first included, and a higher limit than 1 lost more than it saved where
  * 100 products were expected. */
 #define SPMV__RIVAL_PAYS      2
@@ -1009,22 +1004,6 @@ static int spmv__is_csr_alone(const spmv_option *o)
  * and products together took as long. */
 #define SPMV__ERRORS_ALIKE_BASE 0.3333
 #define SPMV__ERROR_LEFT_BASE   0.4
-
-/* Products, of csr and of an option, that trying it on a sample takes, and the least seconds of each of them: short ones are repeated until
- * the clock's steps do not count. */
-#define SPMV__TRIAL_PRODUCTS 4
-#define SPMV__TRIAL_SECONDS  3e-5
-
-/* What a sample shows of an option's products is weighed against the prediction, as logarithms, by their errors: rows that the processor
- * sees again and again run faster than those of a whole matrix, and the more so the less regular they are. Whole products take so many
- * times as long as a sample shows, as its products run from the caches and the options that it favours by mistake are preferred. With the
- * error below, as log2, the expected gain of an option was about the mean gain of 340 pairs of options and samples, of 14 matrices of 2 to
- * 52 MB, f64, on two cores, whether the sample said 0.8, 1 or 1.2 times the time of csr. Samples of an eighth and of a thirty-second of
- * the nonzeros were as good, and so were products of a sample after one of the whole matrix, which empties the caches and takes much
- * longer. */
-#define SPMV__TRIAL_WEIGHT 0.7
-#define SPMV__TRIAL_TIMES  1.06
-#define SPMV__TRIAL_ERROR  0.12
 
 /* Seconds of building the kernels of an option for a device: NVRTC took 0.06 to 0.375 s on an H200's host. */
 #define SPMV__BUILD_SECONDS 0.2
@@ -1058,17 +1037,14 @@ static double spmv__expected_gain(double own, double other, double error, double
 /* What is known of options that were not measured. */
 typedef struct spmv__outlook {
     double own;   /* seconds of the fastest option that was measured */
-    double shift; /* by which the predictions of the others are multiplied, as those that were measured or tried show */
+    double shift; /* by which the predictions of the others are multiplied, as those that were measured show */
     double error; /* of the ratio of both, as log2 */
     double pays;  /* SPMV__RIVAL_PAYS or SPMV__RIVAL_PAYS_BASE */
     double products; /* SPMV__RIVAL_PRODUCTS or SPMV__RIVAL_PRODUCTS_BASE */
 } spmv__outlook;
 
-/* Seconds of a product that were measured, or else tried on a sample; 0: neither, negative: it cannot run. */
-static double spmv__known_seconds(const spmv_option *o) { return o->measured != 0 ? o->measured : o->tried; }
-
 /* Where csr was not measured first, the errors of two predictions are alike by half, so that their ratio errs as much as one of them. Else
- * the measured time is known, and the others are corrected by the errors of those that were measured or tried. */
+ * the measured time is known, and the others are corrected by the errors of those that were measured. */
 static spmv__outlook spmv__outlook_of(const spmv_choice *c, const spmv_option *best, double calls)
 {
     const double alike = SPMV__ERRORS_ALIKE_BASE;
@@ -1079,7 +1055,7 @@ static spmv__outlook spmv__outlook_of(const spmv_choice *c, const spmv_option *b
     k.error = c->error;
     if (!(c->base > 0)) return k;
     for (i = 0; i < c->count; i++) {
-        double seconds = spmv__risked_seconds(c, &c->option[i], calls), known = spmv__known_seconds(&c->option[i]);
+        double seconds = spmv__risked_seconds(c, &c->option[i], calls), known = c->option[i].measured;
         if (!(known > 0) || !(seconds > 0) || !strcmp(c->option[i].plan, "csr")) continue;
         sum += spmv__log2(known / seconds);
         count++;
@@ -1092,11 +1068,10 @@ static spmv__outlook spmv__outlook_of(const spmv_choice *c, const spmv_option *b
     return k;
 }
 
-/* Seconds that storing the matrix by an option and measuring it take, building its kernels included. What a sample showed of the conversion
- * is contained in o->convert. */
+/* Seconds that storing the matrix by an option and measuring it take, building its kernels included. */
 static double spmv__rival_cost(const spmv_choice *c, const spmv_option *o, const spmv__outlook *k, double build)
 {
-    const double times = c->convert_times > 0 && !(o->tried > 0) ? c->convert_times : 1;
+    const double times = c->convert_times > 0 ? c->convert_times : 1;
     return o->convert * c->csr * times + k->products * o->predicted + build;
 }
 
@@ -1133,14 +1108,14 @@ static int spmv__plans_alike(const char *a, const char *b)
     return alike;
 }
 
-/* The fastest option that was measured, or with tried: measured or tried, whose plan runs alike; NULL: there is none. */
-static const spmv_option *spmv__known_alike(const spmv_choice *c, const spmv_option *o, int tried)
+/* The fastest option that was measured whose plan runs alike; NULL: there is none. */
+static const spmv_option *spmv__known_alike(const spmv_choice *c, const spmv_option *o)
 {
     const spmv_option *best = NULL;
     double least = 0, known;
     int i;
     for (i = 0; i < c->count; i++) {
-        known = tried ? spmv__known_seconds(&c->option[i]) : c->option[i].measured;
+        known = c->option[i].measured;
         if (!(known > 0) || (best && known >= least) || !spmv__plans_alike(c->option[i].plan, o->plan)) continue;
         best = &c->option[i];
         least = known;
@@ -1148,20 +1123,18 @@ static const spmv_option *spmv__known_alike(const spmv_choice *c, const spmv_opt
     return best;
 }
 
-/* The seconds that the products are expected to save if an option is known beside one that takes k->own. What was measured or, with tried,
- * tried of an option that runs alike says more than the prediction. Where csr was measured first, options that run like it are left out:
+/* The seconds that the products are expected to save if an option is known beside one that takes k->own. What was measured
+ * of an option that runs alike says more than the prediction. Where csr was measured first, options that run like it are left out:
  * there its prediction is what was measured, so that the ratio of predictions says nothing. */
-static double spmv__option_gain(const spmv_choice *c, const spmv_option *o, const spmv__outlook *k, int tried, double calls)
+static double spmv__option_gain(const spmv_choice *c, const spmv_option *o, const spmv__outlook *k, double calls)
 {
     const double predicted = spmv__risked_seconds(c, o, calls);
-    const spmv_option *alike = spmv__known_alike(c, o, tried);
-    double known, beside;
-    if (o->tried > 0) return spmv__expected_gain(k->own, o->tried, SPMV__TRIAL_ERROR, calls);
+    const spmv_option *alike = spmv__known_alike(c, o);
+    double beside;
     if (!alike) return spmv__expected_gain(k->own, k->shift * predicted, k->error, calls);
     if (c->base > 0 && !strcmp(alike->plan, "csr")) return 0;
-    known = tried ? spmv__known_seconds(alike) : alike->measured;
     beside = spmv__risked_seconds(c, alike, calls);
-    return beside > 0 ? spmv__expected_gain(k->own, known * predicted / beside, SPMV__ALIKE_ERROR, calls) : 0;
+    return beside > 0 ? spmv__expected_gain(k->own, alike->measured * predicted / beside, SPMV__ALIKE_ERROR, calls) : 0;
 }
 
 /* What the products must be expected to save by an option that costs so many seconds, after so many others. */
@@ -1172,7 +1145,7 @@ static double spmv__must_save(const spmv__outlook *k, double cost, int before)
 }
 
 /* The place of the next option to be measured beside those that were: of those for which it pays, the one that is expected to save most.
- * Where there is a sample, only options that were tried on it. build: the seconds of building its kernels. -1: there is none. */
+ * build: the seconds of building its kernels. -1: there is none. */
 static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints, double build)
 {
     const spmv_option *best = spmv__fastest_option(c);
@@ -1185,59 +1158,13 @@ static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints,
     for (i = 0; i < c->count; i++) {
         const spmv_option *o = &c->option[i];
         double cost = spmv__rival_cost(c, o, &k, build), gain;
-        if (o->measured != 0 || !(o->predicted > 0) || (c->sample > 0 && !(o->tried > 0))) continue;
-        gain = spmv__option_gain(c, o, &k, 0, calls);
+        if (o->measured != 0 || !(o->predicted > 0)) continue;
+        gain = spmv__option_gain(c, o, &k, calls);
         if (gain < spmv__must_save(&k, cost, c->rivals) || gain - cost <= most) continue;
         most = gain - cost;
         next = i;
     }
     return next;
-}
-
-/* Seconds that trying an option on the sample takes. */
-static double spmv__trial_cost(const spmv_choice *c, const spmv_option *o, const spmv__outlook *k)
-{
-    const double convert = spmv__rival_cost(c, o, k, 0) - k->products * o->predicted;
-    return c->sample * convert + SPMV__TRIAL_PRODUCTS * (spmv__longer(c->sample * c->base, SPMV__TRIAL_SECONDS) +
-                                                         spmv__longer(c->sample * o->predicted, SPMV__TRIAL_SECONDS));
-}
-
-/* The place of the next option to be tried on the sample: of those for which it pays, the one that is expected to save most. What an option
- * must save is what storing it costs, so its gain begins where its products take less than those of the fastest known option by the share
- * of that cost. -1: there is none. */
-static int spmv__next_trial(const spmv_choice *c, const spmv_build_hints *hints)
-{
-    const spmv_option *best = spmv__fastest_option(c);
-    const double calls = spmv__calls(hints);
-    double most = 0, fastest;
-    spmv__outlook k;
-    int i, next = -1;
-    if (!best || !(c->sample > 0) || !(c->error > 0)) return -1;
-    k = spmv__outlook_of(c, best, calls);
-    for (i = 0; i < c->count; i++)
-        if (c->option[i].tried > 0 && c->option[i].tried < k.own) k.own = c->option[i].tried;
-    fastest = k.own;
-    for (i = 0; i < c->count; i++) {
-        const spmv_option *o = &c->option[i];
-        double cost, gain;
-        if (spmv__known_seconds(o) != 0 || !(o->predicted > 0)) continue;
-        cost = spmv__trial_cost(c, o, &k);
-        k.own = fastest - spmv__rival_cost(c, o, &k, 0) / calls;
-        gain = spmv__option_gain(c, o, &k, 1, calls);
-        if (gain < spmv__must_save(&k, cost, c->trials) || gain - cost <= most) continue;
-        most = gain - cost;
-        next = i;
-    }
-    return next;
-}
-
-/* Keeps what a sample showed of an option: seconds of a product, and the products of csr that its conversion takes. */
-SPMV__SHARED void spmv__keep_trial(spmv_choice *c, spmv_option *o, double seconds, double convert, const spmv_build_hints *hints)
-{
-    const double predicted = spmv__risked_seconds(c, o, spmv__calls(hints));
-    o->tried = predicted > 0 ? predicted * spmv__exp2(SPMV__TRIAL_WEIGHT * spmv__log2(SPMV__TRIAL_TIMES * seconds / predicted)) : seconds;
-    o->cost += (convert - o->convert) * c->csr / spmv__calls(hints);
-    o->convert = convert;
 }
 
 /* Is a product that takes so many seconds slow enough that csr is measured, too? */

@@ -1297,7 +1297,7 @@ static double by_turns(void *user)
 }
 
 /* csr is measured by the clock of the hints, if that is allowed, and sell is prepared and measured only if that pays. So may be up to two
- * plans of several parts. The matrix is too small for a sample. */
+ * plans of several parts. */
 Test(choice, close_options_are_measured_on_the_host)
 {
     static const char table[] = HEAD "left_out 0.4 9 99\nf64 banded csr/ 6\nf64 banded sell/ 8\n";
@@ -1342,67 +1342,6 @@ Test(choice, close_options_are_measured_on_the_host)
             cr_assert(more > 0 && more <= 3 * t[i].others && more % t[i].others == 0, "%d: %d reads", (int)i, clock.reads);
         } else cr_assert_eq(clock.reads, t[i].reads, "%d: %d reads", (int)i, clock.reads);
         cr_assert_eq(spmv_plan_of(&made)->part[0].format, t[i].kept, "%d", (int)i);
-        spmv_destroy(&made);
-    }
-    spmv_tuning_free(&tuning);
-    spmv_csr_free(&a);
-    matrix_free(&m);
-}
-
-/* A clock for which products of the whole matrix as csr take csr seconds. In every later row of measurements, the first six readings,
- * which are of the sample as csr or of the whole matrix in another format, add base seconds, and the others, of the sample in that format,
- * own. */
-typedef struct phased {
-    double now, csr, base, own;
-    int    stored, timed, reads; /* phases of conversion; 1: products are measured; readings in this phase */
-} phased;
-
-static double by_phase(void *user)
-{
-    phased *p = (phased *)user;
-    const double conversion = 1e-6;
-    int i = p->reads++;
-    p->now += !p->timed ? conversion : p->stored < 2 ? p->csr : i < ROW_READS ? p->base : p->own;
-    return p->now;
-}
-
-static void to_phase(void *user, spmv_phase phase)
-{
-    phased *p = (phased *)user;
-    p->stored += phase == SPMV_PHASE_CONVERT;
-    p->timed = phase == SPMV_PHASE_CHOICE;
-    p->reads = 0;
-}
-
-/* sell, which would be the fastest, is not stored if it is slow on a sample of the rows. */
-Test(choice, options_are_tried_on_a_sample)
-{
-    static const char table[] = HEAD "left_out 0.4 9 99\nf64 banded csr/ 6\nf64 banded sell/ 8\n";
-    matrix m;
-    spmv_csr a;
-    spmv_build_hints hints;
-    spmv_tuning tuning;
-    spmv_desc d;
-    int slow;
-    matrix_bands(&m, "many rows", 20000, 20000, -2, 2, 30, 30);
-    matrix_close(&m, INTEGERS);
-    a = matrix_csr(&m, SPMV_F64);
-    cr_assert_eq(spmv_tuning_read(&tuning, table, sizeof table - 1, "table", NULL), SPMV_OK);
-    memset(&hints, 0, sizeof hints);
-    memset(&d, 0, sizeof d);
-    d.csr = &a;
-    d.hints = &hints;
-    d.hooks.phase = to_phase;
-    hints.tuning = &tuning;
-    hints.without = ~(1u << SPMV_CSR | 1u << SPMV_SELL);
-    hints.clock = by_phase;
-    for (slow = 0; slow < 2; slow++) {
-        phased clock = { 0, 1e-4, 5e-5, 2.5e-5, 0, 0, 0 };
-        spmv_matrix made;
-        if (slow) clock.own = 2.5e-4;
-        hints.clock_user = d.hooks.user = &clock;
-        cr_assert_eq(spmv_create(&made, &d), SPMV_OK);
-        cr_assert_eq(spmv_plan_of(&made)->part[0].format, slow ? SPMV_CSR : SPMV_SELL, "%d", slow);
         spmv_destroy(&made);
     }
     spmv_tuning_free(&tuning);
