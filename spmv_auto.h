@@ -1033,20 +1033,20 @@ static int spmv__is_csr_alone(const spmv_option *o)
  * estimates. */
 #define SPMV__SLOW 1.25
 
-/* The most options that are measured because their predictions are close to that of the first. */
-enum { SPMV__RIVALS = 2 };
-
 /* Products that measuring an option is taken to cost. On a device it takes 5 or more, and their vectors are made each time. On the host it
  * takes one that fills the caches and up to three rows of one or more. */
 #define SPMV__RIVAL_PRODUCTS      7
 #define SPMV__RIVAL_PRODUCTS_BASE 4 /* on the host with csr measured */
 
-/* What the products are expected to save by measuring an option must be so many times what measuring costs. With csr measured, every
- * option that is not csr must pass this test, the first included. The limit for that is from a simulation with measured times of preparing
- * and multiplying by each option, for 38 matrices in f32 and f64 on two cores: with 1, 1.5 and 4, preparing and 100 products took 1.31,
- * 1.36 and 1.50 times as long as with the best plan, and 1,000 products 1.10 times with each. "build/prepare -t" measures the same. */
+/* What the products are expected to save by measuring an option must be so many times what that costs. With csr
+ * measured, every option that is not csr must pass this test, the first included, and a higher limit than 1 lost more than it saved where
+ * 100 products were expected. */
 #define SPMV__RIVAL_PAYS      2
 #define SPMV__RIVAL_PAYS_BASE 1
+
+/* By how much that limit grows with each option. Those that promise most come first, so what the next one promises is the more likely to be
+ * an error, the more of them there are. */
+#define SPMV__RIVAL_PAYS_MORE 2
 
 /* The errors of two predictions for one matrix correlate by a = 0.5. Once csr is measured and they are corrected by its error, what is
  * left correlates by (a - a^2) / (1 - a^2), and its deviation should be that of the table times the root of 1 - a^2, 0.87. In the same
@@ -1057,6 +1057,10 @@ enum { SPMV__RIVALS = 2 };
 
 /* Seconds of building the kernels of an option for a device: NVRTC took 0.06 to 0.375 s on an H200's host. */
 #define SPMV__BUILD_SECONDS 0.2
+
+/* The error of the ratio of two predictions, as log2, whose plans run alike: an assumption, about half of what is left of that of others
+ * once csr is measured (0.2 with the host's table). */
+#define SPMV__ALIKE_ERROR 0.1
 
 /* The error of tables that do not say it, as log2: those that do have 0.39 to 0.83. */
 #define SPMV__ERROR_UNKNOWN 0.5
@@ -1101,9 +1105,9 @@ static spmv__outlook spmv__outlook_of(const spmv_choice *c, const spmv_option *b
     k.error = c->error;
     if (!(c->base > 0)) return k;
     for (i = 0; i < c->count; i++) {
-        double seconds = spmv__risked_seconds(c, &c->option[i], calls);
-        if (!(c->option[i].measured > 0) || !(seconds > 0) || !strcmp(c->option[i].plan, "csr")) continue;
-        sum += spmv__log2(c->option[i].measured / seconds);
+        double seconds = spmv__risked_seconds(c, &c->option[i], calls), known = c->option[i].measured;
+        if (!(known > 0) || !(seconds > 0) || !strcmp(c->option[i].plan, "csr")) continue;
+        sum += spmv__log2(known / seconds);
         count++;
     }
     k.own = best->measured;
@@ -1112,6 +1116,13 @@ static spmv__outlook spmv__outlook_of(const spmv_choice *c, const spmv_option *b
     k.pays = SPMV__RIVAL_PAYS_BASE;
     k.products = SPMV__RIVAL_PRODUCTS_BASE;
     return k;
+}
+
+/* Seconds that storing the matrix by an option and measuring it take, building its kernels included. */
+static double spmv__rival_cost(const spmv_choice *c, const spmv_option *o, const spmv__outlook *k, double build)
+{
+    const double times = c->convert_times > 0 ? c->convert_times : 1;
+    return o->convert * c->csr * times + k->products * o->predicted + build;
 }
 
 /* The fastest option that was measured; NULL: none was. */
@@ -1147,13 +1158,40 @@ static int spmv__plans_alike(const char *a, const char *b)
     return alike;
 }
 
-/* Was an option measured whose plan runs alike? */
-static int spmv__alike_is_measured(const spmv_choice *c, const spmv_option *o)
+/* The fastest option that was measured whose plan runs alike; NULL: there is none. */
+static const spmv_option *spmv__known_alike(const spmv_choice *c, const spmv_option *o)
 {
+    const spmv_option *best = NULL;
+    double least = 0, known;
     int i;
-    for (i = 0; i < c->count; i++)
-        if (c->option[i].measured != 0 && spmv__plans_alike(c->option[i].plan, o->plan)) return 1;
-    return 0;
+    for (i = 0; i < c->count; i++) {
+        known = c->option[i].measured;
+        if (!(known > 0) || (best && known >= least) || !spmv__plans_alike(c->option[i].plan, o->plan)) continue;
+        best = &c->option[i];
+        least = known;
+    }
+    return best;
+}
+
+/* The seconds that the products are expected to save if an option is known beside one that takes k->own. What was measured
+ * of an option that runs alike says more than the prediction. Where csr was measured first, options that run like it are left out:
+ * there its prediction is what was measured, so that the ratio of predictions says nothing. */
+static double spmv__option_gain(const spmv_choice *c, const spmv_option *o, const spmv__outlook *k, double calls)
+{
+    const double predicted = spmv__risked_seconds(c, o, calls);
+    const spmv_option *alike = spmv__known_alike(c, o);
+    double beside;
+    if (!alike) return spmv__expected_gain(k->own, k->shift * predicted, k->error, calls);
+    if (c->base > 0 && !strcmp(alike->plan, "csr")) return 0;
+    beside = spmv__risked_seconds(c, alike, calls);
+    return beside > 0 ? spmv__expected_gain(k->own, alike->measured * predicted / beside, SPMV__ALIKE_ERROR, calls) : 0;
+}
+
+/* What the products must be expected to save by an option that costs so many seconds, after so many others. */
+static double spmv__must_save(const spmv__outlook *k, double cost, int before)
+{
+    while (before-- > 0) cost *= SPMV__RIVAL_PAYS_MORE;
+    return k->pays * cost;
 }
 
 /* The place of the next option to be measured beside those that were: of those for which it pays, the one that is expected to save most.
@@ -1165,14 +1203,14 @@ static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints,
     double most = 0;
     spmv__outlook k;
     int i, next = -1;
-    if (!best || c->rivals >= SPMV__RIVALS + (c->base > 0) || !(c->error > 0)) return -1;
+    if (!best || !(c->error > 0)) return -1;
     k = spmv__outlook_of(c, best, calls);
     for (i = 0; i < c->count; i++) {
         const spmv_option *o = &c->option[i];
-        double cost = o->convert * c->csr * (c->convert_times > 0 ? c->convert_times : 1) + k.products * o->predicted + build, gain;
+        double cost = spmv__rival_cost(c, o, &k, build), gain;
         if (o->measured != 0 || !(o->predicted > 0)) continue;
-        gain = spmv__expected_gain(k.own, k.shift * spmv__risked_seconds(c, o, calls), k.error, calls);
-        if (gain < k.pays * cost || gain - cost <= most || spmv__alike_is_measured(c, o)) continue;
+        gain = spmv__option_gain(c, o, &k, calls);
+        if (gain < spmv__must_save(&k, cost, c->rivals) || gain - cost <= most) continue;
         most = gain - cost;
         next = i;
     }

@@ -1492,8 +1492,33 @@ Test(choice, close_options_are_measured_on_the_host)
     matrix_free(&m);
 }
 
-/* By the caller's clock, up to two further options are measured if their predictions are close, and fewer the fewer products are
- * expected. */
+/* With very many products every option is worth being measured, plans that run alike included. */
+Test(choice, many_products_measure_more)
+{
+    static const char table[] = HEAD "left_out 0.4 9 99\nf64 banded csr/ 5\nf64 banded sell/ 8\nf64 banded sell:h=8/ 7.9\n"
+                                "f64 banded ell/ 7\n";
+    matrix m;
+    spmv_csr a = grid(&m);
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
+    two_speeds clock = { 1e-7, 1e-7, 0 };
+    int i, measured = 0;
+    hints.measure = two_times;
+    hints.measure_user = &clock;
+    hints.without = ~(1u << SPMV_CSR | 1u << SPMV_SELL | 1u << SPMV_ELL);
+    hints.expected_calls = 100000000;
+    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+    for (i = 0; i < c->count; i++)
+        if (!strcmp(c->option[i].plan, "sell") || !strcmp(c->option[i].plan, "sell:h=8")) measured += c->option[i].measured > 0;
+    cr_assert_eq(measured, 2, "%d of two plans that run alike", measured);
+    cr_assert_gt(c->rivals, 2);
+    free(c);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+/* By the caller's clock, further options are measured if their predictions are close, and fewer the fewer products are expected. */
 Test(choice, close_options_are_measured)
 {
     static const char *const error[] = { "left_out 0.4 9 99\n", "left_out 0.01 9 99\n" };
