@@ -50,9 +50,9 @@ typedef double (*spmv_clock)(void *user);
 
 /* Whether the choice is checked by a clock: measure of the hints, which spmv_choose calls; else, in spmv_create, the events of a device
  * whose queue measures time, and on the host clock of the hints. Without a clock nothing is checked.
- * On the host, spmv_create stores the matrix as csr first, which takes little time, and measures it. Then other
- * options are prepared and measured, each only if the expected_calls products are expected to save more than that costs, and twice as much
- * for each option before it. With refine, without csr and by measure it does as on a device.
+ * On the host, spmv_create stores the matrix as csr first, which takes little time, and measures it. Then other options are prepared and
+ * measured, each only if the expected_calls products are expected to save more than that costs, and twice as much with each option that
+ * was measured before. With refine, without csr and by measure it does as on a device.
  * On a device, the first choice is prepared and measured. Further options are as well if their predictions are so close to that of the
  * first, for tables that err as this one does, that the products are expected to save twice what that is taken to cost, for the second
  * of them four times, and so on: conversion, 7 products and the building of kernels. csr is as well if a product takes more than 1.25
