@@ -333,7 +333,6 @@ static const spmv__candidate *spmv__policy_csr_or_coo(const spmv__chooser *c, co
         const spmv_spec *spec = c->e.cand[i].layout;
         double t;
         if (!spmv__is_flat(spec->format) || spmv__is_padded(spec->format) || spec->key[SPMV_KEY_IDX]) continue;
-        if (spec->key[SPMV_KEY_ROWS]) continue; /* the part gets a row list of its own, with which sorted rows would be no plan */
         t = spmv__rest_seconds(c, &c->e.cand[i], b, f, longest);
         if (t <= 0 || (best && t >= least)) continue;
         best = &c->e.cand[i];
@@ -1039,7 +1038,7 @@ static int spmv__is_csr_alone(const spmv_option *o)
 #define SPMV__RIVAL_PRODUCTS_BASE 4 /* on the host with csr measured */
 
 /* What the products are expected to save by measuring an option must be so many times what that costs. With csr measured, every option that
- * is not csr must pass this test, the first included, and a higher limit than 1 lost more than it saved where 100 products were expected. */
+ * is not csr must pass this test, the first included, and a limit above 1 lost more than it saved where 100 products were expected. */
 #define SPMV__RIVAL_PAYS      2
 #define SPMV__RIVAL_PAYS_BASE 1
 
