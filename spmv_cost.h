@@ -474,8 +474,8 @@ SPMV__SHARED double spmv__work_term(const spmv_tuning *t, spmv_format f, const d
     return sum > 0 ? spmv__log2(sum / rates) : 0;
 }
 
-/* By what the product differs from those that the rates were measured with; out has its seconds by them and its work. Where a term is beyond those of all
- * samples that were fitted, it counts as the last of them: what happens further on is not known. */
+/* By what the product differs from those that the rates were measured with; out has its seconds by them and its work. Where a term is
+ * beyond those of all samples that were fitted, it counts as the last of them: what happens further on is not known. */
 static void spmv__terms(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, spmv_estimate *out)
 {
     double read = l->slots - l->skipped, *term = out->term;

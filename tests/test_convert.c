@@ -275,7 +275,9 @@ Test(convert, columns_are_checked_there)
 Test(convert, csr_in_buffers)
 {
     static const char *const some[] = { "csr", "ell", "ell:w=1+bcsr:b=2x2" };
-    static const char *const stay[] = { "csr", "csr:run=64", "tcsr:tile=512", "ell", "sell:h=8", "bell:b=2x2", "sbell:b=3x3", "bcsr:b=2x2" };
+    static const char *const stay[] = {
+        "csr", "csr:run=64", "tcsr:tile=512", "ell", "sell:h=8", "bell:b=2x2", "sbell:b=3x3", "bcsr:b=2x2"
+    };
     spmv_device d;
     spmv_build how;
     spmv_store here;

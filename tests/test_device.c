@@ -146,7 +146,8 @@ static spmv_status fake_build(const spmv_device *d, const spmv_kernel_source *so
     if (i == LENGTH(own) || source->count != (scale || whole ? 4 : coo || tcsr ? 6 : 8)) bad++;
     t = new_thing(PROGRAM);
     snprintf(t->signature, sizeof t->signature, "%s%s%s%s%s",
-             strstr(source->options, "PLACE=BY_BLOCK") ? blocks : strstr(source->options, "CHECK=1") ? check : i < LENGTH(own) ? own[i][1] : "",
+             strstr(source->options, "PLACE=BY_BLOCK") ? blocks
+             : strstr(source->options, "CHECK=1") ? check : i < LENGTH(own) ? own[i][1] : "",
              coo ? "nb" : scale ? "n" : tcsr || whole ? "" : "nn",
              strstr(source->options, "LIST=1") && !convert ? "b" : "", coo || tcsr || strstr(source->options, "-DRUN=") ? "b" : "",
              whole ? "" : "bnbnrr");
@@ -322,8 +323,8 @@ static spmv_status fake_event_keep(const spmv_device *d, void *event)
 
 static void fake_event_free(const spmv_device *d, void *event) { (void)d; release(event, EVENT); }
 
-static int    timed, soon = 1000000; /* times that were read from events; so many are cold seconds, and of those after them, as many by turns */
-static double cold = 0.25, later;    /* ... are later and 0.25 s */
+static int    timed, soon = 1000000; /* times that were read from events; so many are cold seconds, and of those after them, as many */
+static double cold = 0.25, later;    /* ... are later and 0.25 s by turns */
 
 static spmv_status fake_seconds(const spmv_device *d, void *first, void *last, double *seconds)
 {
