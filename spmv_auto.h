@@ -1044,7 +1044,7 @@ static int spmv__is_csr_alone(const spmv_option *o)
 
 /* By how much that limit grows with each option. Those that promise most come first, so what the next one promises is the more likely to be
  * an error, the more of them there are. */
-#define SPMV__RIVAL_PAYS_MORE 2
+#define SPMV__RIVAL_PAYS_MORE 1.5
 
 /* The errors of two predictions for one matrix correlate by a = 0.5. Once csr is measured and they are corrected by its error, what is
  * left correlates by (a - a^2) / (1 - a^2), and its deviation should be that of the table times the root of 1 - a^2, 0.87. In the same

@@ -2000,7 +2000,7 @@ typedef void (*spmv__work)(void *job, uint64_t share);
 /* How many threads conversions and analyses have. */
 SPMV__SHARED uint64_t spmv__share_team(void)
 {
-#ifdef _OPENMP
+#if defined(_OPENMP) && _OPENMP >= 201107 /* atomic capture, by which threads take shares */
     const uint64_t threads = (uint64_t)omp_get_max_threads(), most = SPMV__MOST_THREADS;
     return threads < most ? threads : most;
 #else
@@ -2040,8 +2040,8 @@ SPMV__SHARED void spmv__share_among(spmv__work work, void *job, uint64_t shares,
         uint64_t i = spmv__share_thread() < threads ? 0 : all;
         while (i < all) {
             uint64_t share;
-#ifdef _OPENMP
-            #pragma omp critical (spmv_share)
+#if defined(_OPENMP) && _OPENMP >= 201107
+            #pragma omp atomic capture
 #endif
             i = next++;
             share = i % stretches * each + i / stretches;
