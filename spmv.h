@@ -115,8 +115,9 @@ typedef struct spmv_desc {
     int             buffers; /* 1: matrix.ptr, col and val are buffers of device (cl_mem, CUdeviceptr), and the matrix is CSR as it is
                                 stored: zero-based, columns of 32 bits rising within each row, values of the type stored; anything else is
                                 refused with SPMV_ERR_UNSUPPORTED. They must outlive the matrix if it is updatable. ptr is copied to the
-                                host, col if the plan depends on it, and col and values for parts that the host fills. csr must
-                                be NULL */
+                                host; col if the plan is not one part of csr, tcsr, ell, sell, bell, sbell or bcsr with no keys but b, h,
+                                run and tile, if the matrix is updatable or if the device does not convert; and col and val for parts
+                                that the host fills. csr must be NULL */
     int             strict;  /* 1: use no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
                                 the rows that use them */
     int             updatable;    /* 1: allow spmv_update; costs 4 or 8 bytes for each stored slot */
@@ -543,8 +544,9 @@ static spmv_status spmv__dev_exec_mul_timed(spmv_exec *e, void *x, void *y, int 
 /* Seconds of a product y = A*x among products in a row, from the begin of the first to the end of the last. */
 static spmv_status spmv__dev_exec_row_seconds(spmv_exec *e, void *x, void *y, double *seconds)
 {
-    const double row = 1e-3; /* seconds that a row takes at least, so that its first launch and the timer's steps of 0.5 us do not count */
-    enum { LEAST = 3, MOST = 300 }; /* products in a row */
+    const double row = 1e-3; /* seconds that a row is to take: in shorter ones the clock rate of a GPU is still rising; nor do the first
+                                launch and the timer's steps of 0.5 us count */
+    enum { LEAST = 3, MOST = 300 }; /* products in a row; the most bounds what a small matrix spends on this */
     const spmv_device *d = e->matrix->device;
     void *begin = NULL;
     double took = 0;
@@ -587,7 +589,7 @@ static double spmv__product_seconds(const spmv_matrix *m, spmv_type type)
  * measured. */
 static double spmv__seconds_by_turns(const spmv_matrix *m, const spmv_matrix *other, double *seconds)
 {
-    enum { TURNS = 5 }; /* a delay of the host can spoil one */
+    enum { TURNS = 5 }; /* rows of each, of which the fastest counts: a delay of the host spoils one */
     double least = 0;
     int i;
     for (i = 0; i < TURNS; i++) {
@@ -773,8 +775,8 @@ static void spmv__say_kept(const spmv_matrix *m, const spmv_desc *d, const spmv_
 }
 
 /* Can measuring the option in this place lead to another plan? build: the seconds of building kernels. Where kernels must be built, csr is
- * worth being tried only if all products with csr are expected to take longer than that: measuring alone takes a GPU up to 3 ms, which are
- * hundreds of products with a small matrix. */
+ * worth being tried only if all products with csr are expected to take longer than that: measuring both takes a GPU eleven rows of
+ * products of up to 1 ms, which are thousands of products with a small matrix. */
 static int spmv__check_matters(spmv_choice *c, const spmv_build_hints *hints, double build, int at)
 {
     const int requested = hints && hints->verify == SPMV_VERIFY_ON;
@@ -793,7 +795,7 @@ static int spmv__is_checked(const spmv_desc *d, const spmv_build *how)
     return spmv__verifies(d->hints, how->reproducible);
 }
 
-/* Checks the choice by a clock, as spmv_verify says: prepares and measures options whose predictions are close, and csr if the plan is
+/* Checks the choice by a clock, as spmv_verify says: prepares and measures options as long as that pays, and csr if the plan is
  * slow, and keeps the fastest. */
 SPMV__APART void spmv__verify_prepared(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
 {

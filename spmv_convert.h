@@ -42,13 +42,15 @@ SPMV_API int spmv_convert_here(const spmv_device *d);
  *   a    the matrix whose parts are to be made, and no other; it must outlive the last part's making
  * If the device runs out of memory, a message says so, and this and all later parts are filled on the host. */
 SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, const spmv_csr *a);
-/* Tells the converter that the columns and values of its matrix, and perhaps the row pointers, are in buffers of the device already, which
- * then are neither copied nor freed. Comes before the first part.
- *   a         the matrix of spmv_converter_open. Its col and val may be NULL: when a part is filled by the host, they are read from the
- *             device, and then belong to a. With col NULL, its parts must be such that no columns are needed before
- *   ptr       rows + 1 row pointers of 64 bits, or NULL: those of a are copied
- *   col, val  nnz 32-bit columns and nnz values of the type of a. They must stay until spmv_converter_finish, and ptr and col until
- *             spmv_converter_close if parts are updatable */
+/* Tells the converter that the columns and values of its matrix, and perhaps the row pointers, are in buffers of the device already. They
+ * are neither copied nor freed. Comes before the first part. One thread at a time.
+ *   a         the matrix of spmv_converter_open. Its col and val may be NULL: for a part that the host fills, they are read from the device
+ *             and then belong to a. With col NULL, there may only be one part, of csr, tcsr, ell, sell, bell, sbell or bcsr, with no keys
+ *             but b, h, run and tile
+ *   ptr       rows + 1 row pointers of 64 bits; NULL: those of a are copied to the device
+ *   col, val  nnz 32-bit columns and nnz values of the type of a; NULL only if nnz is 0. They must stay until spmv_converter_finish, and
+ *             ptr and col until spmv_converter_close if parts are updatable
+ * SPMV_ERR_ARGUMENT if c or a is NULL, a is another matrix, a buffer is missing or a part was made before. */
 SPMV_API spmv_status spmv_converter_give(spmv_converter *c, spmv_csr *a, void *ptr, void *col, void *val);
 /* Waits for the kernels and frees the CSR matrix on the device; if parts were made with spmv_build.updatable, only its values. Returns the
  * status of the kernels. No product may be started before, and no part be made after it. */

@@ -2736,9 +2736,10 @@ static void spmv__dev_buffer_free(const spmv_device *d, void *buffer)
     if (buffer) d->info.backend->buffer_free(d, buffer);
 }
 
-/* Copies of a matrix to a device go through pinned memory, which consists of chunks: while some are on their way, the next is filled, in
- * threads. A driver does the same with one thread: 52 MB took an H200 3.4 to 3.9 ms through the driver and 2.1 to 2.5 ms this way. What is
- * small shares a chunk and is not waited for either. Pinning takes 0.4 ms for 1 MB, so chunks are made when they are needed, and kept. */
+/* Large copies to and from a device go through pinned memory, which consists of chunks: while some are on their way, the next is filled or
+ * emptied, in threads. A driver does the same with one thread: 52 MB took an H200 3.4 to 3.9 ms through the driver and 2.1 to 2.5 ms this
+ * way. What is small shares a chunk and is not waited for either. Pinning takes 0.4 ms for 1 MB, so chunks are made when they are needed,
+ * and kept. */
 #ifndef SPMV__STAGE_CHUNK
 #define SPMV__STAGE_CHUNK (4u << 20) /* bytes; with 1 MB, the copy above took 2.8 ms, with 8 MB 1.4 to 1.8, but pinning 6 */
 #endif
@@ -2746,7 +2747,8 @@ static void spmv__dev_buffer_free(const spmv_device *d, void *buffer)
 #define SPMV__STAGE_CHUNKS 2
 #endif
 #ifndef SPMV__STAGE_LEAST
-#define SPMV__STAGE_LEAST (1u << 20) /* bytes of a copy for which memory is pinned at all */
+#define SPMV__STAGE_LEAST (1u << 20) /* bytes of a copy for which memory is pinned at all; for a download the first chunk is pinned only
+                                        from SPMV__STAGE_CHUNK on */
 #endif
 #ifndef SPMV__STAGE_SHARE
 #define SPMV__STAGE_SHARE (512u << 10) /* bytes that are worth a thread */
@@ -2758,7 +2760,7 @@ enum { SPMV__STAGE_MOST = 4 /* chunks */ };
 
 struct spmv__stage {
     void    *at[SPMV__STAGE_MOST], *handle[SPMV__STAGE_MOST]; /* pinned memory, made when it is first used */
-    void    *point[SPMV__STAGE_MOST];                         /* where the queue has read it */
+    void    *point[SPMV__STAGE_MOST];                         /* where the queue has read or written it */
     unsigned now;                                             /* the chunk in use */
     uint64_t used;                                            /* bytes of it */
     int      busy;                                            /* 1: copies may be on their way */
@@ -2799,7 +2801,7 @@ static spmv_status spmv__stage_make(spmv_device *d, unsigned chunk)
     return s;
 }
 
-/* 1 if copies to the device may go through pinned memory. */
+/* 1 if copies to the device and from it may go through pinned memory. */
 static int spmv__stage_may(const spmv_device *d)
 {
     const int own = (d->info.type != SPMV_DEVICE_CPU && !d->info.unified) || SPMV__STAGE_ANYWHERE;

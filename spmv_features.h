@@ -15,11 +15,11 @@
 extern "C" {
 #endif
 
-/* Finds the features of a matrix, or of those of its nonzeros that a view shows. Rows are read once; blocks, and how x is read, are
- * estimated from samples. Diagonals are sampled, too, and counted if the sample has at most three times as many as a row has nonzeros,
- * or the matrix is small: of a diagonal that is filled to p, a sample of n rows shows p with a standard error of sqrt(p (1 - p) / n),
- * where n is about 2^13 over the mean row length, and it may lack diagonals. "auto" does not count them where the sample alone shows
- * that they do not pay.
+/* Finds the features of a matrix, or of those of its nonzeros that a view shows. Blocks, and how x is read, are estimated from samples.
+ * Diagonals are counted if the matrix is small, or if there are at most three times as many as the mean row length, in a sample and in
+ * the matrix; otherwise the features are those of the sample (diagonals_sampled). A sample of n rows shows that a diagonal is filled to p
+ * with a standard error of sqrt(p (1 - p) / n), where n is about 2^13 over the mean row length, and it may lack diagonals. "auto" counts
+ * them only where the sample shows that they may pay.
  *   out      the features; on failure zeroed
  *   v        the view; its row list is ignored
  *   sample   nonzeros in the sample for each block size; 0: a 128th of them and 4096 more, at most 2^15. Shares found in blocks err by

@@ -3441,9 +3441,9 @@ static void spmv__ell_row(const spmv__slab *t, const spmv__source *s, spmv__sink
     spmv__slab_pad(t, to, 1, n, t->width, slot);
 }
 
-/* Puts rows i .. end - 1 and rows of padding, SPMV__SLAB_ROWS together or fewer, into a slab: the entries that all have line by line, what
- * lies before the end of the longest in short stretches, so that cache lines stay in the cache until all rows have been there, and the
- * padding behind it. */
+/* Puts so many rows from row i on, SPMV__SLAB_ROWS at most, into a slab; those from row end on are padding. What all rows have is copied
+ * line by line. The rest, up to the end of the longest row, is copied in short stretches, so that cache lines stay in the cache until all
+ * rows have been there. What lies behind is padding. */
 static void spmv__slab_some_rows(const spmv__slab *t, const spmv__source *s, const spmv__sink *to, uint64_t i, uint64_t end, uint64_t rows,
                                  uint64_t slot)
 {
@@ -4028,8 +4028,8 @@ typedef struct spmv__block_word {
 } spmv__block_word;
 
 /* The blocks of one block row. A bit for each block column sorts them and drops duplicates without a branch that depends on the columns,
- * which merging the rows takes for most blocks, and counting bits says which block a nonzero belongs to. The bits take little more than a
- * hundredth of the memory of a table with a number for each block column, so that they stay in the nearest cache. */
+ * which merging the rows takes for most blocks, and counting bits says which block a nonzero belongs to. The words take a
+ * quarter of a byte for each block column, a 16th of a table of 32-bit numbers, so that they stay in a near cache. */
 typedef struct spmv__block_set {
     spmv__block_word *word;   /* by block column / 64. All bits are 0 between block rows. NULL: the matrix has too many columns for its
                                  nonzeros; rows are merged, and the place of a block in col is found by bisection */
@@ -4432,7 +4432,7 @@ static void spmv__block_count_share(void *job, uint64_t share)
     uint64_t row = spmv__ceil_div(first, bh), begin = row;   /* begin: the first block row of the current group */
     uint64_t group = 0, most = 0, all = 0, sliced = 0; /* group: the most in a block row of the current group */
     int fits = p->spec.key[SPMV_KEY_IDX] == 16;
-    if (!c->s->counted) set = c->s->sets[spmv__share_thread()];
+    if (!c->s->counted) set = c->s->sets[spmv__share_thread()]; /* a copy: no two threads write to one cache line */
     for (; row < stop; row++) {
         uint64_t n = c->s->counted ? c->s->blocks[row] : spmv__block_row_count(p, c->s, &set, row);
         c->s->blocks[row] = (uint32_t)n;
@@ -4835,7 +4835,7 @@ static void spmv__block_lay(spmv_part *p, spmv__source *s)
 static void spmv__block_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
 {
     const uint64_t bh = p->n[SPMV_BLOCK_BH], h = spmv__block_group_height(p), bases = p->a[spmv__block_base(p)].count;
-    spmv__block_set set = s->sets[spmv__share_thread()];
+    spmv__block_set set = s->sets[spmv__share_thread()]; /* a copy: no two threads write to one cache line */
     uint64_t row, stop = spmv__ceil_div(end, bh);
     spmv__block_places at;
     spmv__block_places_of(&at, p);
@@ -5415,7 +5415,8 @@ static void spmv__nonzero_span(const spmv_view *v, uint64_t k, uint64_t end, uin
     }
 }
 
-/* Samples warps at equal distances: 512 nonzeros each, as padding is rare. Their shares err by a twentieth or less. */
+/* Samples warps at equal distances: 512 nonzeros each, as padding is rare. Shares found in them have a standard error of at most
+ * 1 / (2 sqrt(128)), 0.044. */
 static void spmv__tcsr_sample(const spmv__look *l)
 {
     const uint64_t samples = 128, warps = spmv__ceil_div(l->v->a->nnz, SPMV__TCSR_WARP), step = spmv__ceil_div(warps, samples);
@@ -5443,8 +5444,9 @@ static spmv_status spmv__tcsr_estimate_columns(const spmv__look *l, spmv__load *
     return SPMV_OK;
 }
 
-/* The slot behind the last row, as in a build, if row *r began a tile, or that behind a row at which there are most slots; *r becomes the
- * row behind that. If the view shows all nonzeros, only rows that do not fit into the rest of a tile are looked at. */
+/* Walks the rows from *r on, the first of which begins a tile, to the last one or until there are at least most slots. Returns the slots,
+ * padding included, as in a build; *r becomes the row behind them. If the view shows all nonzeros, only rows that do not fit into the rest
+ * of a tile are looked at. */
 static uint64_t spmv__tcsr_end(const spmv__look *l, uint64_t tile, uint64_t most, uint64_t *r)
 {
     const uint64_t *ptr = l->v->a->ptr, rows = l->v->a->rows;

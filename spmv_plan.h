@@ -69,8 +69,8 @@ typedef enum spmv_verify {
 
 enum {
     SPMV_EXPECTED_CALLS = 1000, /* products that are expected if the hints do not say how many: an iterative solver, or a few of them */
-    SPMV_VERIFY_CALLS   = 100   /* measuring a plan takes 2 to 4 products, more if they are short, on a device 5 to 52, and others are
-                                   prepared as well */
+    SPMV_VERIFY_CALLS   = 100   /* measuring a plan takes 2 to 4 products, more if they are short, on a device up to 300 and for each
+                                   further plan ten times as many; and others are prepared as well */
 };
 
 /* What builders and the choice of spmv_auto.h may use. Zero-initialise; zero is the default of every member. */

@@ -137,7 +137,8 @@ typedef struct spmv_tuning {
     size_t         fits;              /* lines "fit" */
     spmv_tune_fit *fit;
     double         low[SPMV_TERM_COUNT], high[SPMV_TERM_COUNT]; /* of the terms of the samples: beyond, a term counts as at the end */
-    double         work[SPMV_FORMAT_COUNT][SPMV_WORK_COUNT]; /* seconds that each kind of work costs in a format; all 0: not known */
+    double         work[SPMV_FORMAT_COUNT][SPMV_WORK_COUNT]; /* what one of each kind of work costs in a format: seconds, or a factor of
+                                         launch, bytes and chain, which are seconds already; all 0: not known */
     double         left_out;          /* error of estimates for structures that were left out of the fits, as log2 */
     double         regret[SPMV_TYPE_COUNT], worst[SPMV_TYPE_COUNT]; /* time of the layout that the fits choose for a structure that was
                                          left out of them, over that of the fastest: geometric mean, and the most; 0: not known */
@@ -353,6 +354,7 @@ static spmv_status spmv__tune_factor(spmv__lines *l, double *v)
     return SPMV_OK;
 }
 
+/* What a cost of 1 in a line "work" stands for: 1, a factor of what takes seconds; or 1e-12, picoseconds for each of what is counted. */
 SPMV__SHARED double spmv__work_unit(spmv_work w)
 {
     static const double unit[] = {

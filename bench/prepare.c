@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * bench/prepare.c - what preparing a matrix costs, from the CSR form in memory to the first product.
  *
- * On the host, it is in milliseconds and in products of csr. A preparation is repeated; the median counts. Its memory is new each time, as in a program that prepares one matrix, so
- * the time in which the system zeroes pages is contained. For each matrix and plan a line has
+ * On the host, it is in milliseconds and in products of csr. A preparation is repeated; the median counts. Its memory is new each time, as
+ * in a program that prepares one matrix, so the time in which the system zeroes pages is contained. For each matrix and plan a line has
  *   ms, products   the time of spmv_create, and how many products of csr take as long
  *   analysis       the share of these products in which options are compared
  *   first          ... for storing the first plan; where the choice is checked by the clock, that is csr, with measuring it

@@ -1439,8 +1439,8 @@ static double by_turns(void *user)
     return t->now;
 }
 
-/* csr is measured by the clock of the hints, if that is allowed, and sell is prepared and measured only if that pays. So may be up to two
- * plans of several parts. */
+/* csr is measured by the clock of the hints, if that is allowed, and sell is prepared and measured only if that pays. So may be plans of
+ * several parts. */
 Test(choice, close_options_are_measured_on_the_host)
 {
     static const char table[] = HEAD "left_out 0.4 9 99\nf64 banded csr/ 6\nf64 banded sell/ 8\n";
@@ -1518,7 +1518,7 @@ Test(choice, many_products_measure_more)
     matrix_free(&m);
 }
 
-/* By the caller's clock, further options are measured if their predictions are close, and fewer the fewer products are expected. */
+/* By the caller's clock, further options are measured as long as that pays, and fewer the fewer products are expected. */
 Test(choice, close_options_are_measured)
 {
     static const char *const error[] = { "left_out 0.4 9 99\n", "left_out 0.01 9 99\n" };
@@ -1547,7 +1547,7 @@ Test(choice, close_options_are_measured)
         cr_assert_eq(clock.calls, t[i].measured, "%d: %d measured: %s", (int)i, clock.calls, text);
         cr_assert_eq(c->rivals, t[i].measured > 1 ? t[i].measured - 1 : 0);
         spmv_explain(c, text, sizeof text);
-        cr_assert_eq(strstr(text, "2 further options were measured, as the predictions are close") != NULL, c->rivals == 2, "%s", text);
+        cr_assert_eq(strstr(text, "2 further options were measured, as the products were expected") != NULL, c->rivals == 2, "%s", text);
     }
     free(c);
     spmv_csr_free(&a);

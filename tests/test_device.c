@@ -323,8 +323,10 @@ static spmv_status fake_event_keep(const spmv_device *d, void *event)
 
 static void fake_event_free(const spmv_device *d, void *event) { (void)d; release(event, EVENT); }
 
-static int    timed, soon = 1000000; /* times that were read from events; so many are cold seconds, and of those after them, as many */
-static double cold = 0.25, later;    /* ... are later and 0.25 s by turns */
+/* Times that were read from events so far. The first soon of them are cold seconds; after these, soon at a time, they are later and 0.25 s
+ * by turns. */
+static int    timed, soon = 1000000;
+static double cold = 0.25, later;
 
 static spmv_status fake_seconds(const spmv_device *d, void *first, void *last, double *seconds)
 {

@@ -25,7 +25,7 @@ spmv_status library_estimates(const spmv_csr *a, spmv_type type, const spmv_tuni
 /* The fit that estimates by table t use for a layout with these knobs; NULL: there is none. */
 const spmv_tune_fit *library_fit_of(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, const char *variant);
 
-/* What one of a kind of work is, in seconds. */
+/* What a cost of 1 in a line "work" of a table stands for: 1, a factor of what takes seconds; or 1e-12, picoseconds. */
 double library_work_unit(spmv_work w);
 
 /* The term of the work of a product in a format by what table t says that it costs; rates: its seconds by the rates. */
