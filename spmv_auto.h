@@ -1232,12 +1232,12 @@ static int spmv__csr_pays(const spmv_choice *c, const spmv_build_hints *hints, d
     return spmv__is_slow(c, seconds) && (requested || spmv__calls(hints) * (seconds - c->csr) >= build);
 }
 
-/* Makes the last place csr without knobs, and returns it. */
+/* Makes the last place csr without knobs, or the one before if the last is the fastest that was measured, and returns it. */
 static int spmv__append_csr(spmv_choice *c)
 {
-    int i;
-    if (c->count < SPMV_CHOICE_MAX) c->count++;
-    i = c->count - 1;
+    const spmv_option *best = spmv__fastest_option(c);
+    int i = c->count < SPMV_CHOICE_MAX ? c->count++ : SPMV_CHOICE_MAX - 1;
+    if (best == &c->option[i]) i--;
     memset(&c->option[i], 0, sizeof c->option[i]);
     spmv_print(c->option[i].plan, sizeof c->option[i].plan, "csr");
     c->option[i].predicted = c->option[i].cost = c->csr;

@@ -2623,12 +2623,13 @@ static void spmv__csr_look(const spmv__source *s, uint64_t i, uint64_t line, uin
     }
 }
 
-/* 1 if a product will mostly wait for elements of x: x is large, and in a sample of rows many nonzeros are far from all near them. */
+/* 1 if a product will mostly wait for elements of x: x is large, and in a sample of rows many nonzeros are far from all near them. 0 if the
+ * columns stay on a device, where nobody asks. */
 static int spmv__csr_is_far(const spmv_part *p, const spmv__source *s)
 {
     const uint64_t size = spmv_vector_size(p->type), step = p->rows / SPMV__FAR_PLACES;
     uint64_t place, i, all = 0, apart = 0;
-    if (p->cols < SPMV__FAR_LESS / size || step <= SPMV__FAR_ROWS) return 0;
+    if (!s->v->a->col || p->cols < SPMV__FAR_LESS / size || step <= SPMV__FAR_ROWS) return 0;
     for (place = 0; place < SPMV__FAR_PLACES; place++)
         for (i = place * step + 1; i < place * step + SPMV__FAR_ROWS; i++) spmv__csr_look(s, i, SPMV__CACHE_LINE / size, &all, &apart);
     if (p->cols >= SPMV__FAR_BYTES / size) return apart * SPMV__FAR_ONE > all;

@@ -271,6 +271,65 @@ Test(convert, columns_are_checked_there)
     spmv_device_close(&d);
 }
 
+/* Of a matrix with so many columns, the host's product of csr would look at some to see how far apart they are. */
+Test(convert, many_columns_stay_there)
+{
+    enum { N = 2000, APART = 150 };
+    static const char *const stay[] = { "csr", "csr:run=64" };
+    uint32_t *ptr = (uint32_t *)need_exact((N + 1) * 4), *col = (uint32_t *)need_exact(N * 4);
+    double *val = (double *)need_exact(N * 8), *x = (double *)need_exact((uint64_t)N * APART * 8), *y = (double *)need_exact(N * 8);
+    const uint64_t bytes[3] = { (N + 1) * 4, N * 4, N * 8 };
+    const void *from[3];
+    void *buffer[3];
+    spmv_desc desc;
+    spmv_device d;
+    uint32_t i;
+    int k;
+    open_device(&d);
+    from[0] = ptr;
+    from[1] = col;
+    from[2] = val;
+    for (i = 0; i < N * APART; i++) x[i] = i;
+    for (i = 0; i <= N; i++) ptr[i] = i;
+    for (i = 0; i < N; i++) {
+        col[i] = i * APART;
+        val[i] = 2;
+    }
+    memset(&desc, 0, sizeof desc);
+    for (k = 0; k < 3; k++) {
+        cr_assert_eq(spmv_buffer_create(&d, bytes[k], &buffer[k]), SPMV_OK);
+        cr_assert_eq(spmv_buffer_write(&d, buffer[k], bytes[k], from[k]), SPMV_OK);
+    }
+    desc.matrix.rows = N;
+    desc.matrix.cols = (int64_t)N * APART;
+    desc.matrix.ptr = buffer[0];
+    desc.matrix.col = buffer[1];
+    desc.matrix.val = buffer[2];
+    desc.matrix.val_type = SPMV_F64;
+    desc.device = &d;
+    desc.buffers = 1;
+    desc.convert = SPMV_CONVERT_ON_DEVICE;
+    for (k = 0; k < 2; k++) {
+        spmv_matrix m;
+        ledger l;
+        desc.hooks = ledger_hooks(&l);
+        desc.plan = stay[k];
+        cr_assert_eq(spmv_create(&m, &desc), SPMV_OK, "%s: %s", stay[k], l.text);
+        cr_assert_null(m.own.col);
+        cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK);
+        for (i = 0; i < N; i++) cr_assert_eq(y[i], 2. * i * APART, "%s: row %u", stay[k], i);
+        spmv_destroy(&m);
+        cr_assert_eq(l.live, 0);
+    }
+    for (k = 0; k < 3; k++) spmv_buffer_free(&d, buffer[k]);
+    spmv_device_close(&d);
+    free(ptr);
+    free(col);
+    free(val);
+    free(x);
+    free(y);
+}
+
 /* A matrix whose CSR form is in buffers; the last plan has a part that the host fills. */
 Test(convert, csr_in_buffers)
 {
