@@ -2625,7 +2625,7 @@ static void spmv__csr_look(const spmv__source *s, uint64_t i, uint64_t line, uin
 
 /* 1 if a product will mostly wait for elements of x: x is large, and in a sample of rows many nonzeros are far from all near them. 0 if the
  * columns stay on a device, where nobody asks. */
-static int spmv__csr_is_far(const spmv_part *p, const spmv__source *s)
+SPMV__APART int spmv__csr_is_far(const spmv_part *p, const spmv__source *s)
 {
     const uint64_t size = spmv_vector_size(p->type), step = p->rows / SPMV__FAR_PLACES;
     uint64_t place, i, all = 0, apart = 0;
@@ -2636,20 +2636,15 @@ static int spmv__csr_is_far(const spmv_part *p, const spmv__source *s)
     return apart * 2 > all && p->nnz / SPMV__SHORT >= p->rows;
 }
 
-/* What the shares of spmv__csr_lengths find: the longest row, rows whose length, if it is short, is not that of the row before, and blocks
- * of rows that all are short. */
-typedef struct spmv__csr_shares {
-    const spmv__source *s;
-    uint64_t            rows, shares, longest[SPMV__MOST_SHARES], changes[SPMV__MOST_SHARES], fits[SPMV__MOST_SHARES];
-} spmv__csr_shares;
+/* What rows are like: the longest row, rows whose length, if it is short, is not that of the row before, and blocks of rows that all are
+ * short. */
+typedef struct spmv__csr_found {
+    uint64_t longest, changes, fits;
+} spmv__csr_found;
 
-/* Looks at the rows of a share, which are whole blocks. */
-static void spmv__csr_lengths_share(void *job, uint64_t share)
+/* Looks at rows first .. end - 1, which are whole blocks but at the end of the matrix. */
+SPMV__INLINE void spmv__csr_lengths_rows(const uint64_t *ptr, uint64_t first, uint64_t end, spmv__csr_found *found)
 {
-    spmv__csr_shares *c = (spmv__csr_shares *)job;
-    const uint64_t *ptr = c->s->ptr, blocks = spmv__ceil_div(c->rows, SPMV__BLOCK_ROWS);
-    const uint64_t first = blocks * share / c->shares * SPMV__BLOCK_ROWS;
-    const uint64_t end = spmv__smaller(blocks * (share + 1) / c->shares * SPMV__BLOCK_ROWS, c->rows);
     uint64_t i, n, before = first ? spmv__smaller(ptr[first] - ptr[first - 1], SPMV__SHORT) : 0;
     uint64_t longest = 0, changes = 0, fits = 0, in_block = 0; /* in_block: the longest row of the block so far */
     for (i = first; i < end; i++) {
@@ -2663,9 +2658,51 @@ static void spmv__csr_lengths_share(void *job, uint64_t share)
         fits += (uint64_t)(in_block <= SPMV__FOUR && (i + 1) % SPMV__BLOCK_ROWS == 0);
         in_block = 0;
     }
-    c->longest[share] = longest;
-    c->changes[share] = changes;
-    c->fits[share] = fits;
+    found->longest = longest;
+    found->changes = changes;
+    found->fits = fits;
+}
+
+/* The rows in shares, and what each finds. */
+typedef struct spmv__csr_shares {
+    const uint64_t *ptr;
+    uint64_t        rows, shares;
+    spmv__csr_found found[SPMV__MOST_SHARES];
+} spmv__csr_shares;
+
+static void spmv__csr_lengths_share(void *job, uint64_t share)
+{
+    spmv__csr_shares *c = (spmv__csr_shares *)job;
+    const uint64_t blocks = spmv__ceil_div(c->rows, SPMV__BLOCK_ROWS), first = blocks * share / c->shares * SPMV__BLOCK_ROWS;
+    const uint64_t end = spmv__smaller(blocks * (share + 1) / c->shares * SPMV__BLOCK_ROWS, c->rows);
+    spmv__csr_lengths_rows(c->ptr, first, end, &c->found[share]);
+}
+
+/* Looks at all rows in shares, whose results would take too much of the stack of a small matrix. */
+SPMV__APART void spmv__csr_lengths_among(const uint64_t *ptr, uint64_t rows, uint64_t shares, spmv__csr_found *all)
+{
+    spmv__csr_shares c;
+    uint64_t share;
+    c.ptr = ptr;
+    c.rows = rows;
+    c.shares = shares;
+    spmv__share_out(spmv__csr_lengths_share, &c, shares);
+    all->longest = all->changes = all->fits = 0;
+    for (share = 0; share < shares; share++) {
+        if (c.found[share].longest > all->longest) all->longest = c.found[share].longest;
+        all->changes += c.found[share].changes;
+        all->fits += c.found[share].fits;
+    }
+}
+
+/* Looks at all rows. */
+SPMV__APART spmv__csr_found spmv__csr_lengths_all(const uint64_t *ptr, uint64_t rows)
+{
+    const uint64_t shares = spmv__share_count(rows);
+    spmv__csr_found all;
+    if (shares == 1) spmv__csr_lengths_rows(ptr, 0, rows, &all);
+    else spmv__csr_lengths_among(ptr, rows, shares, &all);
+    return all;
 }
 
 /* 1 if a processor will often mispredict how long the next row is, so often that it pays to sum rows without branches. What it learns is
@@ -2696,21 +2733,12 @@ SPMV__APART int spmv__csr_is_uneven(const spmv_part *p, const uint64_t *ptr)
  * blocks if half of them are in short ones, or if their lengths are uneven. */
 static void spmv__csr_lengths(spmv_part *p, const spmv__source *s)
 {
-    uint64_t share, changes = 0, fits = 0;
-    spmv__csr_shares c;
-    c.s = s;
-    c.rows = p->rows;
-    c.shares = spmv__share_count(p->rows);
-    spmv__share_out(spmv__csr_lengths_share, &c, c.shares);
-    for (share = 0; share < c.shares; share++) {
-        if (c.longest[share] > p->longest) p->longest = c.longest[share];
-        changes += c.changes[share];
-        fits += c.fits[share];
-    }
+    spmv__csr_found all = spmv__csr_lengths_all(s->ptr, p->rows);
+    if (all.longest > p->longest) p->longest = all.longest;
     p->lengths = spmv__csr_is_far(p, s) ? SPMV__LENGTHS_FAR : SPMV__LENGTHS_MIXED;
     if (p->lengths == SPMV__LENGTHS_FAR || p->nnz / SPMV__SHORT >= p->rows) return;
-    if (changes * SPMV__ALIKE_ROWS < p->rows) p->lengths = SPMV__LENGTHS_ALIKE;
-    else if (fits * 2 * SPMV__BLOCK_ROWS > p->rows || (p->rows >= SPMV__GUESS_LEAST && spmv__csr_is_uneven(p, s->ptr)))
+    if (all.changes * SPMV__ALIKE_ROWS < p->rows) p->lengths = SPMV__LENGTHS_ALIKE;
+    else if (all.fits * 2 * SPMV__BLOCK_ROWS > p->rows || (p->rows >= SPMV__GUESS_LEAST && spmv__csr_is_uneven(p, s->ptr)))
         p->lengths = SPMV__LENGTHS_BLOCKS;
 }
 #endif
@@ -2870,15 +2898,10 @@ static int spmv__run_bases(const spmv_part *p, const spmv__source *s)
     return 1;
 }
 
-/* With the key run, the runs are counted here and written by spmv__csr_lay. */
-static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
+/* The sizes of what runs need, which are counted here and written by spmv__csr_lay; apart, as the frame of csr_size counts where a small matrix is stored. */
+SPMV__APART spmv_status spmv__csr_size_runs(spmv_part *p, spmv__source *s, uint64_t most)
 {
-    uint64_t most = (uint64_t)p->spec.key[SPMV_KEY_RUN], row = 0, at = 0, i;
-    spmv__want(&p->a[SPMV_VAL], p->nnz, p->a[SPMV_VAL].width);
-    spmv__want_offsets(&p->a[SPMV_CSR_PTR], p->rows + 1, p->nnz);
-    spmv__want(&p->a[SPMV_CSR_COL], p->nnz, 4);
-    spmv__csr_lengths(p, s);
-    if (!most) return SPMV_OK;
+    uint64_t row = 0, at = 0, i;
     for (; row < p->rows; p->n[SPMV_CSR_RUNS]++) spmv__run_step(s, p->rows, most, &row, &at);
     for (i = 0; p->longest > SPMV__WHOLE * most && i < p->rows; i++) p->n[SPMV_CSR_LONGS] += (uint64_t)spmv__in_pieces(s, most, i);
     spmv__want(&p->a[SPMV_CSR_RUN_ROW], p->n[SPMV_CSR_RUNS] + 1, 4);
@@ -2888,6 +2911,16 @@ static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
                        p->spec.key[SPMV_KEY_IDX] == 16 && spmv__run_bases(p, s));
     if (p->a[SPMV_CSR_BASE].count) s->cuts = &p->a[SPMV_CSR_RUN_ROW]; /* of a run that is cut, the pieces have bases of their own */
     return SPMV_OK;
+}
+
+static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
+{
+    spmv__want(&p->a[SPMV_VAL], p->nnz, p->a[SPMV_VAL].width);
+    spmv__want_offsets(&p->a[SPMV_CSR_PTR], p->rows + 1, p->nnz);
+    spmv__want(&p->a[SPMV_CSR_COL], p->nnz, 4);
+    spmv__csr_lengths(p, s);
+    if (!p->spec.key[SPMV_KEY_RUN]) return SPMV_OK;
+    return spmv__csr_size_runs(p, s, (uint64_t)p->spec.key[SPMV_KEY_RUN]);
 }
 
 /* Fills the arrays that the key run adds. */
