@@ -2731,15 +2731,20 @@ SPMV__APART int spmv__csr_is_uneven(const spmv_part *p, const uint64_t *ptr)
 
 /* Sets what the host's product of csr or coo should know about the lengths of the rows, and about its columns. Rows are taken in
  * blocks if half of them are in short ones, or if their lengths are uneven. */
-static void spmv__csr_lengths(spmv_part *p, const spmv__source *s)
+SPMV__APART void spmv__csr_set_lengths(spmv_part *p, const spmv__source *s, const spmv__csr_found *all)
 {
-    spmv__csr_found all = spmv__csr_lengths_all(s->ptr, p->rows);
-    if (all.longest > p->longest) p->longest = all.longest;
+    if (all->longest > p->longest) p->longest = all->longest;
     p->lengths = spmv__csr_is_far(p, s) ? SPMV__LENGTHS_FAR : SPMV__LENGTHS_MIXED;
     if (p->lengths == SPMV__LENGTHS_FAR || p->nnz / SPMV__SHORT >= p->rows) return;
-    if (all.changes * SPMV__ALIKE_ROWS < p->rows) p->lengths = SPMV__LENGTHS_ALIKE;
-    else if (all.fits * 2 * SPMV__BLOCK_ROWS > p->rows || (p->rows >= SPMV__GUESS_LEAST && spmv__csr_is_uneven(p, s->ptr)))
+    if (all->changes * SPMV__ALIKE_ROWS < p->rows) p->lengths = SPMV__LENGTHS_ALIKE;
+    else if (all->fits * 2 * SPMV__BLOCK_ROWS > p->rows || (p->rows >= SPMV__GUESS_LEAST && spmv__csr_is_uneven(p, s->ptr)))
         p->lengths = SPMV__LENGTHS_BLOCKS;
+}
+
+static void spmv__csr_lengths(spmv_part *p, const spmv__source *s)
+{
+    const spmv__csr_found all = spmv__csr_lengths_all(s->ptr, p->rows);
+    spmv__csr_set_lengths(p, s, &all);
 }
 #endif
 
