@@ -344,19 +344,6 @@ static spmv_status spmv__holds(const spmv_desc *d, const char *what, const void 
     return s;
 }
 
-/* Copies count elements from the beginning of a buffer of the device to a new block. */
-static spmv_status spmv__fetch(const spmv_desc *d, const void *buffer, uint64_t count, uint64_t width, void **out)
-{
-    spmv_status s = SPMV_OK;
-    *out = NULL;
-    if (!count) return s;
-    s = spmv__room(&d->hooks, out, count, width);
-    if (!s) s = spmv__dev_download(d->device, (void *)(uintptr_t)buffer, count * width, *out);
-    if (s) spmv_free(&d->hooks, *out);
-    if (s) *out = NULL;
-    return s;
-}
-
 /* 1 if arrays are to be filled on the device, as far as it can. */
 static int spmv__converts_there(const spmv_desc *d)
 {
@@ -391,7 +378,8 @@ static spmv_status spmv__take_columns(const spmv_matrix *m, const spmv_desc *d, 
     if (checked)
         spmv_log(&d->hooks, SPMV_OK, "the columns could not be checked on the device (%s); the host checks them",
                  spmv_status_text(checked));
-    if (!s && (!there || checked || !spmv__columns_stay(d))) s = spmv__fetch(d, d->matrix.col, work->entries, 4, col);
+    if (!s && (!there || checked || !spmv__columns_stay(d)))
+        s = spmv__dev_fetch(d->device, &d->hooks, (void *)(uintptr_t)d->matrix.col, work->entries, 4, col);
     work->index = *col;
     if (!s && !(there && !checked ? good : spmv__import_in_order(work)))
         s = spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "buffers: the columns of a row do not rise, or one is outside the matrix");
@@ -416,7 +404,7 @@ SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
     if (in.rows < 0 || in.rows > 0xfffffffe) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "rows and cols must lie in 0 .. 4294967294");
     m->own.hooks = d->hooks;
     s = spmv__holds(d, "ptr", in.ptr, (uint64_t)in.rows + 1, wide ? 8 : 4);
-    if (!s) s = spmv__fetch(d, in.ptr, (uint64_t)in.rows + 1, wide ? 8 : 4, &ptr);
+    if (!s) s = spmv__dev_fetch(d->device, &d->hooks, (void *)(uintptr_t)in.ptr, (uint64_t)in.rows + 1, wide ? 8 : 4, &ptr);
     nnz = s ? 0 : spmv__index(ptr, wide ? 64 : 32, 0, (uint64_t)in.rows);
     if (!s && in.nnz && nnz != (uint64_t)in.nnz)
         s = spmv_log(&d->hooks, SPMV_ERR_INDEX, "the last pointer counts %llu entries, but nnz is %llu", (spmv__ull)nnz, (spmv__ull)in.nnz);

@@ -1081,22 +1081,13 @@ static void spmv__convert_give_up(spmv__convert *c, spmv_part *p, const spmv_hoo
              spmv_status_text(why));
 }
 
-/* Reads an array of the matrix to the host. */
-static spmv_status spmv__convert_fetch_array(const spmv__convert *c, const spmv_hooks *h, void *buffer, size_t width, void **out)
-{
-    spmv_status s = spmv__room(h, out, c->nnz, width);
-    if (!s) s = spmv__dev_download(c->device, buffer, c->nnz * width, *out);
-    if (s) spmv_free(h, *out);
-    return s;
-}
-
 /* Reads the columns to the host if they are on the device only. */
 static spmv_status spmv__convert_fetch_columns(const spmv__convert *c)
 {
     void *col;
     spmv_status s;
     if (!c->given || c->given->col || !c->nnz) return SPMV_OK;
-    s = spmv__convert_fetch_array(c, &c->given->hooks, c->col, 4, &col);
+    s = spmv__dev_fetch(c->device, &c->given->hooks, c->col, c->nnz, 4, &col);
     if (s) return s;
     c->given->col = (const uint32_t *)col;
     c->given->owned |= 2u;
@@ -1109,7 +1100,7 @@ static spmv_status spmv__convert_fetch(const spmv__convert *c)
     void *val;
     spmv_status s = spmv__convert_fetch_columns(c);
     if (s || !c->given || c->given->val || !c->nnz) return s;
-    s = spmv__convert_fetch_array(c, &c->given->hooks, c->val, c->width, &val);
+    s = spmv__dev_fetch(c->device, &c->given->hooks, c->val, c->nnz, c->width, &val);
     if (s) return s;
     c->given->val = val;
     c->given->owned |= 4u;

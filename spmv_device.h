@@ -2945,6 +2945,19 @@ SPMV__SHARED spmv_status spmv__dev_download(spmv_device *d, void *buffer, uint64
     return s;
 }
 
+/* Copies count elements from the beginning of a buffer to a new block; *out is NULL if there are none, and on failure. */
+SPMV__SHARED spmv_status spmv__dev_fetch(spmv_device *d, const spmv_hooks *h, void *buffer, uint64_t count, uint64_t width, void **out)
+{
+    spmv_status s = SPMV_OK;
+    *out = NULL;
+    if (!count) return s;
+    s = spmv__room(h, out, count, width);
+    if (!s) s = spmv__dev_download(d, buffer, count * width, *out);
+    if (s) spmv_free(h, *out);
+    if (s) *out = NULL;
+    return s;
+}
+
 static spmv_status spmv__dev_upload(spmv_device *d, const spmv_array *a, void **out)
 {
     spmv_status s;

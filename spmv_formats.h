@@ -2029,7 +2029,7 @@ SPMV__SHARED uint64_t spmv__share_thread(void)
 /* Calls work for each share, in so many threads. Shares that begin at the same time lie far apart: of two threads that write to the same
  * large page for the first time, both have the system zero one, which takes longer than filling it. The threads belong to a team that is as
  * large for every work, as GNU's OpenMP ends the threads that a smaller team leaves over and starts new ones for the next larger team. */
-SPMV__SHARED void spmv__share_among(spmv__work work, void *job, uint64_t shares, uint64_t threads)
+SPMV__APART void spmv__share_among(spmv__work work, void *job, uint64_t shares, uint64_t threads)
 {
     const uint64_t stretches = threads > 1 ? threads : 1, each = spmv__ceil_div(shares, stretches), all = each * stretches;
     uint64_t next = 0;
@@ -2623,17 +2623,23 @@ static void spmv__csr_look(const spmv__source *s, uint64_t i, uint64_t line, uin
     }
 }
 
-/* 1 if a product will mostly wait for elements of x: x is large, and in a sample of rows many nonzeros are far from all near them. 0 if the
- * columns stay on a device, where nobody asks. */
-SPMV__APART int spmv__csr_is_far(const spmv_part *p, const spmv__source *s)
+/* 1 if in a sample of rows many nonzeros are far from all near them. */
+SPMV__APART int spmv__csr_looks_far(const spmv_part *p, const spmv__source *s)
 {
     const uint64_t size = spmv_vector_size(p->type), step = p->rows / SPMV__FAR_PLACES;
     uint64_t place, i, all = 0, apart = 0;
-    if (!s->v->a->col || p->cols < SPMV__FAR_LESS / size || step <= SPMV__FAR_ROWS) return 0;
     for (place = 0; place < SPMV__FAR_PLACES; place++)
         for (i = place * step + 1; i < place * step + SPMV__FAR_ROWS; i++) spmv__csr_look(s, i, SPMV__CACHE_LINE / size, &all, &apart);
     if (p->cols >= SPMV__FAR_BYTES / size) return apart * SPMV__FAR_ONE > all;
     return apart * 2 > all && p->nnz / SPMV__SHORT >= p->rows;
+}
+
+/* 1 if a product will mostly wait for elements of x: x is large, and many nonzeros are far from all near them. 0 if the columns stay on a
+ * device, where nobody asks. */
+static int spmv__csr_is_far(const spmv_part *p, const spmv__source *s)
+{
+    if (!s->v->a->col || p->cols < SPMV__FAR_LESS / spmv_vector_size(p->type)) return 0;
+    return p->rows / SPMV__FAR_PLACES > SPMV__FAR_ROWS && spmv__csr_looks_far(p, s);
 }
 
 /* What rows are like: the longest row, rows whose length, if it is short, is not that of the row before, and blocks of rows that all are
@@ -2643,7 +2649,7 @@ typedef struct spmv__csr_found {
 } spmv__csr_found;
 
 /* Looks at rows first .. end - 1, which are whole blocks but at the end of the matrix. */
-SPMV__INLINE void spmv__csr_lengths_rows(const uint64_t *ptr, uint64_t first, uint64_t end, spmv__csr_found *found)
+SPMV__APART void spmv__csr_lengths_rows(const uint64_t *ptr, uint64_t first, uint64_t end, spmv__csr_found *found)
 {
     uint64_t i, n, before = first ? spmv__smaller(ptr[first] - ptr[first - 1], SPMV__SHORT) : 0;
     uint64_t longest = 0, changes = 0, fits = 0, in_block = 0; /* in_block: the longest row of the block so far */
@@ -2695,16 +2701,6 @@ SPMV__APART void spmv__csr_lengths_among(const uint64_t *ptr, uint64_t rows, uin
     }
 }
 
-/* Looks at all rows. */
-SPMV__APART spmv__csr_found spmv__csr_lengths_all(const uint64_t *ptr, uint64_t rows)
-{
-    const uint64_t shares = spmv__share_count(rows);
-    spmv__csr_found all;
-    if (shares == 1) spmv__csr_lengths_rows(ptr, 0, rows, &all);
-    else spmv__csr_lengths_among(ptr, rows, shares, &all);
-    return all;
-}
-
 /* 1 if a processor will often mispredict how long the next row is, so often that it pays to sum rows without branches. What it learns is
  * imitated: the length that followed the last four the last time, in rows from several places. The limit is from products with
  * 12 matrices: a mispredicted row costs as much as so many nonzeros more in an uneven block do. */
@@ -2731,20 +2727,18 @@ SPMV__APART int spmv__csr_is_uneven(const spmv_part *p, const uint64_t *ptr)
 
 /* Sets what the host's product of csr or coo should know about the lengths of the rows, and about its columns. Rows are taken in
  * blocks if half of them are in short ones, or if their lengths are uneven. */
-SPMV__APART void spmv__csr_set_lengths(spmv_part *p, const spmv__source *s, const spmv__csr_found *all)
-{
-    if (all->longest > p->longest) p->longest = all->longest;
-    p->lengths = spmv__csr_is_far(p, s) ? SPMV__LENGTHS_FAR : SPMV__LENGTHS_MIXED;
-    if (p->lengths == SPMV__LENGTHS_FAR || p->nnz / SPMV__SHORT >= p->rows) return;
-    if (all->changes * SPMV__ALIKE_ROWS < p->rows) p->lengths = SPMV__LENGTHS_ALIKE;
-    else if (all->fits * 2 * SPMV__BLOCK_ROWS > p->rows || (p->rows >= SPMV__GUESS_LEAST && spmv__csr_is_uneven(p, s->ptr)))
-        p->lengths = SPMV__LENGTHS_BLOCKS;
-}
-
 static void spmv__csr_lengths(spmv_part *p, const spmv__source *s)
 {
-    const spmv__csr_found all = spmv__csr_lengths_all(s->ptr, p->rows);
-    spmv__csr_set_lengths(p, s, &all);
+    const uint64_t shares = spmv__share_count(p->rows);
+    spmv__csr_found all;
+    if (shares == 1) spmv__csr_lengths_rows(s->ptr, 0, p->rows, &all);
+    else spmv__csr_lengths_among(s->ptr, p->rows, shares, &all);
+    if (all.longest > p->longest) p->longest = all.longest;
+    p->lengths = spmv__csr_is_far(p, s) ? SPMV__LENGTHS_FAR : SPMV__LENGTHS_MIXED;
+    if (p->lengths == SPMV__LENGTHS_FAR || p->nnz / SPMV__SHORT >= p->rows) return;
+    if (all.changes * SPMV__ALIKE_ROWS < p->rows) p->lengths = SPMV__LENGTHS_ALIKE;
+    else if (all.fits * 2 * SPMV__BLOCK_ROWS > p->rows || (p->rows >= SPMV__GUESS_LEAST && spmv__csr_is_uneven(p, s->ptr)))
+        p->lengths = SPMV__LENGTHS_BLOCKS;
 }
 #endif
 
@@ -2903,10 +2897,15 @@ static int spmv__run_bases(const spmv_part *p, const spmv__source *s)
     return 1;
 }
 
-/* The sizes of what runs need, which are counted here and written by spmv__csr_lay; apart, as the frame of csr_size counts where a small matrix is stored. */
-SPMV__APART spmv_status spmv__csr_size_runs(spmv_part *p, spmv__source *s, uint64_t most)
+/* With the key run, the runs are counted here and written by spmv__csr_lay. */
+static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
 {
-    uint64_t row = 0, at = 0, i;
+    uint64_t most = (uint64_t)p->spec.key[SPMV_KEY_RUN], row = 0, at = 0, i;
+    spmv__want(&p->a[SPMV_VAL], p->nnz, p->a[SPMV_VAL].width);
+    spmv__want_offsets(&p->a[SPMV_CSR_PTR], p->rows + 1, p->nnz);
+    spmv__want(&p->a[SPMV_CSR_COL], p->nnz, 4);
+    spmv__csr_lengths(p, s);
+    if (!most) return SPMV_OK;
     for (; row < p->rows; p->n[SPMV_CSR_RUNS]++) spmv__run_step(s, p->rows, most, &row, &at);
     for (i = 0; p->longest > SPMV__WHOLE * most && i < p->rows; i++) p->n[SPMV_CSR_LONGS] += (uint64_t)spmv__in_pieces(s, most, i);
     spmv__want(&p->a[SPMV_CSR_RUN_ROW], p->n[SPMV_CSR_RUNS] + 1, 4);
@@ -2916,16 +2915,6 @@ SPMV__APART spmv_status spmv__csr_size_runs(spmv_part *p, spmv__source *s, uint6
                        p->spec.key[SPMV_KEY_IDX] == 16 && spmv__run_bases(p, s));
     if (p->a[SPMV_CSR_BASE].count) s->cuts = &p->a[SPMV_CSR_RUN_ROW]; /* of a run that is cut, the pieces have bases of their own */
     return SPMV_OK;
-}
-
-static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
-{
-    spmv__want(&p->a[SPMV_VAL], p->nnz, p->a[SPMV_VAL].width);
-    spmv__want_offsets(&p->a[SPMV_CSR_PTR], p->rows + 1, p->nnz);
-    spmv__want(&p->a[SPMV_CSR_COL], p->nnz, 4);
-    spmv__csr_lengths(p, s);
-    if (!p->spec.key[SPMV_KEY_RUN]) return SPMV_OK;
-    return spmv__csr_size_runs(p, s, (uint64_t)p->spec.key[SPMV_KEY_RUN]);
 }
 
 /* Fills the arrays that the key run adds. */
@@ -4127,14 +4116,14 @@ SPMV__SHARED spmv_status spmv__sets_make(spmv__block_set **out, const spmv_csr *
 SPMV__INLINE uint32_t spmv__set_block(const spmv__block_set *set, uint32_t c) { return spmv__divide_by(set->by, c); }
 
 /* The number of a block that is in the set, whose rows are not alike. */
-SPMV__INLINE uint64_t spmv__set_number(const spmv__block_set *set, uint32_t block)
+SPMV__INLINE uint64_t spmv__number_by_bits(const spmv__block_set *set, uint32_t block)
 {
     const spmv__block_word *w = &set->word[block >> SPMV__WORD_BITS];
     return w->before + spmv__bit_count(w->bits & (((uint64_t)1 << block % 64) - 1));
 }
 
 /* The same by bisection, where there are no bits. */
-SPMV__SHARED uint64_t spmv__set_find(const spmv__block_set *set, uint32_t block)
+SPMV__SHARED uint64_t spmv__number_by_column(const spmv__block_set *set, uint32_t block)
 {
     uint64_t low = 0, n = set->count;
     while (n > 1) {
@@ -4239,7 +4228,7 @@ SPMV__SHARED uint64_t spmv__set_count(spmv__block_set *set, const spmv_view *v, 
     return set->count;
 }
 
-/* Lists the blocks of so many rows from first on. Until spmv__set_clear, spmv__set_place finds them. */
+/* Lists the blocks of so many rows from first on. Until spmv__set_clear, spmv__set_number finds them. */
 SPMV__SHARED void spmv__set_collect(spmv__block_set *set, const spmv_view *v, uint64_t first, uint64_t rows, uint64_t bw)
 {
     const spmv_csr *a = v->a;
@@ -4266,9 +4255,9 @@ SPMV__SHARED void spmv__set_clear(spmv__block_set *set)
 }
 
 /* The number of a block that is in the set. */
-SPMV__SHARED uint64_t spmv__set_place(const spmv__block_set *set, uint32_t block)
+SPMV__SHARED uint64_t spmv__set_number(const spmv__block_set *set, uint32_t block)
 {
-    return set->word && !set->alike ? spmv__set_number(set, block) : spmv__set_find(set, block);
+    return set->word && !set->alike ? spmv__number_by_bits(set, block) : spmv__number_by_column(set, block);
 }
 
 /* With the key d, every block is counted before the conversion, which convert_more includes. */
@@ -4654,7 +4643,7 @@ static void spmv__block_list_zeros(const spmv__source *s, spmv__sink *to, const 
             uint32_t block = spmv__set_block(set, a->col[k]);
             uint64_t slot;
             if (!spmv__is_zero(to->src + k * width, width) || !spmv__mine(s->v, k)) continue;
-            slot = at->val + i * at->row + spmv__set_place(set, block) * at->apart + at->unit[a->col[k] - block * bw];
+            slot = at->val + i * at->row + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw];
             to->zeros[to->zero_count++] = slot;
         }
 }
@@ -4684,7 +4673,7 @@ SPMV__INLINE void spmv__block_store(spmv__sink *to, const spmv__source *s, const
     uint64_t k, zeros = 0;
     for (k = a->ptr[row]; k < end; k++) {
         uint32_t block = spmv__divide_by(by, a->col[k]);
-        uint64_t slot = spmv__set_number(set, block) * apart + at->unit[a->col[k] - block * bw];
+        uint64_t slot = spmv__number_by_bits(set, block) * apart + at->unit[a->col[k] - block * bw];
         memcpy(out + slot * bytes, src + k * bytes, bytes);
         zeros += spmv__zero_at(src + k * bytes, bytes);
     }
@@ -4740,7 +4729,7 @@ static void spmv__block_put(spmv__sink *to, const spmv__source *s, const spmv__b
     for (k = a->ptr[row]; k < a->ptr[row + 1]; k++) {
         uint32_t block = spmv__set_block(set, a->col[k]);
         if (spmv__mine(s->v, k))
-            spmv__put(to, first + spmv__set_place(set, block) * at->apart + at->unit[a->col[k] - block * bw], k);
+            spmv__put(to, first + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw], k);
     }
 }
 

@@ -111,8 +111,8 @@ INLINE void set_tile_column(__global COLUMN *restrict col, __global uchar *restr
 
 #if CHECK
 /* Checks that the columns of each row rise and lie in the matrix. found: for each group two sums, which are 0 over all groups if they do:
- * the nonzeros whose column is not above that of the nonzero before them, less those of them that begin a row, modulo 2^32; and the nonzeros whose
- * column is outside the matrix. In this way no nonzero has to find its row. ptr rises from 0 to nnz. */
+ * the nonzeros whose column is not above that of the nonzero before them, less those of them that begin a row, modulo 2^32; and the
+ * nonzeros whose column is outside the matrix. In this way no nonzero has to find its row. ptr rises from 0 to nnz. */
 KERNEL void check(ulong rows, ulong cols, ulong nnz, __global const OFF *restrict ptr, __global const uint *restrict col,
                   __global uint *restrict found)
 {

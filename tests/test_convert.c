@@ -223,32 +223,68 @@ static void compare_created(const spmv_device *d, const spmv_matrix *m, const sp
     }
 }
 
+/* A CSR matrix in buffers of a device, and what is to be in them: ptr, col, val. */
+typedef struct in_buffers {
+    void       *at[3];
+    const void *from[3];
+    uint64_t    bytes[3];
+} in_buffers;
+
+static void buffers_write(const in_buffers *b, spmv_device *d)
+{
+    int k;
+    for (k = 0; k < 3; k++) cr_assert_eq(spmv_buffer_write(d, b->at[k], b->bytes[k], b->from[k]), SPMV_OK);
+}
+
+/* Makes the buffers and fills them. ptr_size: bytes of a row pointer. */
+static void buffers_make(in_buffers *b, spmv_device *d, const void *ptr, uint64_t rows, uint64_t ptr_size, const uint32_t *col,
+                         const double *val, uint64_t nnz)
+{
+    int k;
+    b->from[0] = ptr;
+    b->from[1] = col;
+    b->from[2] = val;
+    b->bytes[0] = (rows + 1) * ptr_size;
+    b->bytes[1] = nnz * 4;
+    b->bytes[2] = nnz * 8;
+    for (k = 0; k < 3; k++) cr_assert_eq(spmv_buffer_create(d, b->bytes[k], &b->at[k]), SPMV_OK);
+    buffers_write(b, d);
+}
+
+/* Says that the matrix, whose shape is set, is in the buffers. */
+static void buffers_describe(const in_buffers *b, spmv_desc *desc, spmv_device *d)
+{
+    desc->matrix.ptr = b->at[0];
+    desc->matrix.col = b->at[1];
+    desc->matrix.val = b->at[2];
+    desc->matrix.val_type = SPMV_F64;
+    desc->device = d;
+    desc->buffers = 1;
+}
+
+static void buffers_free(const in_buffers *b, spmv_device *d)
+{
+    int k;
+    for (k = 0; k < 3; k++) spmv_buffer_free(d, b->at[k]);
+}
+
 /* Columns in a buffer that do not rise, or lie outside the matrix, are found on the device. */
 Test(convert, columns_are_checked_there)
 {
     const uint32_t ptr[] = { 0, 2, 2, 5 }, good[] = { 3, 4, 0, 1, 2 };
     const double val[] = { 1, 2, 3, 4, 5 };
     uint32_t col[5], c;
-    const void *from[3];
-    void *buffer[3];
-    const uint64_t bytes[3] = { sizeof ptr, sizeof col, sizeof val };
+    in_buffers b;
     spmv_desc desc;
     spmv_device d;
-    int i, k;
+    int i;
     open_device(&d);
-    from[0] = ptr;
-    from[1] = col;
-    from[2] = val;
     memset(&desc, 0, sizeof desc);
-    for (k = 0; k < 3; k++) cr_assert_eq(spmv_buffer_create(&d, bytes[k], &buffer[k]), SPMV_OK);
+    memcpy(col, good, sizeof col);
+    buffers_make(&b, &d, ptr, 3, 4, col, val, 5);
     desc.matrix.rows = 3;
     desc.matrix.cols = 6;
-    desc.matrix.ptr = buffer[0];
-    desc.matrix.col = buffer[1];
-    desc.matrix.val = buffer[2];
-    desc.matrix.val_type = SPMV_F64;
-    desc.device = &d;
-    desc.buffers = 1;
+    buffers_describe(&b, &desc, &d);
     desc.convert = SPMV_CONVERT_ON_DEVICE;
     for (i = 0; i < 5; i++)
         for (c = 0; c < 8; c++) { /* every column, in the place of every nonzero */
@@ -258,7 +294,7 @@ Test(convert, columns_are_checked_there)
             ledger l;
             memcpy(col, good, sizeof col);
             col[i] = c;
-            for (k = 0; k < 3; k++) cr_assert_eq(spmv_buffer_write(&d, buffer[k], bytes[k], from[k]), SPMV_OK);
+            buffers_write(&b, &d);
             desc.hooks = ledger_hooks(&l);
             desc.plan = c % 2 ? "ell" : "tcsr";
             cr_assert_eq(spmv_create(&m, &desc), fits ? SPMV_OK : SPMV_ERR_UNSUPPORTED, "column %u of nonzero %d: %s", c, i, l.text);
@@ -267,7 +303,7 @@ Test(convert, columns_are_checked_there)
             spmv_destroy(&m);
             cr_assert_eq(l.live, 0);
         }
-    for (k = 0; k < 3; k++) spmv_buffer_free(&d, buffer[k]);
+    buffers_free(&b, &d);
     spmv_device_close(&d);
 }
 
@@ -278,17 +314,12 @@ Test(convert, many_columns_stay_there)
     static const char *const stay[] = { "csr", "csr:run=64" };
     uint32_t *ptr = (uint32_t *)need_exact((N + 1) * 4), *col = (uint32_t *)need_exact(N * 4);
     double *val = (double *)need_exact(N * 8), *x = (double *)need_exact((uint64_t)N * APART * 8), *y = (double *)need_exact(N * 8);
-    const uint64_t bytes[3] = { (N + 1) * 4, N * 4, N * 8 };
-    const void *from[3];
-    void *buffer[3];
+    in_buffers b;
     spmv_desc desc;
     spmv_device d;
     uint32_t i;
     int k;
     open_device(&d);
-    from[0] = ptr;
-    from[1] = col;
-    from[2] = val;
     for (i = 0; i < N * APART; i++) x[i] = i;
     for (i = 0; i <= N; i++) ptr[i] = i;
     for (i = 0; i < N; i++) {
@@ -296,18 +327,10 @@ Test(convert, many_columns_stay_there)
         val[i] = 2;
     }
     memset(&desc, 0, sizeof desc);
-    for (k = 0; k < 3; k++) {
-        cr_assert_eq(spmv_buffer_create(&d, bytes[k], &buffer[k]), SPMV_OK);
-        cr_assert_eq(spmv_buffer_write(&d, buffer[k], bytes[k], from[k]), SPMV_OK);
-    }
+    buffers_make(&b, &d, ptr, N, 4, col, val, N);
     desc.matrix.rows = N;
     desc.matrix.cols = (int64_t)N * APART;
-    desc.matrix.ptr = buffer[0];
-    desc.matrix.col = buffer[1];
-    desc.matrix.val = buffer[2];
-    desc.matrix.val_type = SPMV_F64;
-    desc.device = &d;
-    desc.buffers = 1;
+    buffers_describe(&b, &desc, &d);
     desc.convert = SPMV_CONVERT_ON_DEVICE;
     for (k = 0; k < 2; k++) {
         spmv_matrix m;
@@ -321,7 +344,7 @@ Test(convert, many_columns_stay_there)
         spmv_destroy(&m);
         cr_assert_eq(l.live, 0);
     }
-    for (k = 0; k < 3; k++) spmv_buffer_free(&d, buffer[k]);
+    buffers_free(&b, &d);
     spmv_device_close(&d);
     free(ptr);
     free(col);
@@ -343,23 +366,16 @@ Test(convert, csr_in_buffers)
     spmv_plan plan;
     matrix m;
     spmv_csr a;
-    uint64_t i, bytes[3];
-    const void *from[3];
-    void *buffer[3];
+    uint64_t i;
+    in_buffers b;
     double *twice;
     size_t j;
     int k;
     open_device(&d);
     for (k = 0; matrix_awkward(&m, k, REALS) && m.nnz < 500; k++) matrix_free(&m);
     a = matrix_csr(&m, SPMV_F64);
-    bytes[0] = (a.rows + 1) * 8;
-    bytes[1] = a.nnz * 4;
-    bytes[2] = a.nnz * 8;
-    from[0] = a.ptr;
-    from[1] = a.col;
-    from[2] = a.val;
-    for (k = 0; k < 3; k++) cr_assert_eq(spmv_buffer_create(&d, bytes[k], &buffer[k]), SPMV_OK);
-    twice = (double *)need_exact(bytes[2]);
+    buffers_make(&b, &d, a.ptr, a.rows, 8, a.col, m.val, a.nnz);
+    twice = (double *)need_exact(b.bytes[2]);
     for (i = 0; i < a.nnz; i++) twice[i] = 2 * m.val[i];
     for (j = 0; j < sizeof some / sizeof *some; j++) {
         spmv_desc desc;
@@ -368,21 +384,17 @@ Test(convert, csr_in_buffers)
         memset(&desc, 0, sizeof desc);
         memset(&how, 0, sizeof how);
         desc.matrix = matrix_input(&m, SPMV_F64);
-        desc.matrix.ptr = buffer[0];
-        desc.matrix.col = buffer[1];
-        desc.matrix.val = buffer[2];
+        buffers_describe(&b, &desc, &d);
         desc.hooks = ledger_hooks(&l);
         desc.plan = some[j];
-        desc.device = &d;
-        desc.buffers = desc.updatable = how.updatable = 1;
-        for (k = 0; k < 3; k++)
-            cr_assert_eq(spmv_buffer_write(&d, buffer[k], bytes[k], from[k]), SPMV_OK);
+        desc.updatable = how.updatable = 1;
+        buffers_write(&b, &d);
         cr_assert_eq(spmv_create(&made, &desc), SPMV_OK, "%s: %s", some[j], l.text);
         cr_assert_eq(spmv_plan_parse(&plan, some[j], NULL, NULL), SPMV_OK);
         cr_assert_eq(spmv_store_make(&here, &plan, &a, &how, NULL), SPMV_OK);
         compare_created(&d, &made, &here, some[j]);
-        cr_assert_eq(spmv_buffer_write(&d, buffer[2], bytes[2], twice), SPMV_OK);
-        cr_assert_eq(spmv_update_buffer(&made, buffer[2]), SPMV_OK, "%s", l.text);
+        cr_assert_eq(spmv_buffer_write(&d, b.at[2], b.bytes[2], twice), SPMV_OK);
+        cr_assert_eq(spmv_update_buffer(&made, b.at[2]), SPMV_OK, "%s", l.text);
         a.val = twice;
         cr_assert_eq(spmv_store_update(&here, &a), SPMV_OK);
         compare_created(&d, &made, &here, some[j]);
@@ -400,11 +412,11 @@ Test(convert, csr_in_buffers)
         desc.matrix.nnz++;
         cr_assert_eq(spmv_create(&made, &desc), SPMV_ERR_INDEX);
         desc.matrix.nnz--;
-        desc.matrix.col = buffer[0]; /* no columns, or too few */
+        desc.matrix.col = b.at[0]; /* no columns, or too few */
         cr_assert_neq(spmv_create(&made, &desc), SPMV_OK);
         cr_assert_eq(l.live, 0);
     }
-    for (k = 0; k < 3; k++) cr_assert_eq(spmv_buffer_write(&d, buffer[k], bytes[k], from[k]), SPMV_OK);
+    buffers_write(&b, &d);
     for (j = 0; j < sizeof stay / sizeof *stay; j++) { /* plans for which columns stay on the device */
         spmv_desc desc;
         spmv_matrix made;
@@ -412,13 +424,9 @@ Test(convert, csr_in_buffers)
         memset(&desc, 0, sizeof desc);
         memset(&how, 0, sizeof how);
         desc.matrix = matrix_input(&m, SPMV_F64);
-        desc.matrix.ptr = buffer[0];
-        desc.matrix.col = buffer[1];
-        desc.matrix.val = buffer[2];
+        buffers_describe(&b, &desc, &d);
         desc.hooks = ledger_hooks(&l);
         desc.plan = stay[j];
-        desc.device = &d;
-        desc.buffers = 1;
         desc.convert = SPMV_CONVERT_ON_DEVICE;
         cr_assert_eq(spmv_create(&made, &desc), SPMV_OK, "%s: %s", stay[j], l.text);
         cr_assert_null(made.own.col, "%s", stay[j]);
@@ -429,7 +437,7 @@ Test(convert, csr_in_buffers)
         spmv_store_free(&here);
         cr_assert_eq(l.live, 0);
     }
-    for (k = 0; k < 3; k++) spmv_buffer_free(&d, buffer[k]);
+    buffers_free(&b, &d);
     free(twice);
     matrix_free(&m);
     spmv_device_close(&d);

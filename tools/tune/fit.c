@@ -326,7 +326,8 @@ static double *work_share_at(const fitting *f, const point *p)
     return &f->share[(int)p->of->layout.format * f->structures + p->structure];
 }
 
-/* Fits what the work of each format costs, by least squares of the relative errors of the sums of costs. A structure counts once, or as much as twice its weights if these are less. Then computes that term for all samples. */
+/* Fits what the work of each format costs, by least squares of the relative errors of the sums of costs. A structure counts once, or as
+ * much as twice its weights if these are less. Then computes that term for all samples. */
 static void fit_work(fitting *f, int left_out)
 {
     work_normal n[SPMV_FORMAT_COUNT];

@@ -47,7 +47,8 @@ static void speeds_move(spmv_tuning *table, double times)
     table->miss /= times;
     for (f = 0; f < SPMV_FORMAT_COUNT; f++)
         for (i = 0; i < SPMV_WORK_COUNT; i++)
-            if (library_work_unit((spmv_work)i) < 1) table->work[f][i] /= times; /* the others are factors of times that move by themselves */
+            if (library_work_unit((spmv_work)i) < 1) /* the others are factors of times that move by themselves */
+                table->work[f][i] /= times;
 }
 
 /* Copies what a head says of a device, except speeds and times. */
