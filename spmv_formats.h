@@ -3381,11 +3381,13 @@ typedef struct spmv__slab {
     uint64_t          width; /* entries of a row with padding */
 } spmv__slab;
 
-enum { SPMV__SLAB_ROWS = 16 /* that are filled together, so that whole cache lines of the slab are written at once */ };
-enum { SPMV__SLAB_STRETCH = 64 /* entries of rows of different lengths that are filled together: 12 KiB, less than the nearest cache */ };
+/* Rows that are filled together, so that whole cache lines of the slab are written at once. Of doubles, these are all rows of a slice of the
+ * usual height, whose padding is then adjacent. More rows of floats, or of higher slabs, were slower to fill. */
+enum { SPMV__SLAB_ROWS = 16, SPMV__SLAB_SLICE = 32 };
+enum { SPMV__SLAB_STRETCH = 64 /* entries of rows of different lengths that are filled together: 24 KiB at most, less than the nearest cache */ };
 enum { SPMV__PAD_BYTE = 0xff /* of SPMV_PAD and SPMV_PAD16 */ };
 
-/* Makes entries first .. end - 1 of some rows padding, at most SPMV__SLAB_ROWS; slot is that of entry 0 of the first of them. */
+/* Makes entries first .. end - 1 of some rows padding, at most SPMV__SLAB_SLICE; slot is that of entry 0 of the first of them. */
 static void spmv__slab_pad(const spmv__slab *t, const spmv__sink *to, uint64_t rows, uint64_t first, uint64_t end, uint64_t slot)
 {
     const uint64_t width = t->col->width, bytes = to->dst->width;
@@ -3393,6 +3395,11 @@ static void spmv__slab_pad(const spmv__slab *t, const spmv__sink *to, uint64_t r
     unsigned char *col = (unsigned char *)t->col->data + (slot + first * t->ld) * width;
     unsigned char *val = (unsigned char *)to->dst->data + (slot + first * t->ld) * bytes;
     uint64_t j;
+    if (rows == t->ld) { /* all of the slab's */
+        memset(col, SPMV__PAD_BYTE, (size_t)((end - first) * rows * width));
+        memset(val, 0, (size_t)((end - first) * rows * bytes));
+        return;
+    }
     for (j = first; j < end; j++, col += t->ld * width) {
         if (usual) memset(col, SPMV__PAD_BYTE, (size_t)SPMV__SLAB_ROWS * 4);
         else memset(col, SPMV__PAD_BYTE, (size_t)(rows * width));
@@ -3440,7 +3447,7 @@ SPMV__INLINE void spmv__slab_entries(const spmv__slab *t, const spmv__sink *to, 
     }
     for (j = 0; j < n; j++, val += t->ld * bytes) {
         if (rows > 1) spmv__prefetch(src, (k[0] + (n + j) * rows) * bytes);
-        if (rows * bytes > 64) spmv__prefetch(src, (k[0] + (n + j) * rows) * bytes + 64);
+        for (i = 64; i < rows * bytes; i += 64) spmv__prefetch(src, (k[0] + (n + j) * rows) * bytes + i);
         for (i = 0; i < rows; i++) memcpy(val + i * bytes, src + (k[i] + j) * bytes, bytes);
     }
 }
@@ -3469,14 +3476,14 @@ static void spmv__ell_row(const spmv__slab *t, const spmv__source *s, spmv__sink
     spmv__slab_pad(t, to, 1, n, t->width, slot);
 }
 
-/* Puts so many rows from row i on, SPMV__SLAB_ROWS at most, into a slab; those from row end on are padding. What all rows have is copied
+/* Puts so many rows from row i on, SPMV__SLAB_SLICE at most, into a slab; those from row end on are padding. What all rows have is copied
  * line by line. The rest, up to the end of the longest row, is copied in short stretches, so that cache lines stay in the cache until all
  * rows have been there. What lies behind is padding. */
 static void spmv__slab_some_rows(const spmv__slab *t, const spmv__source *s, const spmv__sink *to, uint64_t i, uint64_t end, uint64_t rows,
                                  uint64_t slot)
 {
     const spmv_csr *a = s->v->a;
-    uint64_t k[SPMV__SLAB_ROWS], n[SPMV__SLAB_ROWS], u, j, stop, least = UINT64_MAX, most = 0;
+    uint64_t k[SPMV__SLAB_SLICE], n[SPMV__SLAB_SLICE], u, j, stop, least = UINT64_MAX, most = 0;
     for (u = 0; u < rows; u++) {
         uint64_t r = i + u < end ? spmv__source_row(s, i + u) : 0;
         n[u] = i + u < end ? a->ptr[r + 1] - a->ptr[r] : 0;
@@ -3484,7 +3491,8 @@ static void spmv__slab_some_rows(const spmv__slab *t, const spmv__source *s, con
         least = n[u] < least ? n[u] : least;
         most = n[u] > most ? n[u] : most;
     }
-    if (rows < SPMV__SLAB_ROWS) least = 0;
+    if (rows == SPMV__SLAB_SLICE) spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_SLICE, least, slot, 8);
+    else if (rows != SPMV__SLAB_ROWS) least = 0;
     else if (to->dst->width == 8) spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_ROWS, least, slot, 8);
     else spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_ROWS, least, slot, 4);
     for (j = least; j < most; j = stop) {
@@ -3501,7 +3509,7 @@ static void spmv__slab_some_rows(const spmv__slab *t, const spmv__source *s, con
 static void spmv__slab_rows(const spmv__slab *t, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end, uint64_t stop,
                             uint64_t slot)
 {
-    const uint64_t together = SPMV__SLAB_ROWS;
+    const uint64_t together = t->ld == SPMV__SLAB_SLICE && to->dst->width == 8 ? SPMV__SLAB_SLICE : SPMV__SLAB_ROWS;
     for (; !spmv__slab_copies(s, to) && first < end; first++, slot++) spmv__ell_row(t, s, to, first, slot);
     for (; first < stop; first += together, slot += together)
         spmv__slab_some_rows(t, s, to, first, end, spmv__smaller(stop - first, together), slot);
