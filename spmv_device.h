@@ -1460,7 +1460,9 @@ static void spmv__csr_defaults(const spmv_device *d, const spmv_part *p, const s
 
 static void spmv__csr_options(spmv__dev_options *o, const spmv_part *p)
 {
-    if (spmv__csr_in_runs(p)) spmv__dev_option_number(o, "RUN", (uint64_t)p->spec.key[SPMV_KEY_RUN]);
+    if (!spmv__csr_in_runs(p)) return;
+    spmv__dev_option_number(o, "RUN", (uint64_t)p->spec.key[SPMV_KEY_RUN]);
+    if (!p->n[SPMV_CSR_LONGS]) spmv__dev_option(o, "CUTS", "0");
 }
 
 /* Each piece of a long row leaves a carry. The work-group that finishes the row's last piece adds them up, or a second launch does. */
@@ -1949,6 +1951,7 @@ static spmv_status spmv__tcsr_allowed(const spmv_device *d, const spmv_part *p, 
 
 static void spmv__tcsr_options(spmv__dev_options *o, const spmv_part *p)
 {
+    if (!p->n[SPMV_TCSR_CUTS]) spmv__dev_option(o, "CUTS", "0");
     spmv__dev_option_number(o, "GAPS", p->a[SPMV_TCSR_ROW].count != 0);
     spmv__dev_option_number(o, "HIGH", !p->a[SPMV_TCSR_HIGH].count ? 0 : p->a[SPMV_TCSR_HIGH].count < p->a[SPMV_TCSR_COL].count ? 1 : 2);
 }

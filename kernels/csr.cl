@@ -25,6 +25,9 @@
 #ifndef FINISH
 #define FINISH 0 // tune: 0 1
 #endif
+#ifndef CUTS
+#define CUTS 1 /* 0: no row is cut into pieces, so that finish is never launched */
+#endif
 #ifndef UNROLL
 #define UNROLL 4 // tune: 1 2 4 8
 #endif
@@ -290,6 +293,7 @@ KERNEL void spmv(RUN_PARAMS)
 }
 #endif
 
+#if CUTS && !FINISH
 /* Each group adds the pieces of one long row. */
 KERNEL void finish(RUN_PARAMS)
 {
@@ -314,4 +318,5 @@ KERNEL void finish(RUN_PARAMS)
     if (lid == 0)
         put(y, Y_ROW(row), alpha, partial[0], beta);
 }
+#endif
 #endif

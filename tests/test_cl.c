@@ -1035,6 +1035,24 @@ Test(device, build_log_names_file_and_line)
     spmv_device_close(&d);
 }
 
+/* The kernel that adds the pieces of rows is part of a program only where it is launched: it would take compilers time in vain. */
+Test(device, programs_have_the_kernels_that_are_launched)
+{
+    static const struct { spmv_format format; const char *options; int finish; } ways[] = {
+        { SPMV_CSR, "-DRUN=96 -DFINISH=0", 1 }, { SPMV_CSR, "-DRUN=96 -DFINISH=1", 0 }, { SPMV_CSR, "-DRUN=96 -DCUTS=0", 0 },
+        { SPMV_TCSR, "-DFINISH=0", 1 }, { SPMV_TCSR, "-DFINISH=1", 0 }, { SPMV_TCSR, "-DCUTS=0", 0 }
+    };
+    spmv_device d = open_device();
+    size_t i;
+    for (i = 0; i < LENGTH(ways); i++) {
+        void *program = NULL, *kernel = NULL;
+        cr_assert_eq(spmv_device_program(&d, ways[i].format, ways[i].options, &program), SPMV_OK, "%s", said);
+        cr_assert_eq(d.info.backend->kernel(&d, program, "finish", &kernel) == SPMV_OK, ways[i].finish, "%s", ways[i].options);
+        if (ways[i].finish) d.info.backend->kernel_free(&d, kernel);
+    }
+    spmv_device_close(&d);
+}
+
 /* ---- limits that give a status ------------------------------------------------------------------------------------- */
 Test(limits, are_statuses)
 {

@@ -284,6 +284,23 @@ Test(programs, for_conversion_are_compiled_when_that_pays)
     }
 }
 
+/* A part of which no row is cut says so to the compiler, and gets no kernel that adds pieces. */
+Test(programs, know_whether_rows_are_cut)
+{
+    static const struct { const char *plan; int whole; } ways[] = { { "csr:run=64", 1 }, { "tcsr", 1 }, { "csr", 0 } };
+    size_t i;
+    fake.reject = "#define CUTS 0\n";
+    for (i = 0; i < LENGTH(ways); i++) {
+        spmv_device d;
+        spmv_matrix m;
+        cr_assert_eq(open_device(&d, NULL), SPMV_OK);
+        cr_assert_eq(store(&m, &d, ways[i].plan), ways[i].whole ? SPMV_ERR_BUILD : SPMV_OK, "%s", ways[i].plan);
+        spmv_destroy(&m);
+        spmv_device_close(&d);
+        check_clean(ways[i].plan);
+    }
+}
+
 Test(programs, show_the_compilers_words)
 {
     spmv_device d;
