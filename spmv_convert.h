@@ -380,14 +380,13 @@ static const spmv__convert_format *spmv__convert_format_of(spmv_format f)
 
 /* ---- the CSR matrix on the device --------------------------------------------------------------------------------- */
 
-/* Uploads an array, unless its buffer is there. */
+/* Uploads an array, unless its buffer is there. Give that back by spmv__scratch_give. */
 static spmv_status spmv__convert_upload(spmv_device *d, const void *from, uint64_t count, size_t width, void **out)
 {
-    spmv_array a;
-    memset(&a, 0, sizeof a);
-    spmv__want(&a, count, (uint32_t)width);
-    a.data = (void *)(uintptr_t)from;
-    return *out ? SPMV_OK : spmv__dev_upload(d, &a, out);
+    spmv_status s;
+    if (*out || !count) return SPMV_OK;
+    s = spmv__scratch_take(d, count * width, out);
+    return s ? s : spmv__dev_copy(d, *out, count * width, from);
 }
 
 /* ---- kernels that look at row pointers and columns ---------------------------------------------------------------- */
@@ -460,7 +459,7 @@ SPMV__SHARED spmv_status spmv__convert_check(spmv_device *d, const spmv_csr *a, 
     void *buffer = NULL;
     spmv__convert_look l;
     spmv_status s = spmv__convert_look_open(&l, d, "check", ptr_bits);
-    if (!s) s = spmv__dev_new_buffer(d, sizeof sum, 0, &buffer);
+    if (!s) s = spmv__scratch_take(d, sizeof sum, &buffer);
     if (!s) s = b->fill(d, d->queue, buffer, sizeof sum, 0);
     if (!s) {
         spmv__dev_arg_count(&l.g, a->rows);
@@ -474,7 +473,7 @@ SPMV__SHARED spmv_status spmv__convert_check(spmv_device *d, const spmv_csr *a, 
     if (!s) s = b->read(d, d->queue, buffer, sizeof sum, sum, NULL);
     found->pointers = !s && !sum[2];
     found->columns = found->pointers && !sum[0] && !sum[1];
-    spmv__dev_buffer_free(d, buffer);
+    spmv__scratch_give(d, buffer);
     spmv__convert_look_close(&l);
     return s;
 }
@@ -484,7 +483,7 @@ static spmv_status spmv__convert_widen(spmv__convert *c)
 {
     spmv__convert_look l;
     spmv_status s = spmv__convert_look_open(&l, c->device, "widen", 32);
-    if (!s) s = spmv__dev_new_buffer(c->device, (c->a->rows + 1) * 8, 0, &c->ptr);
+    if (!s) s = spmv__scratch_take(c->device, (c->a->rows + 1) * 8, &c->ptr);
     if (!s) {
         spmv__dev_arg_count(&l.g, c->a->rows);
         spmv__dev_arg_mem(&l.g, c->narrow);
@@ -507,7 +506,7 @@ static spmv_status spmv__convert_longest(const spmv__convert *c, uint64_t height
     s->longest_of = height;
     if (status) return status;
     status = spmv__convert_look_open(&l, d, "longest", c->narrow ? 32 : 64);
-    if (!status) status = spmv__dev_new_buffer(d, slices * sizeof *s->longest, 0, &buffer);
+    if (!status) status = spmv__scratch_take(d, slices * sizeof *s->longest, &buffer);
     if (!status) {
         spmv__dev_arg_count(&l.g, c->a->rows);
         spmv__dev_arg_count(&l.g, height);
@@ -517,7 +516,7 @@ static spmv_status spmv__convert_longest(const spmv__convert *c, uint64_t height
         status = spmv__convert_look_run(&l, slices, 1);
     }
     if (!status) status = spmv__dev_download(d, buffer, slices * sizeof *s->longest, s->longest);
-    spmv__dev_buffer_free(d, buffer);
+    spmv__scratch_give(d, buffer);
     spmv__convert_look_close(&l);
     return status;
 }
@@ -598,9 +597,9 @@ SPMV__SHARED void spmv__converter_begin(spmv_converter *c) { (void)c; }
 static spmv_status spmv__convert_matrix(spmv__convert *c)
 {
     int k;
-    spmv_status s = SPMV_OK;
+    spmv_status s;
     spmv__convert_wait(c);
-    if (!c->args.none) s = spmv__dev_new_buffer(c->device, 0, 0, &c->args.none);
+    s = spmv__dev_none(c->device, &c->args.none);
     for (k = 0; k < SPMV__CONVERT_SENT && !s; k++) s = spmv__convert_array(c, c->device, k, NULL);
     return s;
 }
@@ -608,11 +607,11 @@ static spmv_status spmv__convert_matrix(spmv__convert *c)
 static void spmv__convert_drop(spmv__convert *c)
 {
     spmv__convert_wait(c);
-    if (!c->given_ptr) spmv__dev_buffer_free(c->device, c->ptr);
+    if (c->narrow) spmv__scratch_give(c->device, c->ptr);
+    else if (!c->given_ptr) spmv__dev_buffer_free(c->device, c->ptr);
     if (!c->given) spmv__dev_buffer_free(c->device, c->col);
     if (!c->given) spmv__dev_buffer_free(c->device, c->val);
-    spmv__dev_buffer_free(c->device, c->args.none);
-    c->ptr = c->col = c->val = c->args.none = NULL;
+    c->ptr = c->col = c->val = NULL;
     memset(c->sent, 0, sizeof c->sent);
 }
 
@@ -1049,18 +1048,18 @@ static void spmv__convert_job_free(spmv__convert_job *j)
     const spmv_device *d = j->c->device;
     spmv__convert_job_trim(j);
     if (j->kernel) d->info.backend->kernel_free(d, j->kernel);
-    spmv__dev_buffer_free(d, j->place);
-    spmv__dev_buffer_free(d, j->owner);
-    spmv__dev_buffer_free(d, j->before);
-    spmv__dev_buffer_free(d, j->first);
-    spmv__dev_buffer_free(d, j->start);
-    spmv__dev_buffer_free(d, j->pad);
-    spmv__dev_buffer_free(d, j->run_at);
-    spmv__dev_buffer_free(d, j->run_tile);
-    spmv__dev_buffer_free(d, j->begun);
-    spmv__dev_buffer_free(d, j->blocks);
-    spmv__dev_buffer_free(d, j->low);
-    spmv__dev_buffer_free(d, j->high);
+    spmv__scratch_give(d, j->place);
+    spmv__scratch_give(d, j->owner);
+    spmv__scratch_give(d, j->before);
+    spmv__scratch_give(d, j->first);
+    spmv__scratch_give(d, j->start);
+    spmv__scratch_give(d, j->pad);
+    spmv__scratch_give(d, j->run_at);
+    spmv__scratch_give(d, j->run_tile);
+    spmv__scratch_give(d, j->begun);
+    spmv__scratch_give(d, j->blocks);
+    spmv__scratch_give(d, j->low);
+    spmv__scratch_give(d, j->high);
     spmv_free(&d->hooks, j);
 }
 
@@ -1276,12 +1275,12 @@ static spmv_status spmv__convert_block_send(spmv__convert_job *j)
     const uint64_t block_rows = spmv__block_rows(j->p) * 4;
     spmv_status s = spmv__convert_matrix(j->c);
     if (!s && v->owner) s = spmv__convert_upload(d, v->owner, v->a->nnz, 1, &j->owner);
-    if (!s) s = spmv__dev_new_buffer(d, j->words * 4, 0, &j->first);
-    if (!s) s = spmv__dev_new_buffer(d, j->words * 4, 0, &j->before);
-    if (!s) s = spmv__dev_new_buffer(d, spmv__convert_find_groups(j) * 4, 0, &j->begun);
-    if (!s) s = spmv__dev_new_buffer(d, block_rows, 0, &j->blocks);
-    if (!s) s = spmv__dev_new_buffer(d, block_rows, 0, &j->low);
-    if (!s) s = spmv__dev_new_buffer(d, block_rows, 0, &j->high);
+    if (!s) s = spmv__scratch_take(d, j->words * 4, &j->first);
+    if (!s) s = spmv__scratch_take(d, j->words * 4, &j->before);
+    if (!s) s = spmv__scratch_take(d, spmv__convert_find_groups(j) * 4, &j->begun);
+    if (!s) s = spmv__scratch_take(d, block_rows, &j->blocks);
+    if (!s) s = spmv__scratch_take(d, block_rows, &j->low);
+    if (!s) s = spmv__scratch_take(d, block_rows, &j->high);
     return s;
 }
 
@@ -1348,9 +1347,9 @@ static spmv_status spmv__convert_block_check(const spmv__convert_job *j)
 /* Frees the buffers that only the count needed. */
 static void spmv__convert_block_trim(spmv__convert_job *j)
 {
-    spmv__dev_buffer_free(j->c->device, j->blocks);
-    spmv__dev_buffer_free(j->c->device, j->low);
-    spmv__dev_buffer_free(j->c->device, j->high);
+    spmv__scratch_give(j->c->device, j->blocks);
+    spmv__scratch_give(j->c->device, j->low);
+    spmv__scratch_give(j->c->device, j->high);
     j->blocks = j->low = j->high = NULL;
 }
 
@@ -1525,7 +1524,7 @@ SPMV_API spmv_status spmv_converter_update(spmv_converter *base, const void *val
         if (!s) s = spmv__convert_launch(j, j->kernel, j->groups);
     }
     if (!s) s = b->finish(d, d->queue);
-    spmv__dev_buffer_free(d, own);
+    spmv__scratch_give(d, own);
     return s;
 }
 

@@ -6,6 +6,7 @@
 #define SPMV__STAGE_LEAST 1
 #define SPMV__STAGE_SHARE 6000
 #define SPMV__STAGE_ANYWHERE 1
+#define SPMV__SCRATCH_BYTES 100000
 #define SPMV_IMPLEMENTATION
 #include "../spmv.h"
 #include <criterion/criterion.h>
@@ -207,6 +208,49 @@ Test(convert, uploaded_ahead)
     cr_assert_gt(compare(&d, &a, 1, "sell", "bands", &l), 0);
     cr_assert_gt(compare(&d, &a, 1, "tcsr", "bands", &l), 0);
     free_banded(&a);
+    spmv_device_close(&d);
+}
+
+/* Bytes that a device keeps for the next matrix. */
+static uint64_t kept_bytes(const spmv_device *d)
+{
+    uint64_t kept = 0;
+    int i;
+    for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++)
+        if (d->scratch->buffer[i].at && !d->scratch->buffer[i].used) kept += d->scratch->buffer[i].bytes;
+    return kept;
+}
+
+/* What one matrix needed while it was prepared serves the next, up to a limit. */
+Test(convert, scratch_memory_is_kept)
+{
+    enum { MANY = SPMV__SCRATCH_BUFFERS + 3 };
+    spmv_device d;
+    void *at[MANY], *again, *larger;
+    uint64_t i;
+    open_device(&d);
+    cr_assert_eq(spmv__scratch_take(&d, 60000, &at[0]), SPMV_OK);
+    cr_assert_eq(spmv__scratch_take(&d, 30000, &at[1]), SPMV_OK);
+    cr_assert_eq(kept_bytes(&d), 0);
+    spmv__scratch_give(&d, at[0]);
+    spmv__scratch_give(&d, at[1]);
+    cr_assert_eq(kept_bytes(&d), 90000);
+    cr_assert_eq(spmv__scratch_take(&d, 20000, &again), SPMV_OK);
+    cr_assert_eq(again, at[1]); /* the smallest that is large enough */
+    cr_assert_eq(spmv__scratch_take(&d, 50000, &again), SPMV_OK);
+    cr_assert_eq(again, at[0]);
+    cr_assert_eq(spmv__scratch_take(&d, 80000, &larger), SPMV_OK);
+    cr_assert(larger != at[0] && larger != at[1]);
+    spmv__scratch_give(&d, at[0]);
+    spmv__scratch_give(&d, larger); /* too many bytes */
+    cr_assert_eq(kept_bytes(&d), 60000);
+    spmv__scratch_give(&d, at[1]);
+    cr_assert_eq(kept_bytes(&d), 90000);
+    spmv__scratch_give(&d, NULL);
+    for (i = 0; i < MANY; i++) cr_assert_eq(spmv__scratch_take(&d, 1000, &at[i]), SPMV_OK); /* more than can be kept */
+    cr_assert_eq(kept_bytes(&d), 0);
+    for (i = 0; i < MANY; i++) spmv__scratch_give(&d, at[i]);
+    cr_assert(kept_bytes(&d) > 90000 && kept_bytes(&d) <= SPMV__SCRATCH_BYTES);
     spmv_device_close(&d);
 }
 
