@@ -351,82 +351,125 @@ static int spmv__converts_there(const spmv_desc *d)
 }
 
 /* 1 if no columns are needed on the host to store the matrix on the device by the plan: one part that takes all nonzeros, in a format whose
- * sizes follow from the row pointers or whose blocks the device counts. */
-static int spmv__columns_stay(const spmv_desc *d)
+ * sizes follow from the row pointers or whose blocks the device counts. *rows: 1 if no row pointers are needed there, either. */
+static int spmv__columns_stay(const spmv_desc *d, int *rows)
 {
-    static const spmv_format formats[] = { SPMV_CSR, SPMV_TCSR, SPMV_ELL, SPMV_SELL, SPMV_BELL, SPMV_SBELL, SPMV_BCSR };
+    static const spmv_format formats[] = { SPMV_ELL, SPMV_SELL, SPMV_BELL, SPMV_SBELL, SPMV_BCSR, SPMV_CSR, SPMV_TCSR };
+    enum { BY_ROW = 5 }; /* from there on, where a nonzero goes depends on the rows before it */
     const unsigned known = 1u << SPMV_KEY_B | 1u << SPMV_KEY_H | 1u << SPMV_KEY_RUN | 1u << SPMV_KEY_TILE;
     spmv_hooks quiet = d->hooks;
     spmv_plan plan;
     int k, stay = 0;
     quiet.log = spmv__dev_hush;
+    *rows = 0;
     if (!d->plan || d->updatable || spmv_plan_parse(&plan, d->plan, NULL, &quiet) || plan.count != 1) return 0;
-    for (k = 0; k < (int)(sizeof formats / sizeof *formats); k++) stay |= plan.part[0].format == formats[k];
+    for (k = 0; k < (int)(sizeof formats / sizeof *formats); k++) {
+        stay |= plan.part[0].format == formats[k];
+        *rows |= plan.part[0].format == formats[k] && k < BY_ROW;
+    }
     for (k = 0; k < SPMV_KEY_COUNT; k++) stay &= !plan.part[0].key[k] || (known >> k & 1u);
+    *rows &= stay;
     return stay;
 }
 
-/* Checks the columns of a matrix in buffers, and copies them to the host if they are needed there: *col. */
-static spmv_status spmv__take_columns(const spmv_matrix *m, const spmv_desc *d, spmv__import *work, void **col)
+/* A matrix in buffers that is being looked at. */
+typedef struct spmv__taken {
+    spmv__import        work;
+    spmv_input          in;    /* as it was given; ptr is NULL until the row pointers are on the host */
+    void               *ptr;   /* their buffer */
+    spmv__convert_found found; /* what the device has found */
+    int                 there; /* 1: the device has looked at it */
+} spmv__taken;
+
+/* Reads the last row pointer, and has the device check the matrix. Where this fails or finds a fault, the host checks it. */
+static void spmv__look_there(const spmv_desc *d, spmv__taken *t)
 {
-    const int there = spmv__converts_there(d) && work->entries;
-    int good = 0;
-    spmv_status s = spmv__holds(d, "col", d->matrix.col, work->entries, 4), checked = SPMV_OK;
-    if (!s && there)
-        checked = spmv__convert_check(d->device, &m->own, (void *)(uintptr_t)d->matrix.ptr, work->ptr_bits,
-                                      (void *)(uintptr_t)d->matrix.col, &good);
-    if (checked)
-        spmv_log(&d->hooks, SPMV_OK, "the columns could not be checked on the device (%s); the host checks them",
-                 spmv_status_text(checked));
-    if (!s && (!there || checked || !spmv__columns_stay(d)))
-        s = spmv__dev_fetch(d->device, &d->hooks, (void *)(uintptr_t)d->matrix.col, work->entries, 4, col);
-    work->index = *col;
-    if (!s && !(there && !checked ? good : spmv__import_in_order(work)))
+    const spmv_backend *b = d->device->info.backend;
+    const uint64_t width = (uint64_t)t->work.ptr_bits / 8, most = t->in.nnz || width == 8 ? UINT64_MAX : 0x7fffffff;
+    void *col = (void *)(uintptr_t)d->matrix.col;
+    uint64_t last = 0, bytes = 0;
+    uint32_t narrow = 0;
+    spmv_csr a;
+    spmv_status s;
+    memset(&a, 0, sizeof a);
+    a.rows = t->work.rows;
+    a.cols = t->work.cols;
+    if (!spmv__converts_there(d) || !b->transfer || !a.rows || !a.cols || !col) return;
+    s = b->transfer->get(d->device, d->device->queue, t->ptr, a.rows * width, width, width == 8 ? (void *)&last : (void *)&narrow);
+    if (!s) s = b->finish(d->device, d->device->queue);
+    if (!s) s = b->buffer_bytes(d->device, col, &bytes);
+    a.nnz = width == 8 ? last : narrow;
+    if (!s && (!a.nnz || a.nnz > most || a.nnz > bytes / 4 || (t->in.nnz && a.nnz != (uint64_t)t->in.nnz))) return;
+    if (!s) s = spmv__convert_check(d->device, &a, t->ptr, t->work.ptr_bits, col, &t->found);
+    if (s) spmv_log(&d->hooks, SPMV_OK, "the matrix could not be checked on the device (%s); the host checks it", spmv_status_text(s));
+    t->there = t->found.pointers;
+    t->work.entries = a.nnz;
+}
+
+/* Copies the row pointers to the host if they are needed there, and has it check them unless the device has. */
+static spmv_status spmv__take_pointers(const spmv_desc *d, spmv__taken *t, int stay)
+{
+    void *ptr = NULL;
+    spmv_status s;
+    if (t->there && stay) return SPMV_OK;
+    s = spmv__dev_fetch(d->device, &d->hooks, t->ptr, t->work.rows + 1, (uint64_t)t->work.ptr_bits / 8, &ptr);
+    t->in.ptr = ptr;
+    t->work.index = d->matrix.col;
+    return s || t->there ? s : spmv__import_pointers(&t->work);
+}
+
+/* Copies the columns to the host if they are needed there: *col; and has it check them unless the device has. */
+static spmv_status spmv__take_columns(const spmv_desc *d, spmv__taken *t, int stay, void **col)
+{
+    spmv_status s = spmv__holds(d, "col", d->matrix.col, t->work.entries, 4);
+    if (!s && (!t->there || !stay))
+        s = spmv__dev_fetch(d->device, &d->hooks, (void *)(uintptr_t)d->matrix.col, t->work.entries, 4, col);
+    t->work.index = *col;
+    if (!s && !(t->there ? t->found.columns : spmv__import_in_order(&t->work)))
         s = spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "buffers: the columns of a row do not rise, or one is outside the matrix");
     return s;
 }
 
-/* Makes the CSR form of a matrix in buffers, whose values stay where they are: m->own.val is NULL, and m->own.col may be. */
+/* Makes the CSR form of a matrix in buffers, whose values stay where they are: m->own.val is NULL, and m->own.ptr and col may be. */
 SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
 {
-    spmv_input in = d->matrix;
-    spmv__import work;
-    void *ptr = NULL, *col = NULL;
-    uint64_t nnz;
-    const int wide = in.ptr_bits == 64;
+    spmv__taken t;
+    void *col = NULL;
+    int rows_stay, columns_stay;
     spmv_status s;
+    memset(&t, 0, sizeof t);
+    t.in = d->matrix;
     if (!d->device || !d->device->info.backend) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: there is no device");
     if (d->csr) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: csr must be NULL");
-    if (in.form != SPMV_IN_CSR || in.base || in.transpose || in.symmetry || in.drop_zeros || (in.index_bits && in.index_bits != 32) ||
-        spmv_value_size(in.val_type) != spmv_value_size(d->type) || (!in.val && in.nnz))
+    if (t.in.form != SPMV_IN_CSR || t.in.base || t.in.transpose || t.in.symmetry || t.in.drop_zeros ||
+        (t.in.index_bits && t.in.index_bits != 32) || spmv_value_size(t.in.val_type) != spmv_value_size(d->type) ||
+        (!t.in.val && t.in.nnz))
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "buffers: the matrix must be zero-based general CSR with 32-bit columns and "
                         "values of the type stored");
-    if (in.rows < 0 || in.rows > 0xfffffffe) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "rows and cols must lie in 0 .. 4294967294");
+    t.ptr = (void *)(uintptr_t)t.in.ptr;
+    t.in.ptr = NULL;
+    t.in.borrow = 1;
+    t.work.in = &t.in;
+    t.work.h = &d->hooks;
+    t.work.ptr_bits = t.in.ptr_bits == 64 ? 64 : 32;
+    t.work.index_bits = 32;
     m->own.hooks = d->hooks;
-    s = spmv__holds(d, "ptr", in.ptr, (uint64_t)in.rows + 1, wide ? 8 : 4);
-    if (!s) s = spmv__dev_fetch(d->device, &d->hooks, (void *)(uintptr_t)in.ptr, (uint64_t)in.rows + 1, wide ? 8 : 4, &ptr);
-    nnz = s ? 0 : spmv__index(ptr, wide ? 64 : 32, 0, (uint64_t)in.rows);
-    if (!s && in.nnz && nnz != (uint64_t)in.nnz)
-        s = spmv_log(&d->hooks, SPMV_ERR_INDEX, "the last pointer counts %llu entries, but nnz is %llu", (spmv__ull)nnz, (spmv__ull)in.nnz);
-    in.ptr = ptr;
-    in.borrow = 1;
-    memset(&work, 0, sizeof work);
-    work.in = &in;
-    work.h = &d->hooks;
-    work.ptr_bits = wide ? 64 : 32;
-    work.index_bits = 32;
-    if (!s) s = spmv__import_check(&work);
-    in.val = &in; /* borrowed and not looked at */
-    in.val_type = m->own.type = d->type == SPMV_F64 ? SPMV_F64 : SPMV_F32;
-    m->own.rows = work.rows;
-    m->own.cols = work.cols;
-    m->own.nnz = work.entries;
-    if (!s) s = spmv__take_columns(m, d, &work, &col);
-    if (!s) s = spmv__import_copy(&m->own, &work);
+    columns_stay = spmv__columns_stay(d, &rows_stay);
+    s = spmv__import_shape(&t.work);
+    if (!s) s = spmv__holds(d, "ptr", t.ptr, t.work.rows + 1, (uint64_t)t.work.ptr_bits / 8);
+    if (!s) spmv__look_there(d, &t);
+    if (!s) s = spmv__take_pointers(d, &t, rows_stay);
+    if (!s) s = spmv__take_columns(d, &t, columns_stay, &col);
+    t.in.val = &t.in; /* borrowed and not looked at */
+    t.in.val_type = m->own.type = d->type == SPMV_F64 ? SPMV_F64 : SPMV_F32;
+    m->own.rows = t.work.rows;
+    m->own.cols = t.work.cols;
+    m->own.nnz = t.work.entries;
+    if (!s && t.in.ptr) s = spmv__import_copy(&m->own, &t.work);
     m->own.val = NULL;
     if (col) m->own.owned |= 2u;
-    if (m->own.ptr == ptr) m->own.owned |= 1u;
-    else spmv_free(&d->hooks, ptr);
+    if (m->own.ptr && (const void *)m->own.ptr == t.in.ptr) m->own.owned |= 1u;
+    else spmv_free(&d->hooks, (void *)(uintptr_t)t.in.ptr);
     m->own.col = (const uint32_t *)col;
     return s;
 }
@@ -434,8 +477,12 @@ SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
 /* Tells the converter where the matrix is. Its kernels read row pointers of 64 bits. */
 static spmv_status spmv__give_buffers(spmv_matrix *m, const spmv_desc *d)
 {
-    void *ptr = d->matrix.ptr_bits == 64 ? (void *)(uintptr_t)d->matrix.ptr : NULL;
-    return spmv_converter_give(m->converter, &m->own, ptr, (void *)(uintptr_t)d->matrix.col, (void *)(uintptr_t)d->matrix.val);
+    void *ptr = (void *)(uintptr_t)d->matrix.ptr;
+    const int wide = d->matrix.ptr_bits == 64;
+    spmv_status s = spmv_converter_give(m->converter, &m->own, wide ? ptr : NULL, (void *)(uintptr_t)d->matrix.col,
+                                        (void *)(uintptr_t)d->matrix.val);
+    if (!s && !wide) spmv__converter_give_narrow(m->converter, ptr);
+    return s;
 }
 
 static void spmv__close_converter(spmv_matrix *m)

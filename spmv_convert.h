@@ -44,9 +44,9 @@ SPMV_API int spmv_convert_here(const spmv_device *d);
 SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, const spmv_csr *a);
 /* Tells the converter that the columns and values of its matrix, and perhaps the row pointers, are in buffers of the device already. They
  * are neither copied nor freed. Comes before the first part. One thread at a time.
- *   a         the matrix of spmv_converter_open. Its col and val may be NULL: for a part that the host fills, they are read from the device
- *             and then belong to a. With col NULL, there may only be one part, of csr, tcsr, ell, sell, bell, sbell or bcsr, with no keys
- *             but b, h, run and tile
+ *   a         the matrix of spmv_converter_open. Its ptr (if ptr is given), col and val may be NULL: where the host needs them, they are
+ *             read from the device and then belong to a. With ptr or col NULL, there may only be one part, of csr, tcsr, ell, sell, bell,
+ *             sbell or bcsr, with no keys but b, h, run and tile
  *   ptr       rows + 1 row pointers of 64 bits; NULL: those of a are copied to the device
  *   col, val  nnz 32-bit columns and nnz values of the type of a; NULL only if nnz is 0. They must stay until spmv_converter_finish, and
  *             ptr and col until spmv_converter_close if parts are updatable
@@ -112,6 +112,7 @@ typedef struct spmv__convert {
     uint64_t           count;        /* parts that were filled */
     spmv_csr          *given;        /* a, if columns and values are the caller's buffers; else NULL */
     int                given_ptr;    /* 1: the row pointers are, too */
+    void              *narrow;       /* the caller's buffer of row pointers if they have 32 bits and a has none, else NULL */
     struct spmv__convert_job *kept;  /* those that can be updated */
     struct spmv__convert_job *counted; /* of the part whose blocks were counted last and that is not filled yet; NULL: there is none */
     int                chain, off;   /* chain: the queue is out of order; off: the device has failed, the host fills the rest */
@@ -379,15 +380,148 @@ static const spmv__convert_format *spmv__convert_format_of(spmv_format f)
 
 /* ---- the CSR matrix on the device --------------------------------------------------------------------------------- */
 
-/* Uploads an array, unless its buffer is there. */
+/* Uploads an array, unless its buffer is there. Give that back by spmv__scratch_give. */
 static spmv_status spmv__convert_upload(spmv_device *d, const void *from, uint64_t count, size_t width, void **out)
 {
-    spmv_array a;
-    memset(&a, 0, sizeof a);
-    spmv__want(&a, count, (uint32_t)width);
-    a.data = (void *)(uintptr_t)from;
-    return *out ? SPMV_OK : spmv__dev_upload(d, &a, out);
+    spmv_status s;
+    if (*out || !count) return SPMV_OK;
+    s = spmv__scratch_take(d, count * width, out);
+    return s ? s : spmv__dev_copy(d, *out, count * width, from);
 }
+
+/* ---- kernels that look at row pointers and columns ---------------------------------------------------------------- */
+
+/* A kernel of the program with CHECK, and its arguments, which the caller sets. */
+typedef struct spmv__convert_look {
+    spmv_device_matrix on; /* stands in for a matrix */
+    spmv__dev_args     g;
+    void              *kernel;
+} spmv__convert_look;
+
+/* Opens a kernel that reads row pointers of ptr_bits bits. Close it also after a failure. */
+static spmv_status spmv__convert_look_open(spmv__convert_look *l, spmv_device *d, const char *name, int ptr_bits)
+{
+    void *program = NULL;
+    spmv__dev_options o;
+    spmv_status s;
+    memset(l, 0, sizeof *l);
+    l->on.device = d;
+    o.used = 0;
+    spmv__dev_option(&o, "CHECK", "1");
+    spmv__dev_option(&o, "OFF", ptr_bits == 64 ? "ulong" : "uint");
+    spmv__dev_option_number(&o, "PER", SPMV__CONVERT_PER);
+    spmv__dev_option_number(&o, "WG", (uint64_t)spmv__dev_vector_group(d));
+    s = spmv__dev_program_of(d, (int)SPMV__KERNEL_CONVERT, o.text, &program);
+    if (!s) s = d->info.backend->kernel(d, program, name, &l->kernel);
+    l->g = spmv__dev_args_of(&l->on, l->kernel);
+    return s;
+}
+
+/* Launches it for so many elements, of which each work-item does some. */
+static spmv_status spmv__convert_look_run(const spmv__convert_look *l, uint64_t elements, uint64_t each)
+{
+    const spmv_device *d = l->on.device;
+    const spmv_backend *b = d->info.backend;
+    const uint64_t wg = (uint64_t)spmv__dev_vector_group(d);
+    spmv_order order;
+    uint64_t groups = 0;
+    int chain = 0, profiles;
+    spmv_status s = l->g.s;
+    memset(&order, 0, sizeof order);
+    if (!s) s = spmv__dev_groups(d, elements, wg * each, wg, &groups);
+    if (!s) s = b->queue_keep(d, d->queue, &chain, &profiles);
+    if (s) return s;
+    b->queue_free(d, d->queue);
+    if (chain) s = b->finish(d, d->queue); /* the queue is out of order, and the buffers were filled in it */
+    if (!s) s = b->launch(d, d->queue, l->kernel, groups, wg, &order, NULL);
+    if (!s && chain) s = b->finish(d, d->queue);
+    return s;
+}
+
+static void spmv__convert_look_close(const spmv__convert_look *l)
+{
+    if (l->kernel) l->on.device->info.backend->kernel_free(l->on.device, l->kernel);
+}
+
+/* What spmv__convert_check finds. */
+typedef struct spmv__convert_found {
+    int pointers, columns; /* 1: the row pointers rise from 0 to nnz; the columns of each row rise and lie in the matrix */
+} spmv__convert_found;
+
+/* Has the device check row pointers and columns.
+ *   a         its rows, cols and nnz, none of which is 0
+ *   ptr, col  buffers of the device with rows + 1 row pointers of ptr_bits bits, and nnz columns */
+SPMV__SHARED spmv_status spmv__convert_check(spmv_device *d, const spmv_csr *a, void *ptr, int ptr_bits, void *col,
+                                             spmv__convert_found *found)
+{
+    const spmv_backend *b = d->info.backend;
+    uint32_t sum[4] = { 1, 1, 1, 0 };
+    void *buffer = NULL;
+    spmv__convert_look l;
+    spmv_status s = spmv__convert_look_open(&l, d, "check", ptr_bits);
+    if (!s) s = spmv__scratch_take(d, sizeof sum, &buffer);
+    if (!s) s = b->fill(d, d->queue, buffer, sizeof sum, 0);
+    if (!s) {
+        spmv__dev_arg_count(&l.g, a->rows);
+        spmv__dev_arg_count(&l.g, a->cols);
+        spmv__dev_arg_count(&l.g, a->nnz);
+        spmv__dev_arg_mem(&l.g, ptr);
+        spmv__dev_arg_mem(&l.g, col);
+        spmv__dev_arg_mem(&l.g, buffer);
+        s = spmv__convert_look_run(&l, a->nnz > a->rows ? a->nnz : a->rows, SPMV__CONVERT_PER);
+    }
+    if (!s) s = b->read(d, d->queue, buffer, sizeof sum, sum, NULL);
+    found->pointers = !s && !sum[2];
+    found->columns = found->pointers && !sum[0] && !sum[1];
+    spmv__scratch_give(d, buffer);
+    spmv__convert_look_close(&l);
+    return s;
+}
+
+/* Makes a buffer with the caller's row pointers in 64 bits. */
+static spmv_status spmv__convert_widen(spmv__convert *c)
+{
+    spmv__convert_look l;
+    spmv_status s = spmv__convert_look_open(&l, c->device, "widen", 32);
+    if (!s) s = spmv__scratch_take(c->device, (c->a->rows + 1) * 8, &c->ptr);
+    if (!s) {
+        spmv__dev_arg_count(&l.g, c->a->rows);
+        spmv__dev_arg_mem(&l.g, c->narrow);
+        spmv__dev_arg_mem(&l.g, c->ptr);
+        s = spmv__convert_look_run(&l, c->a->rows + 1, 1);
+    }
+    spmv__convert_look_close(&l);
+    return s;
+}
+
+/* Finds the nonzeros of the longest row of each slice of so many rows, of a matrix whose row pointers are on the device. */
+static spmv_status spmv__convert_longest(const spmv__convert *c, uint64_t height, spmv__source *s)
+{
+    spmv_device *d = c->device;
+    const uint64_t slices = spmv__ceil_div(c->a->rows, height);
+    void *block, *buffer = NULL;
+    spmv__convert_look l;
+    spmv_status status = spmv__room(s->h, &block, slices, sizeof *s->longest);
+    s->longest = (uint32_t *)block;
+    s->longest_of = height;
+    if (status) return status;
+    status = spmv__convert_look_open(&l, d, "longest", c->narrow ? 32 : 64);
+    if (!status) status = spmv__scratch_take(d, slices * sizeof *s->longest, &buffer);
+    if (!status) {
+        spmv__dev_arg_count(&l.g, c->a->rows);
+        spmv__dev_arg_count(&l.g, height);
+        spmv__dev_arg_count(&l.g, slices);
+        spmv__dev_arg_mem(&l.g, c->narrow ? c->narrow : c->ptr);
+        spmv__dev_arg_mem(&l.g, buffer);
+        status = spmv__convert_look_run(&l, slices, 1);
+    }
+    if (!status) status = spmv__dev_download(d, buffer, slices * sizeof *s->longest, s->longest);
+    spmv__scratch_give(d, buffer);
+    spmv__convert_look_close(&l);
+    return status;
+}
+
+/* ---- the CSR matrix there and here -------------------------------------------------------------------------------- */
 
 /* Uploads what is not there yet of an array of the CSR matrix; with stop, as spmv__dev_copy_rest does. */
 static spmv_status spmv__convert_array(spmv__convert *c, spmv_device *d, int array, const long *stop)
@@ -398,6 +532,7 @@ static spmv_status spmv__convert_array(spmv__convert *c, spmv_device *d, int arr
     const uint64_t bytes = array == SPMV__CONVERT_PTR ? (a->rows + 1) * 8 : a->nnz * (array == SPMV__CONVERT_COL ? 4 : c->width);
     spmv_status s = SPMV_OK;
     if (!bytes || (c->given && (array != SPMV__CONVERT_PTR || c->given_ptr))) return SPMV_OK;
+    if (array == SPMV__CONVERT_PTR && c->narrow) return c->ptr ? SPMV_OK : spmv__convert_widen(c);
     if (!*buffer) s = spmv__dev_new_buffer(d, bytes, 1, buffer);
     return s ? s : spmv__dev_copy_rest(d, *buffer, &c->sent[array], bytes, from, stop);
 }
@@ -462,9 +597,9 @@ SPMV__SHARED void spmv__converter_begin(spmv_converter *c) { (void)c; }
 static spmv_status spmv__convert_matrix(spmv__convert *c)
 {
     int k;
-    spmv_status s = SPMV_OK;
+    spmv_status s;
     spmv__convert_wait(c);
-    if (!c->args.none) s = spmv__dev_new_buffer(c->device, 0, 0, &c->args.none);
+    s = spmv__dev_none(c->device, &c->args.none);
     for (k = 0; k < SPMV__CONVERT_SENT && !s; k++) s = spmv__convert_array(c, c->device, k, NULL);
     return s;
 }
@@ -472,11 +607,11 @@ static spmv_status spmv__convert_matrix(spmv__convert *c)
 static void spmv__convert_drop(spmv__convert *c)
 {
     spmv__convert_wait(c);
-    if (!c->given_ptr) spmv__dev_buffer_free(c->device, c->ptr);
+    if (c->narrow) spmv__scratch_give(c->device, c->ptr);
+    else if (!c->given_ptr) spmv__dev_buffer_free(c->device, c->ptr);
     if (!c->given) spmv__dev_buffer_free(c->device, c->col);
     if (!c->given) spmv__dev_buffer_free(c->device, c->val);
-    spmv__dev_buffer_free(c->device, c->args.none);
-    c->ptr = c->col = c->val = c->args.none = NULL;
+    c->ptr = c->col = c->val = NULL;
     memset(c->sent, 0, sizeof c->sent);
 }
 
@@ -913,18 +1048,18 @@ static void spmv__convert_job_free(spmv__convert_job *j)
     const spmv_device *d = j->c->device;
     spmv__convert_job_trim(j);
     if (j->kernel) d->info.backend->kernel_free(d, j->kernel);
-    spmv__dev_buffer_free(d, j->place);
-    spmv__dev_buffer_free(d, j->owner);
-    spmv__dev_buffer_free(d, j->before);
-    spmv__dev_buffer_free(d, j->first);
-    spmv__dev_buffer_free(d, j->start);
-    spmv__dev_buffer_free(d, j->pad);
-    spmv__dev_buffer_free(d, j->run_at);
-    spmv__dev_buffer_free(d, j->run_tile);
-    spmv__dev_buffer_free(d, j->begun);
-    spmv__dev_buffer_free(d, j->blocks);
-    spmv__dev_buffer_free(d, j->low);
-    spmv__dev_buffer_free(d, j->high);
+    spmv__scratch_give(d, j->place);
+    spmv__scratch_give(d, j->owner);
+    spmv__scratch_give(d, j->before);
+    spmv__scratch_give(d, j->first);
+    spmv__scratch_give(d, j->start);
+    spmv__scratch_give(d, j->pad);
+    spmv__scratch_give(d, j->run_at);
+    spmv__scratch_give(d, j->run_tile);
+    spmv__scratch_give(d, j->begun);
+    spmv__scratch_give(d, j->blocks);
+    spmv__scratch_give(d, j->low);
+    spmv__scratch_give(d, j->high);
     spmv_free(&d->hooks, j);
 }
 
@@ -1081,6 +1216,26 @@ static void spmv__convert_give_up(spmv__convert *c, spmv_part *p, const spmv_hoo
              spmv_status_text(why));
 }
 
+/* Reads the row pointers to the host if they are on the device only. */
+static spmv_status spmv__convert_fetch_pointers(const spmv__convert *c)
+{
+    spmv_csr *a = c->given;
+    void *raw, *wide;
+    uint64_t i;
+    spmv_status s;
+    if (!a || a->ptr || !a->nnz) return SPMV_OK;
+    s = spmv__dev_fetch(c->device, &a->hooks, c->narrow ? c->narrow : c->ptr, a->rows + 1, c->narrow ? 4 : 8, &raw);
+    if (s) return s;
+    wide = raw;
+    if (c->narrow) s = spmv__room(&a->hooks, &wide, a->rows + 1, 8);
+    for (i = 0; c->narrow && !s && i <= a->rows; i++) ((uint64_t *)wide)[i] = ((const uint32_t *)raw)[i];
+    if (c->narrow) spmv_free(&a->hooks, raw);
+    if (s) return s;
+    a->ptr = (const uint64_t *)wide;
+    a->owned |= 1u;
+    return SPMV_OK;
+}
+
 /* Reads the columns to the host if they are on the device only. */
 static spmv_status spmv__convert_fetch_columns(const spmv__convert *c)
 {
@@ -1094,11 +1249,13 @@ static spmv_status spmv__convert_fetch_columns(const spmv__convert *c)
     return SPMV_OK;
 }
 
-/* Reads columns and values to the host if they are on the device only. */
-static spmv_status spmv__convert_fetch(const spmv__convert *c)
+/* Reads all of the matrix that is on the device only to the host, which is to fill a part. */
+static spmv_status spmv__convert_fetch(const spmv__convert *c, spmv__source *from)
 {
     void *val;
-    spmv_status s = spmv__convert_fetch_columns(c);
+    spmv_status s = spmv__convert_fetch_pointers(c);
+    if (!from->ptr) from->ptr = c->a->ptr;
+    if (!s) s = spmv__convert_fetch_columns(c);
     if (s || !c->given || c->given->val || !c->nnz) return s;
     s = spmv__dev_fetch(c->device, &c->given->hooks, c->val, c->nnz, c->width, &val);
     if (s) return s;
@@ -1118,12 +1275,12 @@ static spmv_status spmv__convert_block_send(spmv__convert_job *j)
     const uint64_t block_rows = spmv__block_rows(j->p) * 4;
     spmv_status s = spmv__convert_matrix(j->c);
     if (!s && v->owner) s = spmv__convert_upload(d, v->owner, v->a->nnz, 1, &j->owner);
-    if (!s) s = spmv__dev_new_buffer(d, j->words * 4, 0, &j->first);
-    if (!s) s = spmv__dev_new_buffer(d, j->words * 4, 0, &j->before);
-    if (!s) s = spmv__dev_new_buffer(d, spmv__convert_find_groups(j) * 4, 0, &j->begun);
-    if (!s) s = spmv__dev_new_buffer(d, block_rows, 0, &j->blocks);
-    if (!s) s = spmv__dev_new_buffer(d, block_rows, 0, &j->low);
-    if (!s) s = spmv__dev_new_buffer(d, block_rows, 0, &j->high);
+    if (!s) s = spmv__scratch_take(d, j->words * 4, &j->first);
+    if (!s) s = spmv__scratch_take(d, j->words * 4, &j->before);
+    if (!s) s = spmv__scratch_take(d, spmv__convert_find_groups(j) * 4, &j->begun);
+    if (!s) s = spmv__scratch_take(d, block_rows, &j->blocks);
+    if (!s) s = spmv__scratch_take(d, block_rows, &j->low);
+    if (!s) s = spmv__scratch_take(d, block_rows, &j->high);
     return s;
 }
 
@@ -1190,9 +1347,9 @@ static spmv_status spmv__convert_block_check(const spmv__convert_job *j)
 /* Frees the buffers that only the count needed. */
 static void spmv__convert_block_trim(spmv__convert_job *j)
 {
-    spmv__dev_buffer_free(j->c->device, j->blocks);
-    spmv__dev_buffer_free(j->c->device, j->low);
-    spmv__dev_buffer_free(j->c->device, j->high);
+    spmv__scratch_give(j->c->device, j->blocks);
+    spmv__scratch_give(j->c->device, j->low);
+    spmv__scratch_give(j->c->device, j->high);
     j->blocks = j->low = j->high = NULL;
 }
 
@@ -1227,12 +1384,38 @@ static void spmv__convert_count_blocks(spmv__convert *c, spmv_part *p, spmv__sou
 static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv__source *s)
 {
     spmv__convert *c = (spmv__convert *)base;
+    spmv_status status;
     spmv__convert_count_blocks(c, p, s);
-    return s->counted ? SPMV_OK : spmv__convert_fetch_columns(c);
+    if (s->counted) return SPMV_OK;
+    status = spmv__convert_fetch_pointers(c);
+    if (!s->ptr) s->ptr = c->a->ptr;
+    return status ? status : spmv__convert_fetch_columns(c);
 }
 #else
 #define spmv__convert_blocks NULL
 #endif
+
+/* spmv_converter.rows. Rows that the device fails to look at are looked at by the host. */
+static spmv_status spmv__convert_rows(spmv_converter *base, const spmv_part *p, spmv__source *s)
+{
+    spmv__convert *c = (spmv__convert *)base;
+    const spmv_format f = p->spec.format;
+    uint64_t height = 0; /* of slices whose longest row is all that the format needs to know; 0: it needs more */
+    spmv_status status;
+    if (!c->given || !c->nnz || spmv__dev_has_blocks(f)) return SPMV_OK;
+#ifndef SPMV_NO_ELL
+    if (f == SPMV_ELL) height = 32; /* rows for each work-item */
+#endif
+#ifndef SPMV_NO_SELL
+    if (f == SPMV_SELL && !p->spec.key[SPMV_KEY_GROW]) height = spmv__sell_height(&p->spec, p->rows);
+#endif
+    if (height && !c->off && !spmv__convert_longest(c, height, s)) return SPMV_OK;
+    spmv_free(s->h, s->longest);
+    s->longest = NULL;
+    status = spmv__convert_fetch_pointers(c);
+    s->ptr = c->a->ptr;
+    return status;
+}
 
 /* Fills a part on the device. If it does not take the part or fails, the part is left as it was, for the host to fill. */
 static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__source *s, const spmv_build *how)
@@ -1247,71 +1430,10 @@ static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__
     }
     spmv__convert_wait(c);
     spmv__convert_forget(c); /* the part may have arrays that are too large for the device */
-    status = spmv__convert_fetch(c);
+    status = spmv__convert_fetch(c, s);
     if ((c->off || !c->count) && !c->kept && !c->given) spmv__convert_drop(c);
     spmv__phase(s->h, SPMV_PHASE_CONVERT);
     return status;
-}
-
-/* ---- checking columns in a buffer --------------------------------------------------------------------------------- */
-
-/* Launches the kernel check, and adds up what its groups have found. */
-static spmv_status spmv__convert_check_run(spmv_device *d, const spmv_csr *a, void *ptr, void *col, void *kernel, uint64_t groups,
-                                           uint32_t sum[2])
-{
-    const spmv_backend *b = d->info.backend;
-    void *buffer = NULL, *found = NULL;
-    spmv_device_matrix on;
-    spmv__dev_args g;
-    spmv_order order;
-    uint64_t i;
-    spmv_status s;
-    memset(&on, 0, sizeof on);
-    memset(&order, 0, sizeof order);
-    on.device = d;
-    s = spmv__room(&d->hooks, &found, groups * 2, sizeof *sum);
-    if (!s) s = spmv__dev_new_buffer(d, groups * 2 * sizeof *sum, 0, &buffer);
-    g = spmv__dev_args_of(&on, kernel);
-    spmv__dev_arg_count(&g, a->rows);
-    spmv__dev_arg_count(&g, a->cols);
-    spmv__dev_arg_count(&g, a->nnz);
-    spmv__dev_arg_mem(&g, ptr);
-    spmv__dev_arg_mem(&g, col);
-    if (!s) spmv__dev_arg_mem(&g, buffer);
-    if (!s) s = g.s;
-    if (!s) s = b->launch(d, d->queue, kernel, groups, (uint64_t)spmv__dev_vector_group(d), &order, NULL);
-    if (!s) s = b->finish(d, d->queue);
-    if (!s) s = b->read(d, d->queue, buffer, groups * 2 * sizeof *sum, found, NULL);
-    for (i = 0; i < 2 * groups && !s; i++) sum[i % 2] += ((const uint32_t *)found)[i];
-    spmv__dev_buffer_free(d, buffer);
-    spmv_free(&d->hooks, found);
-    return s;
-}
-
-/* Has the device check that the columns of each row rise and lie in the matrix; *good says whether they do.
- *   a         its rows, cols and nnz, which is not 0
- *   ptr, col  buffers of the device; row pointers of ptr_bits bits, which were checked */
-SPMV__SHARED spmv_status spmv__convert_check(spmv_device *d, const spmv_csr *a, void *ptr, int ptr_bits, void *col, int *good)
-{
-    const uint64_t wg = (uint64_t)spmv__dev_vector_group(d);
-    uint64_t groups;
-    uint32_t sum[2] = { 0, 0 };
-    void *program = NULL, *kernel = NULL;
-    spmv__dev_options o;
-    spmv_status s = spmv__dev_groups(d, a->nnz > a->rows ? a->nnz : a->rows, wg * SPMV__CONVERT_PER, wg, &groups);
-    if (s) return s;
-    o.used = 0;
-    spmv__dev_option(&o, "CHECK", "1");
-    spmv__dev_option(&o, "OFF", ptr_bits == 64 ? "ulong" : "uint");
-    spmv__dev_option_number(&o, "PER", SPMV__CONVERT_PER);
-    spmv__dev_option_number(&o, "WG", wg);
-    s = spmv__dev_program_of(d, (int)SPMV__KERNEL_CONVERT, o.text, &program);
-    if (!s) s = d->info.backend->kernel(d, program, "check", &kernel);
-    if (s) return s;
-    s = spmv__convert_check_run(d, a, ptr, col, kernel, groups, sum);
-    d->info.backend->kernel_free(d, kernel);
-    *good = !sum[0] && !sum[1];
-    return s;
 }
 
 /* ---- converters --------------------------------------------------------------------------------------------------- */
@@ -1333,6 +1455,7 @@ SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, c
     *out = NULL;
     if (s) return s;
     c = (spmv__convert *)block;
+    c->base.rows = spmv__convert_rows;
     c->base.part = spmv__convert_part;
     c->base.blocks = spmv__convert_blocks;
     c->device = c->args.device = d;
@@ -1363,6 +1486,9 @@ SPMV_API spmv_status spmv_converter_give(spmv_converter *base, spmv_csr *a, void
     c->val = val;
     return SPMV_OK;
 }
+
+/* Tells a converter, behind spmv_converter_give, that the row pointers of its matrix are in a buffer, with 32 bits. */
+static void spmv__converter_give_narrow(spmv_converter *base, void *ptr) { ((spmv__convert *)base)->narrow = ptr; }
 
 SPMV_API spmv_status spmv_converter_finish(spmv_converter *base)
 {
@@ -1398,7 +1524,7 @@ SPMV_API spmv_status spmv_converter_update(spmv_converter *base, const void *val
         if (!s) s = spmv__convert_launch(j, j->kernel, j->groups);
     }
     if (!s) s = b->finish(d, d->queue);
-    spmv__dev_buffer_free(d, own);
+    spmv__scratch_give(d, own);
     return s;
 }
 

@@ -91,6 +91,7 @@ typedef struct spmv_device_desc {
 typedef struct spmv__program spmv__program;
 typedef struct spmv__image spmv__image;
 typedef struct spmv__stage spmv__stage;
+typedef struct spmv__scratch spmv__scratch;
 
 /* An open device; spmv_device_open (spmv.h) makes it. Handles may be used in calls of the back end's own interface. */
 typedef struct spmv_device {
@@ -103,6 +104,8 @@ typedef struct spmv_device {
     uint64_t         compiled; /* how many programs were compiled from source so far */
     spmv__stage     *stage;    /* pinned memory of the host (8 MiB), through which matrices are copied; NULL: none yet */
     int              unstaged; /* 1: there is no such memory */
+    spmv__scratch   *scratch;  /* memory of the device that preparing a matrix has used, kept for the next one; NULL: none yet */
+    void            *none;     /* a buffer that stands for arrays without elements, or NULL */
     int              keeps;    /* 1: its programs will be kept for other processes (spmv_device_programs_give with 0 bytes) */
     double           rented;   /* seconds that the host has taken to fill parts because the kernels for it were not worth compiling yet */
     void            *kept;     /* what the choice of a plan keeps for the next matrix, or NULL; the next function frees it */
@@ -145,7 +148,7 @@ typedef struct spmv_device_matrix {
     spmv_device_part *part;
     void         *scale;               /* a program with the kernel that only scales y; the device owns it */
     int           scale_group;         /* its work-group */
-    void         *none;                /* a buffer that stands for arrays without elements */
+    void         *none;                /* a buffer of the device that stands for arrays without elements */
     spmv_hooks    hooks;
 } spmv_device_matrix;
 
@@ -639,6 +642,9 @@ static void spmv__programs_free(spmv_device *d, spmv__program **list)
 }
 
 static void spmv__stage_free(spmv_device *d);
+static void spmv__scratch_free(spmv_device *d);
+static int spmv__try_lock(long *busy);
+static void spmv__unlock(long *busy);
 
 static void spmv__images_free(spmv_device *d)
 {
@@ -656,6 +662,7 @@ SPMV_API void spmv_device_close(spmv_device *d)
     spmv__programs_free(d, &d->wanted);
     spmv__images_free(d);
     spmv__stage_free(d);
+    spmv__scratch_free(d);
     if (d->kept_free) d->kept_free(d->kept);
     if (d->info.backend) d->info.backend->close(d);
     memset(d, 0, sizeof *d);
@@ -2739,6 +2746,117 @@ static void spmv__dev_buffer_free(const spmv_device *d, void *buffer)
     if (buffer) d->info.backend->buffer_free(d, buffer);
 }
 
+/* Memory that is needed for as long as a matrix is prepared. An H200 takes 20 to 220 us to allocate or to free memory, as long as a kernel
+ * that converts millions of nonzeros, so the device object keeps what was given back for the next matrix. All work on it is in the device's
+ * queue, one after another. */
+#ifndef SPMV__SCRATCH_BYTES
+#define SPMV__SCRATCH_BYTES (32u << 20) /* that are kept at most: what a matrix of 50 million nonzeros needs in tiles or slices */
+#endif
+enum { SPMV__SCRATCH_BUFFERS = 16 /* more than a part needs */ };
+
+struct spmv__scratch {
+    long busy; /* the lock of the rest: a matrix may be destroyed while another one is prepared */
+    struct {
+        void    *at; /* NULL: this place is free */
+        uint64_t bytes;
+        int      used;
+    } buffer[SPMV__SCRATCH_BUFFERS];
+};
+
+static void spmv__scratch_lock(spmv__scratch *t)
+{
+    while (!spmv__try_lock(&t->busy)) {} /* never held for long */
+}
+
+/* Takes the smallest kept buffer of at least so many bytes; NULL: there is none. */
+static void *spmv__scratch_find(spmv__scratch *t, uint64_t bytes)
+{
+    int i, best = -1;
+    spmv__scratch_lock(t);
+    for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) {
+        if (!t->buffer[i].at || t->buffer[i].used || t->buffer[i].bytes < bytes) continue;
+        if (best < 0 || t->buffer[i].bytes < t->buffer[best].bytes) best = i;
+    }
+    if (best >= 0) t->buffer[best].used = 1;
+    spmv__unlock(&t->busy);
+    return best < 0 ? NULL : t->buffer[best].at;
+}
+
+/* Notes a new buffer, in a free place or that of one that is too small and not in use, which is returned; NULL: there is none to free. If
+ * all are in use, the new one will not be kept. */
+static void *spmv__scratch_note(spmv__scratch *t, void *buffer, uint64_t bytes)
+{
+    void *old = NULL;
+    int i, place = -1;
+    spmv__scratch_lock(t);
+    for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++)
+        if (!t->buffer[i].used && (place < 0 || !t->buffer[i].at)) place = i;
+    if (place >= 0) {
+        old = t->buffer[place].at;
+        t->buffer[place].at = buffer;
+        t->buffer[place].bytes = bytes;
+        t->buffer[place].used = 1;
+    }
+    spmv__unlock(&t->busy);
+    return old;
+}
+
+/* Makes a buffer of at least so many bytes, with any contents, to be given back by spmv__scratch_give. */
+static spmv_status spmv__scratch_take(spmv_device *d, uint64_t bytes, void **out)
+{
+    void *block = d->scratch;
+    spmv_status s = SPMV_OK;
+    if (!block) s = spmv__new(&d->hooks, &block, 1, sizeof *d->scratch, 0);
+    if (s) return s;
+    d->scratch = (spmv__scratch *)block;
+    *out = spmv__scratch_find(d->scratch, bytes);
+    if (*out) return s;
+    s = spmv__dev_new_buffer(d, bytes, 0, out);
+    if (!s) spmv__dev_buffer_free(d, spmv__scratch_note(d->scratch, *out, bytes));
+    return s;
+}
+
+/* Gives back a buffer of spmv__scratch_take, or NULL. It is kept unless too many bytes are. */
+static void spmv__scratch_give(const spmv_device *d, void *buffer)
+{
+    spmv__scratch *t = d->scratch;
+    uint64_t kept = 0;
+    int i, place = -1;
+    if (!buffer) return;
+    spmv__scratch_lock(t);
+    for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) {
+        if (t->buffer[i].at && !t->buffer[i].used) kept += t->buffer[i].bytes;
+        if (t->buffer[i].at == buffer) place = i;
+    }
+    if (place >= 0) {
+        t->buffer[place].used = 0;
+        if (kept + t->buffer[place].bytes > SPMV__SCRATCH_BYTES) {
+            t->buffer[place].at = NULL;
+            place = -1;
+        }
+    }
+    spmv__unlock(&t->busy);
+    if (place < 0) spmv__dev_buffer_free(d, buffer);
+}
+
+static void spmv__scratch_free(spmv_device *d)
+{
+    int i;
+    for (i = 0; d->scratch && i < SPMV__SCRATCH_BUFFERS; i++) spmv__dev_buffer_free(d, d->scratch->buffer[i].at);
+    spmv__dev_buffer_free(d, d->none);
+    spmv_free(&d->hooks, d->scratch);
+    d->scratch = NULL;
+    d->none = NULL;
+}
+
+/* Sets *out to the buffer that stands for arrays without elements. */
+static spmv_status spmv__dev_none(spmv_device *d, void **out)
+{
+    spmv_status s = d->none ? SPMV_OK : spmv__dev_new_buffer(d, 0, 0, &d->none);
+    *out = d->none;
+    return s;
+}
+
 /* Large copies to and from a device go through pinned memory, which consists of chunks: while some are on their way, the next is filled or
  * emptied, in threads. A driver does the same with one thread: 52 MB took an H200 3.4 to 3.9 ms through the driver and 2.1 to 2.5 ms this
  * way. What is small shares a chunk and is not waited for either. Pinning takes 0.4 ms for 1 MB, so chunks are made when they are needed,
@@ -3353,7 +3471,7 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
     if (!s && n == count) spmv__dev_build_ahead(d, parts, count, variants); /* stretches have options of their own */
     if (!s) s = spmv__dev_stretches_create(out, parts, variants);
     if (!s) s = spmv__dev_scale_program(out);
-    if (!s) s = spmv__dev_new_buffer(d, 0, 0, &out->none);
+    if (!s) s = spmv__dev_none(d, &out->none);
     if (!s) s = spmv__dev_settle(d);
     out->covers = !s && count && spmv_part_covers(&parts[0], rows);
     if (s) spmv_device_matrix_free(out);
@@ -3411,7 +3529,6 @@ SPMV_API void spmv_device_matrix_free(spmv_device_matrix *m)
             spmv__dev_buffer_free(m->device, m->part[i].a[k]);
         spmv__dev_buffer_free(m->device, m->part[i].list);
     }
-    spmv__dev_buffer_free(m->device, m->none);
     spmv_free(&h, m->part);
     memset(m, 0, sizeof *m);
 }

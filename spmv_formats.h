@@ -1528,8 +1528,8 @@ static spmv_status spmv__import_pointers(spmv__import *m)
     return SPMV_OK;
 }
 
-/* Checks everything but the indices themselves, and sets the members of m that describe the input and the CSR matrix. */
-static spmv_status spmv__import_check(spmv__import *m)
+/* Checks everything but pointers and indices, and sets the members of m that describe the input and the CSR matrix. */
+static spmv_status spmv__import_shape(spmv__import *m)
 {
     const spmv_input *in = m->in;
     int bsr = in->form == SPMV_IN_BSR;
@@ -1547,7 +1547,14 @@ static spmv_status spmv__import_check(spmv__import *m)
     m->lines = in->form == SPMV_IN_CSC ? cols : bsr ? rows / (uint64_t)in->block_rows : rows;
     m->inner = in->form == SPMV_IN_CSC ? rows : bsr ? cols / (uint64_t)in->block_cols : cols;
     m->by_columns = (in->form == SPMV_IN_CSC) != (in->transpose != 0);
-    return spmv__import_pointers(m);
+    return SPMV_OK;
+}
+
+/* Checks everything but the indices themselves. */
+static spmv_status spmv__import_check(spmv__import *m)
+{
+    spmv_status s = spmv__import_shape(m);
+    return s || m->in->form == SPMV_IN_COO ? s : spmv__import_pointers(m);
 }
 
 /* 1 if the lines are the rows of the CSR matrix and are sorted already, so that they can be copied: CSR, or CSC to be transposed. */
@@ -1930,7 +1937,9 @@ typedef struct spmv__diagonals {
 /* The input of size and fill: the part's nonzeros, counted by row, and scratch memory that both use. */
 typedef struct spmv__source {
     const spmv_view  *v;
-    const uint64_t   *ptr;     /* part rows + 1: running counts of the part's nonzeros */
+    const uint64_t   *ptr;     /* part rows + 1: running counts of the part's nonzeros; NULL: they are on a device */
+    uint32_t         *longest; /* then, if the format asks: the nonzeros of the longest of each longest_of rows */
+    uint64_t          longest_of;
     spmv__diagonals   diagonals;
     spmv__pair       *seen;    /* cmrs: room for the entries of a strip, for each thread; tcsr: where shares begin, rows and slots */
     uint32_t         *blocks;  /* how many blocks each block row has */
@@ -1955,10 +1964,12 @@ typedef struct spmv_elsewhere {
     void (*drop)(struct spmv_elsewhere *e); /* frees them and e */
 } spmv_elsewhere;
 
-/* What fills the arrays of a part instead of the host. part sets p->elsewhere and all arrays that remain on the host if it takes the part;
+/* What fills the arrays of a part instead of the host. rows comes first if the matrix has its row pointers on a device: it sets s->longest,
+ * which it allocates, if the format needs no more of them, else it has them on the host and sets s->ptr. part sets p->elsewhere and all arrays that remain on the host if it takes the part;
  * else it leaves p as it was. It has failed if the host would fail as well. blocks, for formats of blocks, comes before it and sets
  * s->blocks and, with the key idx, s->spans, which it allocates; it sets s->counted unless the host has to count. */
 struct spmv_converter {
+    spmv_status (*rows)(spmv_converter *c, const spmv_part *p, spmv__source *s);
     spmv_status (*part)(spmv_converter *c, spmv_part *p, spmv__source *s, const spmv_build *how);
     spmv_status (*blocks)(spmv_converter *c, spmv_part *p, spmv__source *s);
 };
@@ -2243,7 +2254,8 @@ SPMV__SHARED void spmv__put_all(spmv__sink *to, uint64_t slot, uint64_t k, uint6
 /* The first row of a share of the part. */
 static uint64_t spmv__share_first(const spmv__source *s, uint64_t share, uint64_t shares)
 {
-    uint64_t row = spmv__share_row(s->ptr, s->rows, share, shares), low = 0, high;
+    uint64_t row, low = 0, high;
+    row = s->ptr ? spmv__share_row(s->ptr, s->rows, share, shares) : s->rows / shares * share + s->rows % shares * share / shares;
     if (s->grain) row = spmv__smaller(spmv__round_up(row, s->grain), s->rows);
     if (!s->cuts || !s->cuts->count) return row;
     for (high = s->cuts->count - 1; low < high;) {
@@ -2254,7 +2266,10 @@ static uint64_t spmv__share_first(const spmv__source *s, uint64_t share, uint64_
     return spmv__at(s->cuts, low);
 }
 
-static uint64_t spmv__source_shares(const spmv__source *s) { return spmv__share_count(s->rows ? s->ptr[s->rows] + s->rows : 0); }
+/* The part's nonzeros. */
+static uint64_t spmv__source_nnz(const spmv__source *s) { return !s->rows ? 0 : s->ptr ? s->ptr[s->rows] : s->v->a->nnz; }
+
+static uint64_t spmv__source_shares(const spmv__source *s) { return spmv__share_count(s->rows ? spmv__source_nnz(s) + s->rows : 0); }
 
 /* Sets how large an array is to be; spmv__part_arrays allocates it. */
 static void spmv__want(spmv_array *a, uint64_t count, uint32_t width)
@@ -3363,11 +3378,14 @@ static void spmv__bdia_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 #ifdef SPMV__ANY_ELL
-/* The nonzeros of the longest of rows first .. end - 1 of the part. */
+/* The nonzeros of the longest of rows first .. end - 1 of the part. Of rows on a device, first must be a multiple of s->longest_of, and end
+ * as well or the number of rows. */
 static uint64_t spmv__longest(const spmv__source *s, uint64_t first, uint64_t end)
 {
     uint64_t i, w = 0;
-    for (i = first; i < end; i++)
+    for (i = first; s->longest && i < end; i += s->longest_of)
+        if (s->longest[i / s->longest_of] > w) w = s->longest[i / s->longest_of];
+    for (i = first; !s->longest && i < end; i++)
         if (s->ptr[i + 1] - s->ptr[i] > w) w = s->ptr[i + 1] - s->ptr[i];
     return w;
 }
@@ -6398,8 +6416,9 @@ SPMV__APART spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, 
     out->cols = view->a->cols;
     spmv__want(&out->a[SPMV_VAL], 0, (uint32_t)spmv_value_size(how->type));
     s = spmv__source_count(src, counts);
+    if (!s && !src->ptr && converter) s = converter->rows(converter, out, src);
     if (s) return s;
-    out->nnz = view->rows ? src->ptr[view->rows] : 0;
+    out->nnz = spmv__source_nnz(src);
     s = spmv__table[spec->format].size(out, src);
     if (s) return s;
     spmv__want(&out->list, view->list ? view->rows : 0, 4);
@@ -6412,6 +6431,7 @@ static void spmv__source_free(spmv__source *src)
     spmv_free(src->h, src->seen);
     spmv_free(src->h, src->blocks);
     spmv_free(src->h, src->spans);
+    spmv_free(src->h, src->longest);
     spmv_free(src->h, src->sets);
 #ifdef SPMV_FORMATS_EXTRA
     spmv__extra_free(src);

@@ -32,7 +32,7 @@
 #endif
 #ifndef CHECK
 #define CHECK 0 // tune: 0 1
-/* 1: no conversion; the kernel check instead */
+/* 1: no conversion; kernels that look at the row pointers and columns instead */
 #endif
 
 #define SLOTS 16 /* of a lane of tcsr; 32 lanes are a warp */
@@ -110,16 +110,17 @@ INLINE void set_tile_column(__global COLUMN *restrict col, __global uchar *restr
 #endif
 
 #if CHECK
-/* Checks that the columns of each row rise and lie in the matrix. found: for each group two sums, which are 0 over all groups if they do:
- * the nonzeros whose column is not above that of the nonzero before them, less those of them that begin a row, modulo 2^32; and the
- * nonzeros whose column is outside the matrix. In this way no nonzero has to find its row. ptr rises from 0 to nnz. */
+/* Checks CSR that is on the device. ptr: rows + 1 pointers, which are to rise from 0 to nnz. found, 0 before: sums over all groups, all of
+ * which stay 0 if the matrix is in order. [0]: the nonzeros whose column is not above that of the nonzero before them, less those of them
+ * that begin a row, modulo 2^32, so that no nonzero has to find its row; [1]: those whose column is outside the matrix; [2]: pointers that
+ * are wrong. Where there are such, the others mean nothing. */
 KERNEL void check(ulong rows, ulong cols, ulong nnz, __global const OFF *restrict ptr, __global const uint *restrict col,
                   __global uint *restrict found)
 {
     LOCAL uint sum[WG];
     const uint id = (uint)get_local_id(0);
     const ulong group = (ulong)get_group_id(0), begin = group * (WG * PER) + id;
-    uint falls = 0, outside = 0, all, j;
+    uint falls = 0, outside = 0, wrong = 0, all, j;
     FOLLOW();
     for (j = 0; j < PER; j++) {
         const ulong k = begin + j * WG;
@@ -129,14 +130,42 @@ KERNEL void check(ulong rows, ulong cols, ulong nnz, __global const OFF *restric
             falls += (uint)(k > 0 && col[k - 1] >= c);
         }
         if (k < rows) {
-            const OFF first = ptr[k];
-            if (first > 0 && first < ptr[k + 1]) falls -= (uint)(col[first - 1] >= col[first]);
+            const OFF first = ptr[k], end = ptr[k + 1];
+            wrong += (uint)(first > end || end > nnz || (!k && first) || (k + 1 == rows && end != nnz));
+            if (first > 0 && first < end && first < nnz) falls -= (uint)(col[first - 1] >= col[first]);
         }
     }
     count_before(falls, id, sum, &all);
-    if (!id) found[2 * group] = all;
+    if (!id && all) atomic_add(&found[0], all);
     count_before(outside, id, sum, &all);
-    if (!id) found[2 * group + 1] = all;
+    if (!id && all) atomic_add(&found[1], all);
+    count_before(wrong, id, sum, &all);
+    if (!id && all) atomic_add(&found[2], all);
+}
+
+/* Copies row pointers of 32 bits into 64, which the kernels of conversions read. */
+KERNEL void widen(ulong rows, __global const OFF *restrict ptr, __global ulong *restrict wide)
+{
+    const ulong i = (ulong)get_group_id(0) * WG + get_local_id(0);
+    FOLLOW();
+    if (i <= rows) wide[i] = ptr[i];
+}
+
+/* The nonzeros of the longest of each height rows. */
+KERNEL void longest(ulong rows, ulong height, ulong slices, __global const OFF *restrict ptr, __global uint *restrict most)
+{
+    const ulong t = (ulong)get_group_id(0) * WG + get_local_id(0), end = (t + 1) * height < rows ? (t + 1) * height : rows;
+    ulong i = t * height;
+    OFF before;
+    uint n = 0;
+    FOLLOW();
+    if (t >= slices) return;
+    for (before = ptr[i]; i < end; i++) {
+        const OFF here = ptr[i + 1];
+        n = here - before > n ? (uint)(here - before) : n;
+        before = here;
+    }
+    most[t] = n;
 }
 #elif PLACE != BY_BLOCK
 /* ptr, from_col, from_val: the CSR matrix. place: the row of the part for each row of the matrix, PAD if it has none, where LIST is 1.

@@ -95,6 +95,7 @@ INLINE double as_double(uint2 v) { return __hiloint2double((int)v.s1, (int)v.s0)
 INLINE uint2 as_uint2(double v) { return uint2((uint)__double2loint(v), (uint)__double2hiint(v)); }
 
 INLINE uint atomic_inc(volatile uint *p) { return atomicAdd((uint *)p, 1u); }
+INLINE uint atomic_add(volatile uint *p, uint v) { return atomicAdd((uint *)p, v); }
 INLINE uint atomic_or(volatile uint *p, uint v) { return atomicOr((uint *)p, v); }
 INLINE uint atomic_xchg(volatile uint *p, uint v) { return atomicExch((uint *)p, v); }
 INLINE uint atomic_cmpxchg(volatile uint *p, uint before, uint now) { return atomicCAS((uint *)p, before, now); }

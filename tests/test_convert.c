@@ -6,6 +6,7 @@
 #define SPMV__STAGE_LEAST 1
 #define SPMV__STAGE_SHARE 6000
 #define SPMV__STAGE_ANYWHERE 1
+#define SPMV__SCRATCH_BYTES 100000
 #define SPMV_IMPLEMENTATION
 #include "../spmv.h"
 #include <criterion/criterion.h>
@@ -210,17 +211,61 @@ Test(convert, uploaded_ahead)
     spmv_device_close(&d);
 }
 
-/* The values of a store that spmv_create has made on the device, against those of a store on the host. */
+/* Bytes that a device keeps for the next matrix. */
+static uint64_t kept_bytes(const spmv_device *d)
+{
+    uint64_t kept = 0;
+    int i;
+    for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++)
+        if (d->scratch->buffer[i].at && !d->scratch->buffer[i].used) kept += d->scratch->buffer[i].bytes;
+    return kept;
+}
+
+/* What one matrix needed while it was prepared serves the next, up to a limit. */
+Test(convert, scratch_memory_is_kept)
+{
+    enum { MANY = SPMV__SCRATCH_BUFFERS + 3 };
+    spmv_device d;
+    void *at[MANY], *again, *larger;
+    uint64_t i;
+    open_device(&d);
+    cr_assert_eq(spmv__scratch_take(&d, 60000, &at[0]), SPMV_OK);
+    cr_assert_eq(spmv__scratch_take(&d, 30000, &at[1]), SPMV_OK);
+    cr_assert_eq(kept_bytes(&d), 0);
+    spmv__scratch_give(&d, at[0]);
+    spmv__scratch_give(&d, at[1]);
+    cr_assert_eq(kept_bytes(&d), 90000);
+    cr_assert_eq(spmv__scratch_take(&d, 20000, &again), SPMV_OK);
+    cr_assert_eq(again, at[1]); /* the smallest that is large enough */
+    cr_assert_eq(spmv__scratch_take(&d, 50000, &again), SPMV_OK);
+    cr_assert_eq(again, at[0]);
+    cr_assert_eq(spmv__scratch_take(&d, 80000, &larger), SPMV_OK);
+    cr_assert(larger != at[0] && larger != at[1]);
+    spmv__scratch_give(&d, at[0]);
+    spmv__scratch_give(&d, larger); /* too many bytes */
+    cr_assert_eq(kept_bytes(&d), 60000);
+    spmv__scratch_give(&d, at[1]);
+    cr_assert_eq(kept_bytes(&d), 90000);
+    spmv__scratch_give(&d, NULL);
+    for (i = 0; i < MANY; i++) cr_assert_eq(spmv__scratch_take(&d, 1000, &at[i]), SPMV_OK); /* more than can be kept */
+    cr_assert_eq(kept_bytes(&d), 0);
+    for (i = 0; i < MANY; i++) spmv__scratch_give(&d, at[i]);
+    cr_assert(kept_bytes(&d) > 90000 && kept_bytes(&d) <= SPMV__SCRATCH_BYTES);
+    spmv_device_close(&d);
+}
+
+/* The arrays of a store that spmv_create has made on the device, against those of a store on the host. */
 static void compare_created(const spmv_device *d, const spmv_matrix *m, const spmv_store *here, const char *what)
 {
-    int i;
-    for (i = 0; i < here->count; i++) {
-        const spmv_array *val = &here->part[i].a[SPMV_VAL];
-        void *got = need_exact(val->count * val->width);
-        cr_assert_eq(spmv_buffer_read(d, m->on_device->part[i].a[SPMV_VAL], val->count * val->width, got), SPMV_OK);
-        cr_assert_eq(memcmp(got, val->data, (size_t)(val->count * val->width)), 0, "%s: values of part %d", what, i);
-        free(got);
-    }
+    int i, k;
+    for (i = 0; i < here->count; i++)
+        for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
+            const spmv_array *a = &here->part[i].a[k];
+            void *got = need_exact(a->count * a->width);
+            if (a->count) cr_assert_eq(spmv_buffer_read(d, m->on_device->part[i].a[k], a->count * a->width, got), SPMV_OK);
+            cr_assert(!a->count || !memcmp(got, a->data, (size_t)(a->count * a->width)), "%s: array %d of part %d", what, k, i);
+            free(got);
+        }
 }
 
 /* A CSR matrix in buffers of a device, and what is to be in them: ptr, col, val. */
@@ -268,6 +313,26 @@ static void buffers_free(const in_buffers *b, spmv_device *d)
     for (k = 0; k < 3; k++) spmv_buffer_free(d, b->at[k]);
 }
 
+/* Whether row pointers and columns were on the device only when the watched matrix was uploaded; afterwards it has none. */
+static const spmv_matrix *watched;
+static int pointers_stayed, columns_stayed;
+
+/* spmv_hooks.phase */
+static void watch_phase(void *user, spmv_phase p)
+{
+    (void)user;
+    if (p != SPMV_PHASE_UPLOAD) return;
+    pointers_stayed = !watched->own.ptr;
+    columns_stayed = !watched->own.col;
+}
+
+static void watch(spmv_desc *desc, const spmv_matrix *m)
+{
+    watched = m;
+    pointers_stayed = columns_stayed = -1;
+    desc->hooks.phase = watch_phase;
+}
+
 /* Columns in a buffer that do not rise, or lie outside the matrix, are found on the device. */
 Test(convert, columns_are_checked_there)
 {
@@ -297,14 +362,75 @@ Test(convert, columns_are_checked_there)
             buffers_write(&b, &d);
             desc.hooks = ledger_hooks(&l);
             desc.plan = c % 2 ? "ell" : "tcsr";
+            watch(&desc, &m);
             cr_assert_eq(spmv_create(&m, &desc), fits ? SPMV_OK : SPMV_ERR_UNSUPPORTED, "column %u of nonzero %d: %s", c, i, l.text);
             if (!fits) cr_assert(strstr(l.text, "do not rise"), "%s", l.text);
-            cr_assert_null(m.own.col); /* they stay there */
+            cr_assert_eq(columns_stayed, fits ? 1 : -1);
             spmv_destroy(&m);
             cr_assert_eq(l.live, 0);
         }
     buffers_free(&b, &d);
     spmv_device_close(&d);
+}
+
+/* Row pointers in a buffer that are wrong are found on the device, and named by the host. */
+Test(convert, pointers_are_checked_there)
+{
+    enum { ROWS = 2000 };
+    static const struct { uint32_t at, is; const char *says; } wrong[] = {
+        { 0, 1, "pointer 0 is wrong" }, { 700, 702, "pointer 701 is wrong" }, { 700, 698, "pointer 700 is wrong" },
+        { 1999, 0xfffffff0u, "pointer 2000 is wrong" }, { 700, 5000, "pointer 701 is wrong" },
+        { ROWS, ROWS - 1, "the last pointer counts 1999 entries, but nnz is 2000" }
+    };
+    uint32_t *ptr = (uint32_t *)need_exact((ROWS + 1) * 4), *col = (uint32_t *)need_exact(ROWS * 4), i;
+    uint64_t *wide = (uint64_t *)need_exact((ROWS + 1) * 8);
+    double *val = (double *)need_exact(ROWS * 8);
+    in_buffers b[2]; /* with 32 and with 64 bits */
+    spmv_device d;
+    size_t j;
+    int k;
+    open_device(&d);
+    for (i = 0; i <= ROWS; i++) wide[i] = ptr[i] = i;
+    for (i = 0; i < ROWS; i++) {
+        col[i] = i;
+        val[i] = i;
+    }
+    buffers_make(&b[0], &d, ptr, ROWS, 4, col, val, ROWS);
+    buffers_make(&b[1], &d, wide, ROWS, 8, col, val, ROWS);
+    for (j = 0; j < sizeof wrong / sizeof *wrong; j++) {
+        const uint32_t at = wrong[j].at;
+        for (k = 0; k < 2; k++) {
+            spmv_desc desc;
+            spmv_matrix m;
+            ledger l;
+            memset(&desc, 0, sizeof desc);
+            desc.matrix.rows = desc.matrix.cols = desc.matrix.nnz = ROWS;
+            desc.matrix.ptr_bits = k ? 64 : 32;
+            buffers_describe(&b[k], &desc, &d);
+            desc.convert = SPMV_CONVERT_ON_DEVICE;
+            desc.hooks = ledger_hooks(&l);
+            desc.plan = j % 2 ? "sell" : "sbell:b=2x2";
+            ptr[at] = wrong[j].is;
+            wide[at] = wrong[j].is;
+            buffers_write(&b[k], &d);
+            cr_assert_eq(spmv_create(&m, &desc), SPMV_ERR_INDEX, "pointer %u of %d bits: %s", at, k ? 64 : 32, l.text);
+            cr_assert(strstr(l.text, wrong[j].says), "%s", l.text);
+            cr_assert_eq(l.live, 0);
+            wide[at] = ptr[at] = at;
+            buffers_write(&b[k], &d);
+            watch(&desc, &m);
+            cr_assert_eq(spmv_create(&m, &desc), SPMV_OK, "%s", l.text);
+            cr_assert(pointers_stayed && columns_stayed);
+            spmv_destroy(&m);
+            cr_assert_eq(l.live, 0);
+        }
+    }
+    for (k = 0; k < 2; k++) buffers_free(&b[k], &d);
+    spmv_device_close(&d);
+    free(ptr);
+    free(wide);
+    free(col);
+    free(val);
 }
 
 /* Of a matrix with so many columns, the host's product of csr would look at some to see how far apart they are. */
@@ -337,8 +463,9 @@ Test(convert, many_columns_stay_there)
         ledger l;
         desc.hooks = ledger_hooks(&l);
         desc.plan = stay[k];
+        watch(&desc, &m);
         cr_assert_eq(spmv_create(&m, &desc), SPMV_OK, "%s: %s", stay[k], l.text);
-        cr_assert_null(m.own.col);
+        cr_assert_eq(columns_stayed, 1);
         cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK);
         for (i = 0; i < N; i++) cr_assert_eq(y[i], 2. * i * APART, "%s: row %u", stay[k], i);
         spmv_destroy(&m);
@@ -358,8 +485,9 @@ Test(convert, csr_in_buffers)
 {
     static const char *const some[] = { "csr", "ell", "ell:w=1+bcsr:b=2x2" };
     static const char *const stay[] = {
-        "csr", "csr:run=64", "tcsr:tile=512", "ell", "sell:h=8", "bell:b=2x2", "sbell:b=3x3", "bcsr:b=2x2"
+        "csr", "csr:run=64", "tcsr:tile=512", "ell", "sell:h=8", "sell:h=256", "bell:b=2x2", "sbell:b=3x3", "bcsr:b=2x2"
     };
+    enum { NEED_ROWS = 3 }; /* so many of these need row pointers on the host */
     spmv_device d;
     spmv_build how;
     spmv_store here;
@@ -367,7 +495,8 @@ Test(convert, csr_in_buffers)
     matrix m;
     spmv_csr a;
     uint64_t i;
-    in_buffers b;
+    in_buffers b, narrow; /* narrow: row pointers of 32 bits */
+    uint32_t *ptr;
     double *twice;
     size_t j;
     int k;
@@ -375,6 +504,9 @@ Test(convert, csr_in_buffers)
     for (k = 0; matrix_awkward(&m, k, REALS) && m.nnz < 500; k++) matrix_free(&m);
     a = matrix_csr(&m, SPMV_F64);
     buffers_make(&b, &d, a.ptr, a.rows, 8, a.col, m.val, a.nnz);
+    ptr = (uint32_t *)need_exact((a.rows + 1) * 4);
+    for (i = 0; i <= a.rows; i++) ptr[i] = (uint32_t)a.ptr[i];
+    buffers_make(&narrow, &d, ptr, a.rows, 4, a.col, m.val, a.nnz);
     twice = (double *)need_exact(b.bytes[2]);
     for (i = 0; i < a.nnz; i++) twice[i] = 2 * m.val[i];
     for (j = 0; j < sizeof some / sizeof *some; j++) {
@@ -417,27 +549,33 @@ Test(convert, csr_in_buffers)
         cr_assert_eq(l.live, 0);
     }
     buffers_write(&b, &d);
-    for (j = 0; j < sizeof stay / sizeof *stay; j++) { /* plans for which columns stay on the device */
+    for (j = 0; j < 2 * (sizeof stay / sizeof *stay); j++) { /* plans for which columns stay on the device */
+        const char *text = stay[j / 2];
         spmv_desc desc;
         spmv_matrix made;
         ledger l;
         memset(&desc, 0, sizeof desc);
         memset(&how, 0, sizeof how);
         desc.matrix = matrix_input(&m, SPMV_F64);
-        buffers_describe(&b, &desc, &d);
+        buffers_describe(j % 2 ? &narrow : &b, &desc, &d);
+        desc.matrix.ptr_bits = j % 2 ? 32 : 64;
         desc.hooks = ledger_hooks(&l);
-        desc.plan = stay[j];
+        desc.plan = text;
         desc.convert = SPMV_CONVERT_ON_DEVICE;
-        cr_assert_eq(spmv_create(&made, &desc), SPMV_OK, "%s: %s", stay[j], l.text);
-        cr_assert_null(made.own.col, "%s", stay[j]);
-        cr_assert_eq(spmv_plan_parse(&plan, stay[j], NULL, NULL), SPMV_OK);
+        watch(&desc, &made);
+        cr_assert_eq(spmv_create(&made, &desc), SPMV_OK, "%s: %s", text, l.text);
+        cr_assert_eq(columns_stayed, 1, "%s", text);
+        cr_assert_eq(pointers_stayed, j / 2 >= NEED_ROWS, "%s", text);
+        cr_assert_eq(spmv_plan_parse(&plan, text, NULL, NULL), SPMV_OK);
         cr_assert_eq(spmv_store_make(&here, &plan, &a, &how, NULL), SPMV_OK);
-        compare_created(&d, &made, &here, stay[j]);
+        compare_created(&d, &made, &here, text);
         spmv_destroy(&made);
         spmv_store_free(&here);
         cr_assert_eq(l.live, 0);
     }
     buffers_free(&b, &d);
+    buffers_free(&narrow, &d);
+    free(ptr);
     free(twice);
     matrix_free(&m);
     spmv_device_close(&d);
