@@ -68,6 +68,19 @@ static uint64_t spmv__look_begin(const spmv__look_totals *t, uint64_t share)
     return share == t->shares ? a->rows : first / SPMV__LOOK_FEW * SPMV__LOOK_FEW;
 }
 
+/* Have all rows of a whole group the same length in a view of the whole matrix, as in most matrices of meshes? Then they are counted at
+ * once. *length: that of the first row. */
+static int spmv__look_equal(const spmv__look_totals *t, uint64_t first, uint64_t end, uint64_t *length)
+{
+    const uint64_t *ptr = t->l->v->a->ptr + first;
+    uint64_t i, n, differ = 0;
+    if (t->l->v->owner || end - first < SPMV__LOOK_FEW) return 0;
+    n = ptr[1] - ptr[0];
+    for (i = 1; i < SPMV__LOOK_FEW; i++) differ |= (ptr[i + 1] - ptr[i]) ^ n;
+    if (!differ) *length = n;
+    return !differ;
+}
+
 /* Fills in the lengths of the rows of a share. */
 static void spmv__look_share(void *job, uint64_t share)
 {
@@ -79,6 +92,11 @@ static void spmv__look_share(void *job, uint64_t share)
     while (r < end) {
         const uint64_t first = r, stop = spmv__smaller(r + SPMV__LOOK_FEW, end);
         uint64_t most = 0;
+        if (spmv__look_equal(t, first, stop, &most)) {
+            brief[most < SPMV__BRIEF ? most : SPMV__BRIEF - 1] += SPMV__LOOK_FEW;
+            nnz += SPMV__LOOK_FEW * most;
+            r = stop;
+        }
         for (; r < stop; r++) {
             uint64_t n = ptr[r + 1] - ptr[r];
             if (v->owner)
@@ -184,7 +202,10 @@ static spmv_status spmv__look_count(const spmv__look_totals *t)
     for (i = 0; i < 2 * t->shares; i++)
         for (r = 0; r < brief; r++) l->longer[r] += t->brief[i * SPMV__BRIEF + r];
     if (lengths > brief) spmv__look_count_long(l);
-    for (i = lengths; i-- > 1;) l->longer[i - 1] += l->longer[i];
+    for (i = lengths; i-- > 1;) {
+        l->weighted += (double)i * (double)l->longer[i];
+        l->longer[i - 1] += l->longer[i];
+    }
     return SPMV_OK;
 }
 
@@ -227,13 +248,10 @@ typedef struct spmv__beyond_w {
 
 static void spmv__beyond_begin(const spmv__look *l, spmv__beyond_w *b)
 {
-    uint64_t k;
-    memset(b, 0, sizeof *b);
+    b->w = 0;
     b->rows = (double)l->rows;
-    for (k = 1; k <= l->longest; k++) {
-        b->nnz += (double)l->longer[k];
-        b->weighted += (double)k * (double)l->longer[k];
-    }
+    b->nnz = (double)l->nnz;
+    b->weighted = l->weighted;
 }
 
 SPMV__SHARED void spmv__beyond_go(const spmv__look *l, spmv__beyond_w *b, uint64_t w)
