@@ -281,9 +281,9 @@ static spmv_status spmv__count_option(spmv__chooser *c, const spmv__look *l, con
 /* How many standard errors a sample of blocks is taken to be wrong by at most. */
 #define SPMV__SAMPLE_ERRORS 2
 
-/* Does the best option, a part of blocks, stay the best even if the sample that it was estimated from errs by as much as is likely? The fill
- * of a slice is 1 at most, so where the mean is p, it deviates by sqrt(p (1 - p)) at most, and the mean of n slices errs by that over the
- * root of n. Options with blocks of the same size err alike, so that they need no margin. */
+/* Does the best option, a part of blocks, stay the best even if the sample that it was estimated from errs by as much as is likely? The
+ * fill of a slice is 1 at most, so where the mean is p, it deviates by sqrt(p (1 - p)) at most, and the mean of n slices errs by that over
+ * the root of n. Options with blocks of the same size err alike, so that they need no margin. */
 static int spmv__sample_decides(const spmv_choice *out, const spmv_spec *best)
 {
     const spmv_features *f = &out->features;
@@ -304,8 +304,9 @@ static int spmv__sample_decides(const spmv_choice *out, const spmv_spec *best)
 }
 
 /* Counts the blocks or diagonals of the best option if they were estimated from a sample, and puts it in its place by the new estimate,
- * until the best is one whose size is certain, or as certain as the choice needs. An option that cannot be used after all is dropped. Where csr was measured, blocks are not
- * counted, as the clock shows whether a sample was wrong; diagonals are, as a sample may lack many of them. */
+ * until the best is one whose size is certain, or as certain as the choice needs. An option that cannot be used after all is dropped. Where
+ * csr was measured, blocks are not counted, as the clock shows whether a sample was wrong; diagonals are, as a sample may lack many of
+ * them. */
 static spmv_status spmv__count_best(spmv__chooser *c, const spmv__look *l)
 {
     spmv_choice *out = c->out;
@@ -920,8 +921,8 @@ static spmv_status spmv__find_csr(spmv__chooser *c, const spmv__look *l, const s
     return s;
 }
 
-/* Offers the formats that are not flat for the whole matrix. */
-static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
+/* Offers the formats that are not flat for the whole matrix. narrow: 1: those layouts whose columns must be read; 0: the others. */
+static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, const spmv_features *f, int narrow)
 {
     spmv__load load;
     spmv__mix m;
@@ -931,7 +932,8 @@ static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, co
     for (i = 0; i < c->e.cands && !s; i++) {
         const spmv_spec *spec = c->e.cand[i].layout;
         const spmv_format_class category = spmv_format_class_of(spec->format);
-        if (spmv__is_flat(spec->format) || !spmv__load_of(&c->e, spec, l, f, &load, &s)) continue;
+        if (spmv__is_flat(spec->format) || spmv__reads_columns(spec) != narrow) continue;
+        if ((narrow && spmv__narrow_is_behind(c, &c->e.cand[i], l, f, &s)) || !spmv__load_of(&c->e, spec, l, f, &load, &s)) continue;
         t = spmv__cost(&c->e, &c->e.cand[i], &load);
         memset(&m, 0, sizeof m);
         if (category == SPMV_CLASS_BLOCK) m.sampled = spmv__features_of_block(f, spec)->sampled < 1;
@@ -1377,8 +1379,9 @@ static spmv_status spmv__choose_all(spmv__chooser *c)
     if (s) return s;
     s = spmv__look_sampled(&l, &c->out->features, sample, c->e.without);
     if (!s) s = spmv__find_csr(c, &l, &c->out->features);
-    if (!s) s = spmv__offer_singles(c, &l, &c->out->features);
+    if (!s) s = spmv__offer_singles(c, &l, &c->out->features, 0);
     if (!s) s = spmv__offer_flat(c, &l, &c->out->features, &none);
+    if (!s) s = spmv__offer_singles(c, &l, &c->out->features, 1);
     if (!s && c->flat > 0) s = spmv__offer_prefixes(c, &l, &c->out->features);
     if (!s) s = spmv__offer_builders(c, &l, &c->out->features);
     if (!s) s = spmv__offer_panels(c, &l, &c->out->features);

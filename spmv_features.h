@@ -68,17 +68,19 @@ static uint64_t spmv__look_begin(const spmv__look_totals *t, uint64_t share)
     return share == t->shares ? a->rows : first / SPMV__LOOK_FEW * SPMV__LOOK_FEW;
 }
 
-/* Have all rows of a whole group the same length in a view of the whole matrix, as in most matrices of meshes? Then they are counted at
- * once. *length: that of the first row. */
-static int spmv__look_equal(const spmv__look_totals *t, uint64_t first, uint64_t end, uint64_t *length)
+/* Counts a whole group of rows of a view of the whole matrix in the counters of a share, at once if all are of equal length, as in most
+ * matrices of meshes. Returns the length of the longest. */
+SPMV__INLINE uint64_t spmv__look_group(const uint64_t *ptr, uint32_t *brief)
 {
-    const uint64_t *ptr = t->l->v->a->ptr + first;
-    uint64_t i, n, differ = 0;
-    if (t->l->v->owner || end - first < SPMV__LOOK_FEW) return 0;
-    n = ptr[1] - ptr[0];
-    for (i = 1; i < SPMV__LOOK_FEW; i++) differ |= (ptr[i + 1] - ptr[i]) ^ n;
-    if (!differ) *length = n;
-    return !differ;
+    uint64_t n[SPMV__LOOK_FEW], i, most = 0, differ = 0;
+    for (i = 0; i < SPMV__LOOK_FEW; i++) {
+        n[i] = ptr[i + 1] - ptr[i];
+        most = n[i] > most ? n[i] : most;
+        differ |= n[i] ^ n[0];
+    }
+    if (!differ) brief[most < SPMV__BRIEF ? most : SPMV__BRIEF - 1] += SPMV__LOOK_FEW;
+    for (i = 0; differ && i < SPMV__LOOK_FEW; i++) brief[(i & 1) * SPMV__BRIEF + (n[i] < SPMV__BRIEF ? n[i] : SPMV__BRIEF - 1)]++;
+    return most;
 }
 
 /* Fills in the lengths of the rows of a share. */
@@ -92,9 +94,9 @@ static void spmv__look_share(void *job, uint64_t share)
     while (r < end) {
         const uint64_t first = r, stop = spmv__smaller(r + SPMV__LOOK_FEW, end);
         uint64_t most = 0;
-        if (spmv__look_equal(t, first, stop, &most)) {
-            brief[most < SPMV__BRIEF ? most : SPMV__BRIEF - 1] += SPMV__LOOK_FEW;
-            nnz += SPMV__LOOK_FEW * most;
+        if (!v->owner && stop - first == SPMV__LOOK_FEW) {
+            most = spmv__look_group(ptr + first, brief);
+            nnz += ptr[stop] - ptr[first];
             r = stop;
         }
         for (; r < stop; r++) {
