@@ -48,7 +48,8 @@ typedef struct spmv_option {
                           for all but csr where the table is of another processor (hosts: always); and the share of convert that falls
                           on each of hints->expected_calls products */
     int    sampled;    /* 1: its blocks or diagonals were estimated from a sample; 0: its slots were counted, as they are of an option
-                          that ranks first, apart from blocks where csr was measured */
+                          that ranks first, apart from blocks where csr was measured, or where an error of the sample would hardly
+                          change the choice */
 } spmv_option;
 
 typedef struct spmv_choice {
@@ -60,7 +61,8 @@ typedef struct spmv_choice {
     spmv_features features;                  /* cocktail: only the numbers of rows, columns and nonzeros */
     double        base;                      /* seconds of a product of csr by the clock, known before the choice: spmv_create measures
                                                 them on hosts (spmv_verify); else 0 */
-    double        csr;                       /* base, or else the predicted seconds of a product of the fastest csr */
+    double        csr;                       /* base, or else the predicted seconds of a product of the fastest csr with columns of
+                                                32 bits */
     double        slow;                      /* seconds by the clock of the first choice, if they were so many that csr was measured as
                                                 well (spmv_verify); else 0 */
     double        error;                     /* of the predictions, as the table says: the standard deviation of log2 of predicted over
@@ -273,9 +275,38 @@ static spmv_status spmv__count_option(spmv__chooser *c, const spmv__look *l, con
     return s;
 }
 
+/* Rows so much longer than the mean are too long for a sample of blocks to be trusted, as slices with one of them are rare and wide. */
+#define SPMV__SAMPLE_LONGEST 8
+
+/* How many standard errors a sample of blocks is taken to be wrong by at most. */
+#define SPMV__SAMPLE_ERRORS 2
+
+/* Does the best option, a part of blocks, stay the best even if the sample that it was estimated from errs by as much as is likely? The
+ * fill of a slice is 1 at most, so where the mean is p, it deviates by sqrt(p (1 - p)) at most, and the mean of n slices errs by that over
+ * the root of n. Options with blocks of the same size err alike, so that they need no margin. */
+static int spmv__sample_decides(const spmv_choice *out, const spmv_spec *best)
+{
+    const spmv_features *f = &out->features;
+    const spmv_block_features *b = spmv__features_of_block(f, best);
+    double slices, fill, most = out->option[0].cost;
+    int i;
+    if (!b || b->slots <= 0 || (double)f->longest > SPMV__SAMPLE_LONGEST * f->mean) return 0;
+    slices = b->sampled * (double)f->rows / (double)(b->bh * SPMV__LOOK_SLICE);
+    fill = (double)f->nnz / b->slots;
+    if (fill < 1) most *= 1 + SPMV__SAMPLE_ERRORS * spmv__square_root((1 / fill - 1) / (slices > 1 ? slices : 1));
+    for (i = 1; i < out->count; i++) {
+        spmv_plan plan;
+        if (out->option[i].cost >= most) return 1;
+        if (spmv_plan_parse(&plan, out->option[i].plan, NULL, NULL)) return 0;
+        if (plan.count > 1 || !spmv__is_block(plan.part[0].format) || spmv__features_of_block(f, &plan.part[0]) != b) return 0;
+    }
+    return 1;
+}
+
 /* Counts the blocks or diagonals of the best option if they were estimated from a sample, and puts it in its place by the new estimate,
- * until the best is one whose size is certain. An option that cannot be used after all is dropped. Where csr was measured, blocks are not
- * counted, as the clock shows whether a sample was wrong; diagonals are, as a sample may lack many of them. */
+ * until the best is one whose size is certain, or as certain as the choice needs. An option that cannot be used after all is dropped. Where
+ * csr was measured, blocks are not counted, as the clock shows whether a sample was wrong; diagonals are, as a sample may lack many of
+ * them. */
 static spmv_status spmv__count_best(spmv__chooser *c, const spmv__look *l)
 {
     spmv_choice *out = c->out;
@@ -286,6 +317,7 @@ static spmv_status spmv__count_best(spmv__chooser *c, const spmv__look *l)
         int at;
         s = spmv_plan_parse(&plan, o.plan, NULL, c->e.h);
         if (!s && out->base > 0 && spmv__is_block(plan.part[0].format)) return SPMV_OK;
+        if (!s && spmv__is_block(plan.part[0].format) && spmv__sample_decides(out, &plan.part[0])) return SPMV_OK;
         if (!s) s = spmv__count_option(c, l, &plan.part[0], o.variant, &o.predicted);
         if (s) return s;
         o.sampled = 0;
@@ -495,27 +527,41 @@ static int spmv__suits(spmv_format format, const spmv_features *f)
     return !spmv__trait[format]->suits || spmv__trait[format]->suits(f);
 }
 
+/* Does an estimate take a pass over the rows' first and last columns? That of tcsr samples them. */
+static int spmv__reads_columns(const spmv_spec *spec) { return spec->key[SPMV_KEY_IDX] == 16 && spec->format != SPMV_TCSR; }
+
+/* Is a candidate clearly behind even if its columns fit 16 bits? */
+static int spmv__narrow_is_behind(const spmv__chooser *c, const spmv__candidate *k, const spmv__look *l, const spmv_features *f,
+                                  spmv_status *s)
+{
+    spmv_spec wide = *k->layout;
+    spmv__load load;
+    wide.key[SPMV_KEY_IDX] = 0;
+    return !spmv__load_of(&c->e, &wide, l, f, &load, s) || spmv__is_behind(c, spmv__cost(&c->e, k, &load));
+}
+
 /* Offers the prefix followed by each flat candidate for all of the rest, or by ELL or SELL for the columns that pay and CSR or COO for the
  * others. */
 static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const spmv_features *f, const spmv__mix *prefix)
 {
-    size_t i, best[SPMV_FORMAT_COUNT] = { 0 }; /* of each padded format: 1 + the candidate with the least time for a slot */
+    size_t i, n, best[SPMV_FORMAT_COUNT] = { 0 }; /* of each padded format: 1 + the candidate with the least time for a slot */
     double least[SPMV_FORMAT_COUNT] = { 0 }, flat = 0;
     spmv_status s = SPMV_OK;
-    for (i = 0; i < c->e.cands && !s; i++) {
-        const spmv__candidate *k = &c->e.cand[i];
+    for (n = 0; n < 2 * c->e.cands && !s; n++) { /* the candidates whose columns would be read come last, as most are behind by then */
+        const spmv__candidate *k = &c->e.cand[i = n % c->e.cands];
         spmv__load load;
         spmv__mix m = *prefix;
         double t;
         spmv_spec spec = *k->layout;
         int own = (int)spec.format;
-        if (!spmv__is_flat(spec.format) || m.count >= SPMV_MAX_PARTS) continue;
+        if (!spmv__is_flat(spec.format) || m.count >= SPMV_MAX_PARTS || (spmv__reads_columns(&spec) != (n >= c->e.cands))) continue;
         if (!spmv__suits(spec.format, f)) continue;
         if (!prefix->count) {
             t = spmv__least_seconds(c, k, l, f);
             if (spec.format != SPMV_CSR && spmv__is_behind(c, t)) continue; /* counting its slots takes a pass over the rows */
             if (spmv__is_padded(spec.format) && !spec.key[SPMV_KEY_ROWS]) spmv__lower(&c->least, t);
         }
+        if (!prefix->count && spmv__reads_columns(&spec) && spmv__narrow_is_behind(c, k, l, f, &s)) continue;
         if (!spmv__load_of(&c->e, &spec, l, f, &load, &s)) {
             if (spmv__is_padded(spec.format) && !s && !spec.key[SPMV_KEY_IDX] && least[own] <= 0) best[own] = i + 1;
             continue;
@@ -760,7 +806,7 @@ static spmv_status spmv__offer_builders(spmv__chooser *c, const spmv__look *l, c
     memset(&none, 0, sizeof none);
     for (b = 0; b < SPMV_BUILDER_COUNT && !s; b++) {
         spmv_plan plan;
-        if (b == SPMV_BUILDER_PANELS) continue;
+        if (b == SPMV_BUILDER_PANELS || (b == SPMV_BUILDER_CMRS && !spmv__suits(SPMV_CMRS, f))) continue;
         if (b == SPMV_BUILDER_CMRS ? spmv__format_is_behind(c, SPMV_CMRS, l, f) : spmv__parts_are_behind(c)) continue;
         s = spmv__plan_of_builder(&plan, (spmv_builder)b, c->e.a, &none, l->longer, l->longest, c->e.h);
         if (!s) spmv__offer_plan(c, &plan, l, f);
@@ -864,7 +910,7 @@ static spmv_status spmv__find_csr(spmv__chooser *c, const spmv__look *l, const s
     spmv_status s = SPMV_OK;
     for (i = 0; i < c->e.cands && !s; i++) {
         const spmv_spec *spec = c->e.cand[i].layout;
-        if (spec->format != SPMV_CSR || !spmv__load_of(&c->e, spec, l, f, &load, &s)) continue;
+        if (spec->format != SPMV_CSR || spmv__reads_columns(spec) || !spmv__load_of(&c->e, spec, l, f, &load, &s)) continue;
         t = spmv__cost(&c->e, &c->e.cand[i], &load);
         spmv__lower(&c->out->csr, t);
         if (!spmv__has_keys(spec)) spmv__lower(&plain, t);
@@ -875,8 +921,8 @@ static spmv_status spmv__find_csr(spmv__chooser *c, const spmv__look *l, const s
     return s;
 }
 
-/* Offers the formats that are not flat for the whole matrix. */
-static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
+/* Offers the formats that are not flat for the whole matrix. narrow: 1: those layouts whose columns must be read; 0: the others. */
+static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, const spmv_features *f, int narrow)
 {
     spmv__load load;
     spmv__mix m;
@@ -886,7 +932,8 @@ static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, co
     for (i = 0; i < c->e.cands && !s; i++) {
         const spmv_spec *spec = c->e.cand[i].layout;
         const spmv_format_class category = spmv_format_class_of(spec->format);
-        if (spmv__is_flat(spec->format) || !spmv__load_of(&c->e, spec, l, f, &load, &s)) continue;
+        if (spmv__is_flat(spec->format) || spmv__reads_columns(spec) != narrow) continue;
+        if ((narrow && spmv__narrow_is_behind(c, &c->e.cand[i], l, f, &s)) || !spmv__load_of(&c->e, spec, l, f, &load, &s)) continue;
         t = spmv__cost(&c->e, &c->e.cand[i], &load);
         memset(&m, 0, sizeof m);
         if (category == SPMV_CLASS_BLOCK) m.sampled = spmv__features_of_block(f, spec)->sampled < 1;
@@ -1332,8 +1379,9 @@ static spmv_status spmv__choose_all(spmv__chooser *c)
     if (s) return s;
     s = spmv__look_sampled(&l, &c->out->features, sample, c->e.without);
     if (!s) s = spmv__find_csr(c, &l, &c->out->features);
-    if (!s) s = spmv__offer_singles(c, &l, &c->out->features);
+    if (!s) s = spmv__offer_singles(c, &l, &c->out->features, 0);
     if (!s) s = spmv__offer_flat(c, &l, &c->out->features, &none);
+    if (!s) s = spmv__offer_singles(c, &l, &c->out->features, 1);
     if (!s && c->flat > 0) s = spmv__offer_prefixes(c, &l, &c->out->features);
     if (!s) s = spmv__offer_builders(c, &l, &c->out->features);
     if (!s) s = spmv__offer_panels(c, &l, &c->out->features);

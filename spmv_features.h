@@ -68,6 +68,21 @@ static uint64_t spmv__look_begin(const spmv__look_totals *t, uint64_t share)
     return share == t->shares ? a->rows : first / SPMV__LOOK_FEW * SPMV__LOOK_FEW;
 }
 
+/* Counts a whole group of rows of a view of the whole matrix in the counters of a share, at once if all are of equal length, as in most
+ * matrices of meshes. Returns the length of the longest. */
+SPMV__INLINE uint64_t spmv__look_group(const uint64_t *ptr, uint32_t *brief)
+{
+    uint64_t n[SPMV__LOOK_FEW], i, most = 0, differ = 0;
+    for (i = 0; i < SPMV__LOOK_FEW; i++) {
+        n[i] = ptr[i + 1] - ptr[i];
+        most = n[i] > most ? n[i] : most;
+        differ |= n[i] ^ n[0];
+    }
+    if (!differ) brief[most < SPMV__BRIEF ? most : SPMV__BRIEF - 1] += SPMV__LOOK_FEW;
+    for (i = 0; differ && i < SPMV__LOOK_FEW; i++) brief[(i & 1) * SPMV__BRIEF + (n[i] < SPMV__BRIEF ? n[i] : SPMV__BRIEF - 1)]++;
+    return most;
+}
+
 /* Fills in the lengths of the rows of a share. */
 static void spmv__look_share(void *job, uint64_t share)
 {
@@ -79,6 +94,11 @@ static void spmv__look_share(void *job, uint64_t share)
     while (r < end) {
         const uint64_t first = r, stop = spmv__smaller(r + SPMV__LOOK_FEW, end);
         uint64_t most = 0;
+        if (!v->owner && stop - first == SPMV__LOOK_FEW) {
+            most = spmv__look_group(ptr + first, brief);
+            nnz += ptr[stop] - ptr[first];
+            r = stop;
+        }
         for (; r < stop; r++) {
             uint64_t n = ptr[r + 1] - ptr[r];
             if (v->owner)
@@ -184,7 +204,10 @@ static spmv_status spmv__look_count(const spmv__look_totals *t)
     for (i = 0; i < 2 * t->shares; i++)
         for (r = 0; r < brief; r++) l->longer[r] += t->brief[i * SPMV__BRIEF + r];
     if (lengths > brief) spmv__look_count_long(l);
-    for (i = lengths; i-- > 1;) l->longer[i - 1] += l->longer[i];
+    for (i = lengths; i-- > 1;) {
+        l->weighted += (double)i * (double)l->longer[i];
+        l->longer[i - 1] += l->longer[i];
+    }
     return SPMV_OK;
 }
 
@@ -227,13 +250,10 @@ typedef struct spmv__beyond_w {
 
 static void spmv__beyond_begin(const spmv__look *l, spmv__beyond_w *b)
 {
-    uint64_t k;
-    memset(b, 0, sizeof *b);
+    b->w = 0;
     b->rows = (double)l->rows;
-    for (k = 1; k <= l->longest; k++) {
-        b->nnz += (double)l->longer[k];
-        b->weighted += (double)k * (double)l->longer[k];
-    }
+    b->nnz = (double)l->nnz;
+    b->weighted = l->weighted;
 }
 
 SPMV__SHARED void spmv__beyond_go(const spmv__look *l, spmv__beyond_w *b, uint64_t w)

@@ -2107,6 +2107,7 @@ typedef struct spmv__look {
     uint64_t         *longer; /* longer[k]: number of rows with k or more nonzeros, k up to longest + 1 */
     uint64_t          longest, nnz, rows; /* rows: those that are not empty */
     uint64_t          longest_row;        /* the first row that is the longest */
+    double            weighted;           /* sum over k > 0 of k longer[k] */
     uint32_t         *tallest;            /* the longest row of each SPMV__LOOK_FEW rows */
     struct spmv__look_known *known;       /* what estimates have found out so far */
 } spmv__look;
