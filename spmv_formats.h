@@ -1961,6 +1961,7 @@ typedef struct spmv__source {
 typedef struct spmv_elsewhere {
     const void *device;       /* the spmv_device */
     void *a[SPMV_MAX_ARRAYS]; /* buffers; NULL: the array is on the host, or was taken over */
+    void *all;                /* the buffer in which all of them lie; NULL: each is one by itself */
     void (*drop)(struct spmv_elsewhere *e); /* frees them and e */
 } spmv_elsewhere;
 
