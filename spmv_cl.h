@@ -794,7 +794,7 @@ SPMV_API const spmv_backend *spmv_opencl(void)
         spmv__cl_buffer, spmv__cl_buffer_free, spmv__cl_buffer_bytes, spmv__cl_write, spmv__cl_read, spmv__cl_fill,
         spmv__cl_queue_keep, spmv__cl_queue_free, spmv__cl_finish, spmv__cl_launch, spmv__cl_marker,
         spmv__cl_event_keep, spmv__cl_event_free, spmv__cl_seconds,
-        spmv__cl_image_check, spmv__cl_image, spmv__cl_buffer_keep, &transfer, NULL
+        spmv__cl_image_check, spmv__cl_image, spmv__cl_buffer_keep, &transfer, NULL, NULL
     };
     return &table;
 }

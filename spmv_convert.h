@@ -494,6 +494,16 @@ static spmv_status spmv__convert_widen(spmv__convert *c)
     return s;
 }
 
+/* Checks the longest rows, from which the sizes of arrays follow: a device may compute wrongly. */
+static spmv_status spmv__convert_check_longest(const spmv__convert *c, const spmv__source *s, uint64_t slices)
+{
+    uint64_t t, all = 0;
+    for (t = 0; t < slices; t++) all += s->longest[t];
+    if (all <= c->nnz && spmv__sat_mul(all, s->longest_of) >= c->nnz) return SPMV_OK;
+    return spmv_log(s->h, SPMV_ERR_BACKEND, "the device found longest rows of %llu nonzeros in all, of %llu", (spmv__ull)all,
+                    (spmv__ull)c->nnz);
+}
+
 /* Finds the nonzeros of the longest row of each slice of so many rows, of a matrix whose row pointers are on the device. */
 static spmv_status spmv__convert_longest(const spmv__convert *c, uint64_t height, spmv__source *s)
 {
@@ -518,7 +528,7 @@ static spmv_status spmv__convert_longest(const spmv__convert *c, uint64_t height
     if (!status) status = spmv__dev_download(d, buffer, slices * sizeof *s->longest, s->longest);
     spmv__scratch_give(d, buffer);
     spmv__convert_look_close(&l);
-    return status;
+    return status ? status : spmv__convert_check_longest(c, s, slices);
 }
 
 /* ---- the CSR matrix there and here -------------------------------------------------------------------------------- */
@@ -796,6 +806,33 @@ static spmv_status spmv__convert_count(spmv__convert_job *j)
     return s;
 }
 
+/* Where the back end can, one buffer for all arrays of a part: a driver takes as long for each as for all of them together. */
+static spmv_status spmv__convert_make_all(spmv__convert_job *j)
+{
+    const uint64_t aligned = 256; /* bytes, as allocations are */
+    const spmv_device *d = j->c->device;
+    const spmv_part *p = j->p;
+    uint64_t bytes = 0;
+    int k;
+    spmv_status s;
+    for (k = 0; k < SPMV_MAX_ARRAYS; k++) bytes += spmv__round_up(p->a[k].count * p->a[k].width, aligned);
+    if (!d->info.backend->within || bytes > d->info.alloc_bytes) return SPMV_OK;
+    s = spmv__dev_new_buffer(d, bytes, 0, &j->e->all);
+    for (bytes = 0, k = 0; k < SPMV_MAX_ARRAYS && !s; k++) {
+        if (p->a[k].count) j->e->a[k] = d->info.backend->within(j->e->all, bytes);
+        bytes += spmv__round_up(p->a[k].count * p->a[k].width, aligned);
+    }
+    return s;
+}
+
+/* Copies an array that the host has filled. */
+static spmv_status spmv__convert_send_array(spmv__convert_job *j, int k)
+{
+    const spmv_array *a = &j->p->a[k];
+    if (!j->e->a[k]) return spmv__dev_upload(j->c->device, a, &j->e->a[k]);
+    return spmv__dev_copy(j->c->device, j->e->a[k], a->count * a->width, a->data);
+}
+
 /* A buffer for an array that the kernel fills, with padding and fill in it: PAD in columns, zeros elsewhere. Fills are of 4 bytes. */
 static spmv_status spmv__convert_buffer(spmv__convert_job *j, int k)
 {
@@ -803,9 +840,9 @@ static spmv_status spmv__convert_buffer(spmv__convert_job *j, int k)
     const spmv_array *a = &j->p->a[k];
     const uint64_t bytes = spmv__round_up(a->count * a->width, 4);
     const int full = k != j->t->flags && (j->p->nnz == j->p->a[SPMV_VAL].count || j->t->flags != SPMV__NO_ARRAY); /* by the kernel */
-    spmv_status s;
-    if (!a->count) return SPMV_OK;
-    s = spmv__dev_new_buffer(d, bytes, 0, &j->e->a[k]);
+    spmv_status s = SPMV_OK;
+    if (!a->count) return s;
+    if (!j->e->a[k]) s = spmv__dev_new_buffer(d, bytes, 0, &j->e->a[k]);
     if (!s && !full) s = d->info.backend->fill(d, d->queue, j->e->a[k], bytes, k == j->t->columns ? SPMV_PAD : 0);
     return s;
 }
@@ -818,8 +855,9 @@ static spmv_status spmv__convert_send(spmv__convert_job *j)
     const spmv_view *v = j->s->v;
     int k;
     spmv_status s = spmv__convert_matrix(j->c);
+    if (!s) s = spmv__convert_make_all(j);
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
-        s = spmv__convert_fills(j->t, k) ? spmv__convert_buffer(j, k) : spmv__dev_upload(d, &p->a[k], &j->e->a[k]);
+        s = spmv__convert_fills(j->t, k) ? spmv__convert_buffer(j, k) : spmv__convert_send_array(j, k);
     if (!s && v->owner) s = spmv__convert_upload(d, v->owner, v->a->nnz, 1, &j->owner);
     if (!s && v->owner && !j->words) s = spmv__convert_count(j);
     if (!s && v->list) s = spmv__convert_upload(d, j->inverse, v->a->rows, 4, &j->place);
@@ -1080,7 +1118,8 @@ static void spmv__convert_arrays_drop(spmv_elsewhere *e)
         *at = j->next;
         spmv__convert_job_free(j);
     }
-    for (k = 0; k < SPMV_MAX_ARRAYS; k++) spmv__dev_buffer_free(d, e->a[k]);
+    for (k = 0; k < SPMV_MAX_ARRAYS && !e->all; k++) spmv__dev_buffer_free(d, e->a[k]);
+    spmv__dev_buffer_free(d, e->all);
     spmv_free(&d->hooks, e);
 }
 

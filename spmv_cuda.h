@@ -728,6 +728,9 @@ static spmv_status spmv__cuda_buffer(const spmv_device *d, uint64_t bytes, int r
     return s;
 }
 
+/* Addresses can be calculated with. */
+static void *spmv__cuda_within(void *buffer, uint64_t offset) { return (void *)(uintptr_t)(spmv__cuda_address(buffer) + offset); }
+
 /* From the address on to the end of its allocation. */
 static spmv_status spmv__cuda_buffer_bytes(const spmv_device *d, void *buffer, uint64_t *bytes)
 {
@@ -968,7 +971,7 @@ SPMV_API const spmv_backend *spmv_cuda(void)
         spmv__cuda_argument, spmv__cuda_buffer, spmv__cuda_buffer_free, spmv__cuda_buffer_bytes, spmv__cuda_write, spmv__cuda_read,
         spmv__cuda_fill, spmv__cuda_queue_keep, spmv__cuda_queue_free, spmv__cuda_finish, spmv__cuda_launch, spmv__cuda_marker,
         spmv__cuda_event_keep, spmv__cuda_event_free, spmv__cuda_seconds,
-        NULL, NULL, NULL, &transfer, spmv__cuda_build_all
+        NULL, NULL, NULL, &transfer, spmv__cuda_build_all, spmv__cuda_within
     };
     return &table;
 }

@@ -335,6 +335,7 @@ struct spmv_device_part {
     spmv_variant variant;              /* in use; every knob of the format that matters is set */
     void        *program;              /* the device owns it */
     void        *a[SPMV_MAX_ARRAYS];   /* buffers; NULL: no elements */
+    void        *all;                  /* the buffer in which all of them lie; NULL: each is one by itself */
     void        *list;                 /* row list, or NULL */
     uint64_t     n[SPMV_MAX_INTS];
     uint64_t     groups;               /* work-groups of the launch; 0: there is nothing to do */
@@ -467,6 +468,9 @@ typedef struct spmv_backend {
     /* Builds several programs, in threads at once, as build does one; programs, NULL before, are left so where it fails. NULL: the back end
      * cannot do that. */
     void (*build_all)(const spmv_device *d, const spmv_kernel_source *source, size_t count, void **programs);
+    /* What stands for the rest of a buffer from an offset on, wherever a buffer is wanted but to free it, until the buffer is freed. NULL:
+     * the back end has no such thing. */
+    void *(*within)(void *buffer, uint64_t offset);
 } spmv_backend;
 
 #ifdef __cplusplus
@@ -3329,6 +3333,20 @@ static spmv_status spmv__dev_check_part(const spmv_device_matrix *m, const spmv_
     return SPMV_OK;
 }
 
+/* Takes over all arrays of a part, if they lie in one buffer. */
+static void spmv__dev_take_all(spmv_device_part *out, const spmv_part *p)
+{
+    spmv_elsewhere *e = p->elsewhere;
+    int k;
+    if (!e || !e->all) return;
+    out->all = e->all;
+    e->all = NULL;
+    for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
+        out->a[k] = e->a[k];
+        e->a[k] = NULL;
+    }
+}
+
 /* Makes *out the buffer of array k of a part: takes it over if the device has filled it, else uploads it. */
 static spmv_status spmv__dev_array(spmv_device *d, const spmv_part *p, int k, void **out)
 {
@@ -3350,7 +3368,8 @@ static spmv_status spmv__dev_part_create(spmv_device_part *out, spmv_device *d, 
     out->nnz = p->nnz;
     out->values = p->a[SPMV_VAL].count;
     for (k = 0; k < SPMV_MAX_INTS; k++) out->n[k] = p->n[k];
-    for (k = 0; !s && k < spmv__dev_kernels[p->spec.format].arrays; k++) s = spmv__dev_array(d, p, k, &out->a[k]);
+    spmv__dev_take_all(out, p);
+    for (k = 0; !s && !out->all && k < spmv__dev_kernels[p->spec.format].arrays; k++) s = spmv__dev_array(d, p, k, &out->a[k]);
     if (!s) s = spmv__dev_upload(d, &p->list, &out->list);
     if (!s) s = spmv__dev_format_of(p->spec.format)->deal(out, d, p);
     return s;
@@ -3525,8 +3544,8 @@ SPMV_API void spmv_device_matrix_free(spmv_device_matrix *m)
     if (!m) return;
     h = m->hooks;
     for (i = 0; i < m->count; i++) {
-        for (k = 0; k < SPMV_MAX_ARRAYS; k++)
-            spmv__dev_buffer_free(m->device, m->part[i].a[k]);
+        for (k = 0; k < SPMV_MAX_ARRAYS && !m->part[i].all; k++) spmv__dev_buffer_free(m->device, m->part[i].a[k]);
+        spmv__dev_buffer_free(m->device, m->part[i].all);
         spmv__dev_buffer_free(m->device, m->part[i].list);
     }
     spmv_free(&h, m->part);

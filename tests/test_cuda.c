@@ -514,6 +514,68 @@ Test(groups, leave_nothing_after_a_failure, .timeout = 60)
     cr_assert_eq(s, SPMV_OK, "%s", said);
 }
 
+/* Prepares a matrix whose CSR form is in buffers of a device; the buffers and the device are made by calls that do not fail. */
+static spmv_status prepare_from_buffers(const char *plan, long fail_in)
+{
+    const void *const from[3] = { ptr, col, val };
+    const uint64_t bytes[3] = { sizeof ptr, sizeof col, sizeof val };
+    spmv_desc desc = { 0 };
+    spmv_device d;
+    spmv_matrix m;
+    void *buffer[3];
+    uint64_t rest, all;
+    spmv_status s;
+    int k;
+    cr_assert_eq(open_device(&d, NULL), SPMV_OK);
+    for (k = 0; k < 3; k++) cr_assert_eq(spmv_buffer_create(&d, bytes[k], &buffer[k]), SPMV_OK);
+    for (k = 0; k < 3; k++) cr_assert_eq(spmv_buffer_write(&d, buffer[k], bytes[k], from[k]), SPMV_OK);
+    desc.matrix.rows = ROWS;
+    desc.matrix.cols = COLS;
+    desc.matrix.ptr = buffer[0];
+    desc.matrix.ptr_bits = 64;
+    desc.matrix.col = buffer[1];
+    desc.matrix.val = buffer[2];
+    desc.buffers = 1;
+    desc.plan = plan;
+    desc.device = &d;
+    desc.hooks.log = hear;
+    desc.hooks.resize = limited;
+    fake.fail_in = fail_in;
+    *fake.failed = 0;
+    s = spmv_create(&m, &desc);
+    for (k = 0; !s && fail_in < 0 && k < SPMV_MAX_ARRAYS; k++) { /* each array lies in the one buffer */
+        const spmv_device_part *p = &m.on_device->part[0];
+        if (!p->a[k]) continue;
+        cr_assert_not_null(p->all, "%s", plan);
+        cr_assert_eq(d.info.backend->buffer_bytes(&d, p->all, &all) || d.info.backend->buffer_bytes(&d, p->a[k], &rest), 0);
+        cr_assert((uintptr_t)p->a[k] - (uintptr_t)p->all == all - rest && (all - rest) % 256 == 0, "%s: array %d", plan, k);
+    }
+    fake.fail_in = -1;
+    spmv_destroy(&m);
+    for (k = 0; k < 3; k++) spmv_buffer_free(&d, buffer[k]);
+    spmv_device_close(&d);
+    check_clean(*fake.failed ? fake.failed : plan);
+    return s;
+}
+
+/* All arrays of a part that the device fills are one allocation, and nothing is left of it after any failure. */
+Test(failures, of_every_call_of_preparing_from_buffers, .timeout = 60)
+{
+    static const char *const plans[] = { "sell:h=8", "tcsr", "ell" };
+    size_t i;
+    long k;
+    fake.error = 2;
+    for (i = 0; i < LENGTH(plans); i++) {
+        cr_assert_eq(prepare_from_buffers(plans[i], -1), SPMV_OK, "%s", said);
+        for (k = 0;; k++) {
+            const spmv_status s = prepare_from_buffers(plans[i], k);
+            if (!*fake.failed) break;
+            cr_assert(!s || s == SPMV_ERR_MEMORY || s == SPMV_ERR_BUILD, "%s: %s: %d", plans[i], fake.failed, (int)s);
+        }
+        cr_assert_gt(k, 30, "%s", plans[i]);
+    }
+}
+
 Test(failures, of_every_call, .timeout = 60)
 {
     static const int errors[] = { 2, 700 };

@@ -435,7 +435,7 @@ static const spmv_backend *fake(void)
         "fake", fake_list, fake_open, fake_close, fake_build, fake_program_free, fake_image_of, fake_load, fake_kernel, fake_kernel_free,
         fake_limits, fake_argument, fake_buffer, fake_buffer_free, fake_bytes, fake_write, fake_read, fake_fill, fake_queue_keep,
         fake_queue_free, fake_finish, fake_launch, fake_marker, fake_event_keep, fake_event_free, fake_seconds, NULL, NULL, NULL, NULL,
-        NULL
+        NULL, NULL
     };
     static spmv_backend table;
     table = without;
