@@ -1952,7 +1952,7 @@ static spmv_status spmv__tcsr_allowed(const spmv_device *d, const spmv_part *p, 
 static void spmv__tcsr_options(spmv__dev_options *o, const spmv_part *p)
 {
     if (!p->n[SPMV_TCSR_CUTS]) spmv__dev_option(o, "CUTS", "0");
-    spmv__dev_option_number(o, "GAPS", p->a[SPMV_TCSR_ROW].count || p->n[SPMV_TCSR_EMPTIES]);
+    spmv__dev_option_number(o, "GAPS", p->a[SPMV_TCSR_ROW].count != 0);
     spmv__dev_option_number(o, "HIGH", !p->a[SPMV_TCSR_HIGH].count ? 0 : p->a[SPMV_TCSR_HIGH].count < p->a[SPMV_TCSR_COL].count ? 1 : 2);
 }
 

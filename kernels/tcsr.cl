@@ -25,7 +25,7 @@
 #define FINISH 0 // tune: 0 1
 #endif
 #ifndef CUTS
-#define CUTS 1 /* 0: no row is cut: every tile begins and ends with a row, and finish is never launched */
+#define CUTS 1 /* 0: no row is cut, so that finish is never launched */
 #endif
 #ifndef UNROLL
 #define UNROLL 8 // tune: 8 16
@@ -34,10 +34,10 @@
 #define NT 0 // tune: 0 1
 #endif
 #ifndef TILE
-#define TILE 4096 // lint: TILE=512 ; GAPS=1 ; CUTS=0
+#define TILE 4096 // lint: TILE=512 ; GAPS=1
 #endif
 #ifndef GAPS
-#define GAPS 0 /* 1: some rows are empty, and the array row has the row of each end; 0: none is, and end n is that of row n */
+#define GAPS 0 /* 1: some rows are empty, and the array row has the row of each end; 0: end n is that of row n */
 #endif
 #ifndef HIGH
 #define HIGH 0 // lint: IDX16=1 ; IDX16=1 HIGH=1 ; IDX16=1 HIGH=2 TILE=512
@@ -288,11 +288,7 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     const uint flag = load_early(flags + warp * LANES + lane), before = load_early(end_at + warp);
     /* loaded now, as each of them would hold up the group after its sums */
     const uint ends = load_early(end_at + warp + 1) - before, ended = load_early(end_at + (size_t)tile * WARPS);
-#if CUTS
     const uint from = load_early(piece + 2 * (size_t)tile), to = load_early(piece + 2 * (size_t)tile + 1);
-#else
-    const uint from = tile, to = tile;
-#endif
     const uint crossing = from != tile && before == ended && ends > 0; /* 1: the warp's first end is of a row of another tile */
     const uint goes_on = to != tile && own == WARPS - 1;
     const uint first UNUSED = before + ends == ended ? from : tile; /* of the row that goes on */
@@ -398,7 +394,7 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     for (uint j = 0; j < own; j++)
         carried = m->has_end[j] ? m->open_sum[j] : carried + m->open_sum[j];
 #endif
-    if (CUTS && cuts) {
+    if (cuts) {
 #if FINISH && PTX
         if (crossing && lane == 0) {
             VEC sum = buf[0] + carried;
@@ -425,7 +421,7 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
             carry[2 * (size_t)tile + 1] = ending ? open : carried + open;
 #endif
     }
-    #pragma unroll 1 /* most often few steps: H200, 0.97 to 1.00 of the time of a loop that NVRTC unrolls, on three matrices */
+    #pragma unroll 1 /* most often few steps: H200, 0.96 to 1.00 of the time of a loop that NVRTC unrolls, on three matrices */
     for (uint i = lane; i < ends; i += LANES) {
         if (i || !crossing)
             put(y, r, alpha, i ? buf[i] : buf[i] + carried, beta);
@@ -444,14 +440,12 @@ KERNEL void spmv(TILE_PARAMS)
     for (ulong tile = group; tile < tiles; tile += get_num_groups(0))
 #endif
         sum_tile((uint)group, &memory, TILE_ARGS);
-#if GAPS
     if (group >= tiles) {
         BEGIN(x, y);
         const ulong first = (group - tiles) * (WG * EMPTY_EACH) + get_local_id(0);
         for (uint k = 0; k < EMPTY_EACH; k++)
             put_empty(EMPTY_ARGS(first + k * WG));
     }
-#endif
 }
 #else
 
