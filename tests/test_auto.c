@@ -1027,6 +1027,65 @@ static spmv_csr dusty_diagonals(matrix *m, uint64_t dust)
     return matrix_csr(m, SPMV_F64);
 }
 
+/* A matrix of full blocks of 3 x 3, per_row of them in a block row in scattered places; the first row has long_row nonzeros more. Free
+ * it with full_blocks_free. */
+static spmv_csr full_blocks(uint64_t block_rows, uint64_t per_row, uint64_t long_row)
+{
+    spmv_csr a;
+    uint64_t rows = 3 * block_rows, nnz = rows * 3 * per_row + long_row, r, j, k, n = 0;
+    uint64_t *ptr = (uint64_t *)malloc((size_t)(rows + 1) * sizeof *ptr);
+    uint32_t *col = (uint32_t *)malloc((size_t)nnz * sizeof *col);
+    double *val = (double *)malloc((size_t)nnz * sizeof *val);
+    cr_assert(ptr && col && val);
+    memset(&a, 0, sizeof a);
+    for (r = 0; r < rows; r++) {
+        ptr[r] = n;
+        for (j = 0; j < (!r && long_row ? long_row / 3 + per_row : per_row); j++)
+            for (k = 0; k < 3; k++) {
+                const uint64_t apart = block_rows / per_row, block = !r && long_row ? j : j * apart + r / 3 * 37 % apart;
+                col[n++] = (uint32_t)(3 * block + k);
+            }
+    }
+    ptr[rows] = n;
+    for (k = 0; k < n; k++) val[k] = 1;
+    a.rows = a.cols = rows;
+    a.nnz = n;
+    a.type = SPMV_F64;
+    a.ptr = ptr;
+    a.col = col;
+    a.val = val;
+    return a;
+}
+
+static void full_blocks_free(spmv_csr *a)
+{
+    free((void *)(uintptr_t)a->ptr);
+    free((void *)(uintptr_t)a->col);
+    free((void *)(uintptr_t)a->val);
+}
+
+/* The blocks of the best option are counted only where an error of the sample may change the choice: not if every other option is far
+ * behind, but if one is close or a row is so long that the sample may lack the widest slices. */
+Test(choice, counts_blocks_where_the_choice_hangs_on_them)
+{
+    static const char far[] = HEAD "f64 banded sbell:b=3x3/ 9\nf64 banded csr/ 3\n";
+    static const char close_by[] = HEAD "f64 banded sbell:b=3x3/ 9\nf64 banded csr/ 8.9\n";
+    spmv_csr a = full_blocks(9000, 12, 0);
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
+    cr_assert_eq(choose(c, "auto", &a, far, &hints, &how, NULL), SPMV_OK);
+    cr_assert(c->plan.count == 1 && c->plan.part[0].format == SPMV_SBELL && c->option[0].sampled, "%s", c->option[0].plan);
+    cr_assert_eq(choose(c, "auto", &a, close_by, &hints, &how, NULL), SPMV_OK);
+    cr_assert(!c->option[0].sampled, "%s", c->option[0].plan);
+    full_blocks_free(&a);
+    a = full_blocks(9000, 12, 3000);
+    cr_assert_eq(choose(c, "auto", &a, far, &hints, &how, NULL), SPMV_OK);
+    cr_assert(!c->option[0].sampled, "%s", c->option[0].plan);
+    full_blocks_free(&a);
+    free(c);
+}
+
 /* Of a large matrix, diagonals are counted only where a sample shows that they are the best option; what the sample lacked then counts. */
 Test(choice, counts_diagonals_that_seem_to_pay)
 {
