@@ -40,7 +40,7 @@ int sample_inputs(tuner *u)
 /* ---- one candidate -------------------------------------------------------------------------------------------------- */
 
 /* Its times are not put in relation to those of a reference product beside it: on a shared machine with two hardware threads (PoCL), whose
- * samples differ by 15 to 25% from one run to another, dividing by how slow csr of a fixed matrix was made them differ by 50%, and repeating
+ * samples differ by 15 to 25% from one run to another, dividing by how slow csr of a fixed matrix was made them differ by 50%. Repeating
  * those beside which it was slow took a fifth of the samples' time and made them no more alike. */
 spmv_status sample_many(runner *r, double patience, double *out)
 {
