@@ -283,7 +283,8 @@ static spmv_status spmv__count_option(spmv__chooser *c, const spmv__look *l, con
 
 /* Does the best option, a part of blocks, stay the best even if the sample that it was estimated from errs by as much as is likely? The
  * fill of a slice is 1 at most, so where the mean is p, it deviates by sqrt(p (1 - p)) at most, and the mean of n slices errs by that over
- * the root of n. Options with blocks of the same size err alike, so that they need no margin. */
+ * the root of n. The same format with blocks of the same size errs alike, so that it needs no margin. Where the widest block row pads all
+ * others, a sample, which may lack it, says nothing. */
 static int spmv__sample_decides(const spmv_choice *out, const spmv_spec *best)
 {
     const spmv_features *f = &out->features;
@@ -291,6 +292,7 @@ static int spmv__sample_decides(const spmv_choice *out, const spmv_spec *best)
     double slices, fill, most = out->option[0].cost;
     int i;
     if (!b || b->slots <= 0 || (double)f->longest > SPMV__SAMPLE_LONGEST * f->mean) return 0;
+    if (spmv__trait[best->format]->pads == SPMV__PADS_ALL) return 0;
     slices = b->sampled * (double)f->rows / (double)(b->bh * SPMV__LOOK_SLICE);
     fill = (double)f->nnz / b->slots;
     if (fill < 1) most *= 1 + SPMV__SAMPLE_ERRORS * spmv__square_root((1 / fill - 1) / (slices > 1 ? slices : 1));
@@ -298,7 +300,7 @@ static int spmv__sample_decides(const spmv_choice *out, const spmv_spec *best)
         spmv_plan plan;
         if (out->option[i].cost >= most) return 1;
         if (spmv_plan_parse(&plan, out->option[i].plan, NULL, NULL)) return 0;
-        if (plan.count > 1 || !spmv__is_block(plan.part[0].format) || spmv__features_of_block(f, &plan.part[0]) != b) return 0;
+        if (plan.count > 1 || plan.part[0].format != best->format || spmv__features_of_block(f, &plan.part[0]) != b) return 0;
     }
     return 1;
 }

@@ -474,6 +474,7 @@ static spmv_status spmv__check_layout(spmv__checker *k, const char *plan)
     }
     spmv__programs_free(&k->device, &k->device.programs);
     spmv__programs_free(&k->device, &k->device.wanted);
+    spmv__stage_free(&k->device);
     spmv__scratch_free(&k->device);
     return s;
 }
@@ -557,6 +558,7 @@ SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc
     k->hooks.log = spmv__check_hear;
     k->device = *d;
     k->device.programs = k->device.wanted = NULL;
+    k->device.stage = NULL;
     k->device.scratch = NULL;
     k->device.none = NULL;
     k->device.hooks = k->hooks;

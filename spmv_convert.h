@@ -473,6 +473,7 @@ SPMV__SHARED spmv_status spmv__convert_check(spmv_device *d, const spmv_csr *a, 
     if (!s) s = b->read(d, d->queue, buffer, sizeof sum, sum, NULL);
     found->pointers = !s && !sum[2];
     found->columns = found->pointers && !sum[0] && !sum[1];
+    if (s) b->finish(d, d->queue); /* before the next matrix gets the buffer */
     spmv__scratch_give(d, buffer);
     spmv__convert_look_close(&l);
     return s;
@@ -1081,23 +1082,30 @@ static void spmv__convert_job_trim(spmv__convert_job *j)
     j->s = NULL;
 }
 
+/* Gives back or leaves all buffers of a job. */
+static void spmv__convert_job_buffers(const spmv__convert_job *j, void (*give_or_leave)(const spmv_device *d, void *buffer))
+{
+    const spmv_device *d = j->c->device;
+    give_or_leave(d, j->place);
+    give_or_leave(d, j->owner);
+    give_or_leave(d, j->before);
+    give_or_leave(d, j->first);
+    give_or_leave(d, j->start);
+    give_or_leave(d, j->pad);
+    give_or_leave(d, j->run_at);
+    give_or_leave(d, j->run_tile);
+    give_or_leave(d, j->begun);
+    give_or_leave(d, j->blocks);
+    give_or_leave(d, j->low);
+    give_or_leave(d, j->high);
+}
+
 static void spmv__convert_job_free(spmv__convert_job *j)
 {
     const spmv_device *d = j->c->device;
     spmv__convert_job_trim(j);
     if (j->kernel) d->info.backend->kernel_free(d, j->kernel);
-    spmv__scratch_give(d, j->place);
-    spmv__scratch_give(d, j->owner);
-    spmv__scratch_give(d, j->before);
-    spmv__scratch_give(d, j->first);
-    spmv__scratch_give(d, j->start);
-    spmv__scratch_give(d, j->pad);
-    spmv__scratch_give(d, j->run_at);
-    spmv__scratch_give(d, j->run_tile);
-    spmv__scratch_give(d, j->begun);
-    spmv__scratch_give(d, j->blocks);
-    spmv__scratch_give(d, j->low);
-    spmv__scratch_give(d, j->high);
+    spmv__convert_job_buffers(j, spmv__scratch_give);
     spmv_free(&d->hooks, j);
 }
 
@@ -1225,6 +1233,8 @@ static spmv_status spmv__convert_fill(spmv__convert *c, spmv_part *p, spmv__sour
         return status;
     }
     spmv__convert_job_trim(j);
+    spmv__convert_job_buffers(j, spmv__scratch_leave);
+    if (c->narrow) spmv__scratch_leave(c->device, c->ptr);
     ((spmv__convert_arrays *)j->e)->job = j;
     j->next = c->kept;
     c->kept = j;
@@ -1244,6 +1254,7 @@ static void spmv__convert_give_up(spmv__convert *c, spmv_part *p, const spmv_hoo
     int k;
     c->off = 1;
     spmv__convert_wait(c);
+    c->device->info.backend->finish(c->device, c->device->queue); /* what was given to the queue may write to buffers that are kept */
     spmv__convert_forget(c);
     if (p->elsewhere) p->elsewhere->drop(p->elsewhere);
     p->elsewhere = NULL;
@@ -1262,7 +1273,7 @@ static spmv_status spmv__convert_fetch_pointers(const spmv__convert *c)
     void *raw, *wide;
     uint64_t i;
     spmv_status s;
-    if (!a || a->ptr || !a->nnz) return SPMV_OK;
+    if (!a || a->ptr) return SPMV_OK;
     s = spmv__dev_fetch(c->device, &a->hooks, c->narrow ? c->narrow : c->ptr, a->rows + 1, c->narrow ? 4 : 8, &raw);
     if (s) return s;
     wide = raw;
@@ -1441,14 +1452,14 @@ static spmv_status spmv__convert_rows(spmv_converter *base, const spmv_part *p, 
     const spmv_format f = p->spec.format;
     uint64_t height = 0; /* of slices whose longest row is all that the format needs to know; 0: it needs more */
     spmv_status status;
-    if (!c->given || !c->nnz || spmv__dev_has_blocks(f)) return SPMV_OK;
+    if (!c->given || spmv__dev_has_blocks(f)) return SPMV_OK;
 #ifndef SPMV_NO_ELL
     if (f == SPMV_ELL) height = 32; /* rows for each work-item */
 #endif
 #ifndef SPMV_NO_SELL
     if (f == SPMV_SELL && !p->spec.key[SPMV_KEY_GROW]) height = spmv__sell_height(&p->spec, p->rows);
 #endif
-    if (height && !c->off && !spmv__convert_longest(c, height, s)) return SPMV_OK;
+    if (height && c->nnz && !c->off && !spmv__convert_longest(c, height, s)) return SPMV_OK;
     spmv_free(s->h, s->longest);
     s->longest = NULL;
     status = spmv__convert_fetch_pointers(c);

@@ -2757,6 +2757,8 @@ static void spmv__dev_buffer_free(const spmv_device *d, void *buffer)
 #define SPMV__SCRATCH_BYTES (32u << 20) /* that are kept at most: what a matrix of 50 million nonzeros needs in tiles or slices */
 #endif
 enum { SPMV__SCRATCH_BUFFERS = 16 /* more than a part needs */ };
+enum { SPMV__SCRATCH_TIMES = 4 /* as large as it must be, a buffer may be used, so that small matrices do not hold large buffers */ };
+enum { SPMV__SCRATCH_LEAST = 4096 /* bytes, about what a driver allocates at least: up to so many, sizes make no difference */ };
 
 struct spmv__scratch {
     long busy; /* the lock of the rest: a matrix may be destroyed while another one is prepared */
@@ -2772,13 +2774,14 @@ static void spmv__scratch_lock(spmv__scratch *t)
     while (!spmv__try_lock(&t->busy)) {} /* never held for long */
 }
 
-/* Takes the smallest kept buffer of at least so many bytes; NULL: there is none. */
+/* Takes the smallest kept buffer of at least so many bytes, but not of many times as many; NULL: there is none. */
 static void *spmv__scratch_find(spmv__scratch *t, uint64_t bytes)
 {
+    const uint64_t most = spmv__sat_mul(bytes > SPMV__SCRATCH_LEAST ? bytes : SPMV__SCRATCH_LEAST, SPMV__SCRATCH_TIMES);
     int i, best = -1;
     spmv__scratch_lock(t);
     for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) {
-        if (!t->buffer[i].at || t->buffer[i].used || t->buffer[i].bytes < bytes) continue;
+        if (!t->buffer[i].at || t->buffer[i].used || t->buffer[i].bytes < bytes || t->buffer[i].bytes > most) continue;
         if (best < 0 || t->buffer[i].bytes < t->buffer[best].bytes) best = i;
     }
     if (best >= 0) t->buffer[best].used = 1;
@@ -2841,6 +2844,21 @@ static void spmv__scratch_give(const spmv_device *d, void *buffer)
     }
     spmv__unlock(&t->busy);
     if (place < 0) spmv__dev_buffer_free(d, buffer);
+}
+
+/* Leaves a buffer of spmv__scratch_take to a matrix that needs it for as long as it lives: it is not kept when it is given back. */
+static void spmv__scratch_leave(const spmv_device *d, void *buffer)
+{
+    spmv__scratch *t = d->scratch;
+    int i;
+    if (!buffer) return;
+    spmv__scratch_lock(t);
+    for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) {
+        if (t->buffer[i].at != buffer) continue;
+        t->buffer[i].at = NULL;
+        t->buffer[i].used = 0;
+    }
+    spmv__unlock(&t->busy);
 }
 
 static void spmv__scratch_free(spmv_device *d)

@@ -1065,11 +1065,12 @@ static void full_blocks_free(spmv_csr *a)
 }
 
 /* The blocks of the best option are counted only where an error of the sample may change the choice: not if every other option is far
- * behind, but if one is close or a row is so long that the sample may lack the widest slices. */
+ * behind, but if one is close, if a row is so long that the sample may lack the widest slices, or if the widest block row pads the others. */
 Test(choice, counts_blocks_where_the_choice_hangs_on_them)
 {
     static const char far[] = HEAD "f64 banded sbell:b=3x3/ 9\nf64 banded csr/ 3\n";
     static const char close_by[] = HEAD "f64 banded sbell:b=3x3/ 9\nf64 banded csr/ 8.9\n";
+    static const char widest[] = HEAD "f64 banded bell:b=3x3/ 9\nf64 banded csr/ 3\n";
     spmv_csr a = full_blocks(9000, 12, 0);
     spmv_build_hints hints;
     spmv_build how;
@@ -1078,6 +1079,8 @@ Test(choice, counts_blocks_where_the_choice_hangs_on_them)
     cr_assert(c->plan.count == 1 && c->plan.part[0].format == SPMV_SBELL && c->option[0].sampled, "%s", c->option[0].plan);
     cr_assert_eq(choose(c, "auto", &a, close_by, &hints, &how, NULL), SPMV_OK);
     cr_assert(!c->option[0].sampled, "%s", c->option[0].plan);
+    cr_assert_eq(choose(c, "auto", &a, widest, &hints, &how, NULL), SPMV_OK);
+    cr_assert(c->plan.part[0].format == SPMV_BELL && !c->option[0].sampled, "%s", c->option[0].plan);
     full_blocks_free(&a);
     a = full_blocks(9000, 12, 3000);
     cr_assert_eq(choose(c, "auto", &a, far, &hints, &how, NULL), SPMV_OK);

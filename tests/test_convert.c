@@ -247,10 +247,83 @@ Test(convert, scratch_memory_is_kept)
     spmv__scratch_give(&d, at[1]);
     cr_assert_eq(kept_bytes(&d), 90000);
     spmv__scratch_give(&d, NULL);
+    cr_assert_eq(spmv__scratch_take(&d, 1000, &again), SPMV_OK);
+    cr_assert_eq(kept_bytes(&d), 90000); /* both are much too large for that */
+    spmv__scratch_leave(&d, again);
+    spmv__scratch_give(&d, again);
+    cr_assert_eq(kept_bytes(&d), 90000);
     for (i = 0; i < MANY; i++) cr_assert_eq(spmv__scratch_take(&d, 1000, &at[i]), SPMV_OK); /* more than can be kept */
     cr_assert_eq(kept_bytes(&d), 0);
     for (i = 0; i < MANY; i++) spmv__scratch_give(&d, at[i]);
-    cr_assert(kept_bytes(&d) > 90000 && kept_bytes(&d) <= SPMV__SCRATCH_BYTES);
+    cr_assert_eq(kept_bytes(&d), SPMV__SCRATCH_BUFFERS * 1000);
+    spmv_device_close(&d);
+}
+
+/* A matrix that is updatable needs buffers for as long as it lives. They are its own, so that other matrices find as much as before. */
+Test(convert, updatable_matrices_hold_no_scratch_memory)
+{
+    static const int ptr[] = { 0, 2, 4, 6, 8 }, col[] = { 0, 1, 1, 2, 2, 3, 0, 3 };
+    static const double val[] = { 1, 2, 3, 4, 5, 6, 7, 8 }, x[] = { 1, 1, 1, 1 };
+    spmv_device d;
+    spmv_desc desc;
+    spmv_matrix m;
+    double y[4];
+    int i;
+    open_device(&d);
+    memset(&desc, 0, sizeof desc);
+    desc.matrix.rows = desc.matrix.cols = 4;
+    desc.matrix.ptr = ptr;
+    desc.matrix.col = col;
+    desc.matrix.val = val;
+    desc.device = &d;
+    desc.plan = "ell:w=1+csr";
+    desc.convert = SPMV_CONVERT_ON_DEVICE;
+    desc.updatable = 1;
+    cr_assert_eq(spmv_create(&m, &desc), SPMV_OK);
+    cr_assert(d.scratch != NULL);
+    for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) cr_assert(!d.scratch->buffer[i].used);
+    cr_assert_eq(spmv_update(&m, val), SPMV_OK);
+    cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK);
+    cr_assert(y[0] == 3 && y[1] == 7 && y[2] == 11 && y[3] == 15);
+    spmv_destroy(&m);
+    spmv_device_close(&d);
+}
+
+/* A converter that is given row pointers in a buffer only, of a matrix without nonzeros. */
+Test(convert, pointers_of_an_empty_matrix_are_fetched)
+{
+    static const char *const plans[] = { "ell", "sell", "bell:b=2x2", "csr" };
+    static const uint64_t zero[9] = { 0 };
+    spmv_device d;
+    void *buffer;
+    size_t i;
+    open_device(&d);
+    cr_assert_eq(spmv_buffer_create(&d, sizeof zero, &buffer), SPMV_OK);
+    cr_assert_eq(spmv_buffer_write(&d, buffer, sizeof zero, zero), SPMV_OK);
+    for (i = 0; i < sizeof plans / sizeof *plans; i++) {
+        spmv_converter *c;
+        spmv_build how;
+        spmv_plan plan;
+        spmv_part part;
+        spmv_view v;
+        spmv_csr a;
+        memset(&a, 0, sizeof a);
+        memset(&how, 0, sizeof how);
+        memset(&v, 0, sizeof v);
+        a.rows = a.cols = v.rows = 8;
+        a.type = how.type = SPMV_F64;
+        v.a = &a;
+        cr_assert_eq(spmv_converter_open(&c, &d, &a), SPMV_OK);
+        cr_assert_eq(spmv_converter_give(c, &a, buffer, NULL, NULL), SPMV_OK);
+        how.converter = c;
+        cr_assert_eq(spmv_plan_parse(&plan, plans[i], NULL, NULL), SPMV_OK);
+        cr_assert_eq(spmv_part_build(&part, &plan.part[0], &v, &how, NULL), SPMV_OK, "%s", plans[i]);
+        cr_assert_eq(part.nnz, 0);
+        spmv_part_free(&part);
+        spmv_converter_close(c);
+        if (a.owned) free((void *)(uintptr_t)a.ptr);
+    }
+    spmv_buffer_free(&d, buffer);
     spmv_device_close(&d);
 }
 
