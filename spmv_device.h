@@ -2777,7 +2777,7 @@ static void spmv__scratch_lock(spmv__scratch *t)
 /* Takes the smallest kept buffer of at least so many bytes, but not of many times as many; NULL: there is none. */
 static void *spmv__scratch_find(spmv__scratch *t, uint64_t bytes)
 {
-    const uint64_t most = spmv__sat_mul(bytes > SPMV__SCRATCH_LEAST ? bytes : SPMV__SCRATCH_LEAST, SPMV__SCRATCH_TIMES);
+    const uint64_t least = SPMV__SCRATCH_LEAST, most = spmv__sat_mul(bytes > least ? bytes : least, SPMV__SCRATCH_TIMES);
     int i, best = -1;
     spmv__scratch_lock(t);
     for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) {
@@ -2809,7 +2809,7 @@ static void *spmv__scratch_note(spmv__scratch *t, void *buffer, uint64_t bytes)
 }
 
 /* Makes a buffer of at least so many bytes, with any contents, to be given back by spmv__scratch_give. */
-static spmv_status spmv__scratch_take(spmv_device *d, uint64_t bytes, void **out)
+SPMV__SHARED spmv_status spmv__scratch_take(spmv_device *d, uint64_t bytes, void **out)
 {
     void *block = d->scratch;
     spmv_status s = SPMV_OK;
@@ -2824,7 +2824,7 @@ static spmv_status spmv__scratch_take(spmv_device *d, uint64_t bytes, void **out
 }
 
 /* Gives back a buffer of spmv__scratch_take, or NULL. It is kept unless too many bytes are. */
-static void spmv__scratch_give(const spmv_device *d, void *buffer)
+SPMV__SHARED void spmv__scratch_give(const spmv_device *d, void *buffer)
 {
     spmv__scratch *t = d->scratch;
     uint64_t kept = 0;
@@ -2847,7 +2847,7 @@ static void spmv__scratch_give(const spmv_device *d, void *buffer)
 }
 
 /* Leaves a buffer of spmv__scratch_take to a matrix that needs it for as long as it lives: it is not kept when it is given back. */
-static void spmv__scratch_leave(const spmv_device *d, void *buffer)
+SPMV__SHARED void spmv__scratch_leave(const spmv_device *d, void *buffer)
 {
     spmv__scratch *t = d->scratch;
     int i;

@@ -3416,6 +3416,7 @@ static void spmv__slab_pad(const spmv__slab *t, const spmv__sink *to, uint64_t r
     unsigned char *col = (unsigned char *)t->col->data + (slot + first * t->ld) * width;
     unsigned char *val = (unsigned char *)to->dst->data + (slot + first * t->ld) * bytes;
     uint64_t j;
+    if (first == end) return; /* the slab may have no slots at all */
     if (rows == t->ld) { /* all of the slab's */
         memset(col, SPMV__PAD_BYTE, (size_t)((end - first) * rows * width));
         memset(val, 0, (size_t)((end - first) * rows * bytes));

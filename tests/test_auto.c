@@ -1065,7 +1065,8 @@ static void full_blocks_free(spmv_csr *a)
 }
 
 /* The blocks of the best option are counted only where an error of the sample may change the choice: not if every other option is far
- * behind, but if one is close, if a row is so long that the sample may lack the widest slices, or if the widest block row pads the others. */
+ * behind, but if one is close, if a row is so long that the sample may lack the widest slices, or if the widest block row pads all others.
+ */
 Test(choice, counts_blocks_where_the_choice_hangs_on_them)
 {
     static const char far[] = HEAD "f64 banded sbell:b=3x3/ 9\nf64 banded csr/ 3\n";
