@@ -355,21 +355,18 @@ static int spmv__converts_there(const spmv_desc *d)
  * sizes follow from the row pointers or whose blocks the device counts. *rows: 1 if no row pointers are needed there, either. */
 static int spmv__columns_stay(const spmv_desc *d, int *rows)
 {
-    static const spmv_format formats[] = { SPMV_ELL, SPMV_SELL, SPMV_BELL, SPMV_SBELL, SPMV_BCSR, SPMV_CSR, SPMV_TCSR };
-    enum { BY_ROW = 5 }; /* from there on, where a nonzero goes depends on the rows before it */
+    const unsigned by_slice = SPMV_BIT_ELL | SPMV_BIT_SELL | SPMV_BIT_BELL | SPMV_BIT_SBELL | SPMV_BIT_BCSR;
+    const unsigned by_row = SPMV_BIT_CSR | SPMV_BIT_TCSR; /* the host finds out where rows or tiles begin */
     const unsigned known = 1u << SPMV_KEY_B | 1u << SPMV_KEY_H | 1u << SPMV_KEY_RUN | 1u << SPMV_KEY_TILE;
     spmv_hooks quiet = d->hooks;
     spmv_plan plan;
-    int k, stay = 0;
+    int k, stay;
     quiet.log = spmv__dev_hush;
     *rows = 0;
     if (!d->plan || d->updatable || spmv_plan_parse(&plan, d->plan, NULL, &quiet) || plan.count != 1) return 0;
-    for (k = 0; k < (int)(sizeof formats / sizeof *formats); k++) {
-        stay |= plan.part[0].format == formats[k];
-        *rows |= plan.part[0].format == formats[k] && k < BY_ROW;
-    }
+    stay = (by_slice | by_row) >> plan.part[0].format & 1u;
     for (k = 0; k < SPMV_KEY_COUNT; k++) stay &= !plan.part[0].key[k] || (known >> k & 1u);
-    *rows &= stay;
+    *rows = stay && (by_slice >> plan.part[0].format & 1u);
     return stay;
 }
 

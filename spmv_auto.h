@@ -275,10 +275,11 @@ static spmv_status spmv__count_option(spmv__chooser *c, const spmv__look *l, con
     return s;
 }
 
-/* Rows so much longer than the mean are too long for a sample of blocks to be trusted, as slices with one of them are rare and wide. */
+/* Rows so many times as long as the mean are too long for a sample of blocks to be trusted, as slices with one of them are rare and wide:
+ * an assumption. */
 #define SPMV__SAMPLE_LONGEST 8
 
-/* How many standard errors a sample of blocks is taken to be wrong by at most. */
+/* How many standard errors a sample of blocks is taken to be wrong by at most: 95 of 100 normally distributed ones are not. */
 #define SPMV__SAMPLE_ERRORS 2
 
 /* Does the best option, a part of blocks, stay the best even if the sample that it was estimated from errs by as much as is likely? The

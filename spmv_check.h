@@ -474,8 +474,6 @@ static spmv_status spmv__check_layout(spmv__checker *k, const char *plan)
     }
     spmv__programs_free(&k->device, &k->device.programs);
     spmv__programs_free(&k->device, &k->device.wanted);
-    spmv__stage_free(&k->device);
-    spmv__scratch_free(&k->device);
     return s;
 }
 
@@ -519,7 +517,7 @@ static spmv_status spmv__check_type(spmv__checker *k, spmv_type t)
     return s;
 }
 
-/* Frees matrices, vectors and programs. */
+/* Frees matrices, vectors and what the copy of the device keeps. */
 static void spmv__check_free(spmv__checker *k)
 {
     int i;
@@ -533,8 +531,7 @@ static void spmv__check_free(spmv__checker *k)
         spmv_free(&k->hooks, c->ys);
         spmv_free(&k->hooks, c->again);
     }
-    spmv__programs_free(&k->device, &k->device.programs);
-    spmv__programs_free(&k->device, &k->device.wanted);
+    spmv__dev_kept_free(&k->device);
 }
 
 SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc, spmv_check_counts *counts)
@@ -556,11 +553,7 @@ SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc
     k->hooks.user = k;
     k->hooks.resize = spmv__check_resize;
     k->hooks.log = spmv__check_hear;
-    k->device = *d;
-    k->device.programs = k->device.wanted = NULL;
-    k->device.stage = NULL;
-    k->device.scratch = NULL;
-    k->device.none = NULL;
+    spmv__dev_copy_of(&k->device, d);
     k->device.hooks = k->hooks;
     for (i = 0; !s && i < SPMV__CHECK_MATRICES; i++) s = spmv__check_make(k, i);
     for (i = 0; !s && i < SPMV_TYPE_COUNT; i++)

@@ -389,6 +389,19 @@ static spmv_status spmv__convert_upload(spmv_device *d, const void *from, uint64
     return s ? s : spmv__dev_copy(d, *out, count * width, from);
 }
 
+/* Launches a kernel, whose arguments are set. chain: 1: the queue is out of order, and the kernel's buffers were filled in it. */
+static spmv_status spmv__convert_start(const spmv_device *d, void *kernel, uint64_t groups, uint64_t wg, int chain)
+{
+    const spmv_backend *b = d->info.backend;
+    spmv_order order;
+    spmv_status s = SPMV_OK;
+    memset(&order, 0, sizeof order);
+    if (chain) s = b->finish(d, d->queue);
+    if (!s) s = b->launch(d, d->queue, kernel, groups, wg, &order, NULL);
+    if (!s && chain) s = b->finish(d, d->queue);
+    return s;
+}
+
 /* ---- kernels that look at row pointers and columns ---------------------------------------------------------------- */
 
 /* A kernel of the program with CHECK, and its arguments, which the caller sets. */
@@ -423,19 +436,14 @@ static spmv_status spmv__convert_look_run(const spmv__convert_look *l, uint64_t 
     const spmv_device *d = l->on.device;
     const spmv_backend *b = d->info.backend;
     const uint64_t wg = (uint64_t)spmv__dev_vector_group(d);
-    spmv_order order;
     uint64_t groups = 0;
     int chain = 0, profiles;
     spmv_status s = l->g.s;
-    memset(&order, 0, sizeof order);
     if (!s) s = spmv__dev_groups(d, elements, wg * each, wg, &groups);
     if (!s) s = b->queue_keep(d, d->queue, &chain, &profiles);
     if (s) return s;
     b->queue_free(d, d->queue);
-    if (chain) s = b->finish(d, d->queue); /* the queue is out of order, and the buffers were filled in it */
-    if (!s) s = b->launch(d, d->queue, l->kernel, groups, wg, &order, NULL);
-    if (!s && chain) s = b->finish(d, d->queue);
-    return s;
+    return spmv__convert_start(d, l->kernel, groups, wg, chain);
 }
 
 static void spmv__convert_look_close(const spmv__convert_look *l)
@@ -1021,15 +1029,7 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *ker
 /* Launches a kernel, whose arguments are set. Products wait for it: spmv_converter_finish finishes the queue. */
 static spmv_status spmv__convert_launch(const spmv__convert_job *j, void *kernel, uint64_t groups)
 {
-    const spmv_device *d = j->c->device;
-    const spmv_backend *b = d->info.backend;
-    spmv_order order;
-    spmv_status s = SPMV_OK;
-    memset(&order, 0, sizeof order);
-    if (j->c->chain) s = b->finish(d, d->queue); /* the buffers were filled in the same queue */
-    if (!s) s = b->launch(d, d->queue, kernel, groups, j->wg, &order, NULL);
-    if (!s && j->c->chain) s = b->finish(d, d->queue);
-    return s;
+    return spmv__convert_start(j->c->device, kernel, groups, j->wg, j->c->chain);
 }
 
 /* Launches a kernel of the program, once. */
@@ -1085,19 +1085,10 @@ static void spmv__convert_job_trim(spmv__convert_job *j)
 /* Gives back or leaves all buffers of a job. */
 static void spmv__convert_job_buffers(const spmv__convert_job *j, void (*give_or_leave)(const spmv_device *d, void *buffer))
 {
-    const spmv_device *d = j->c->device;
-    give_or_leave(d, j->place);
-    give_or_leave(d, j->owner);
-    give_or_leave(d, j->before);
-    give_or_leave(d, j->first);
-    give_or_leave(d, j->start);
-    give_or_leave(d, j->pad);
-    give_or_leave(d, j->run_at);
-    give_or_leave(d, j->run_tile);
-    give_or_leave(d, j->begun);
-    give_or_leave(d, j->blocks);
-    give_or_leave(d, j->low);
-    give_or_leave(d, j->high);
+    void *const all[] = { j->place, j->owner, j->before, j->first, j->start, j->pad, j->run_at, j->run_tile, j->begun, j->blocks, j->low,
+                          j->high };
+    size_t k;
+    for (k = 0; k < sizeof all / sizeof *all; k++) give_or_leave(j->c->device, all[k]);
 }
 
 static void spmv__convert_job_free(spmv__convert_job *j)

@@ -659,14 +659,30 @@ static void spmv__images_free(spmv_device *d)
     }
 }
 
+/* Frees what was made for the device while matrices were prepared. */
+static void spmv__dev_kept_free(spmv_device *d)
+{
+    spmv__programs_free(d, &d->programs);
+    spmv__programs_free(d, &d->wanted);
+    spmv__stage_free(d);
+    spmv__scratch_free(d);
+}
+
+/* Makes *out the same device, which keeps nothing yet: spmv__dev_kept_free frees what it will. */
+SPMV__SHARED void spmv__dev_copy_of(spmv_device *out, const spmv_device *d)
+{
+    *out = *d;
+    out->programs = out->wanted = NULL;
+    out->stage = NULL;
+    out->scratch = NULL;
+    out->none = NULL;
+}
+
 SPMV_API void spmv_device_close(spmv_device *d)
 {
     if (!d) return;
-    spmv__programs_free(d, &d->programs);
-    spmv__programs_free(d, &d->wanted);
+    spmv__dev_kept_free(d);
     spmv__images_free(d);
-    spmv__stage_free(d);
-    spmv__scratch_free(d);
     if (d->kept_free) d->kept_free(d->kept);
     if (d->info.backend) d->info.backend->close(d);
     memset(d, 0, sizeof *d);
@@ -2754,11 +2770,11 @@ static void spmv__dev_buffer_free(const spmv_device *d, void *buffer)
  * that converts millions of nonzeros, so the device object keeps what was given back for the next matrix. All work on it is in the device's
  * queue, one after another. */
 #ifndef SPMV__SCRATCH_BYTES
-#define SPMV__SCRATCH_BYTES (32u << 20) /* that are kept at most: what a matrix of 50 million nonzeros needs in tiles or slices */
+#define SPMV__SCRATCH_BYTES (32u << 20) /* that are kept at most, an assumption: row pointers of 4 million rows take as many */
 #endif
 enum { SPMV__SCRATCH_BUFFERS = 16 /* more than a part needs */ };
 enum { SPMV__SCRATCH_TIMES = 4 /* as large as it must be, a buffer may be used, so that small matrices do not hold large buffers */ };
-enum { SPMV__SCRATCH_LEAST = 4096 /* bytes, about what a driver allocates at least: up to so many, sizes make no difference */ };
+enum { SPMV__SCRATCH_LEAST = 4096 /* bytes: of smaller requests, sizes make no difference */ };
 
 struct spmv__scratch {
     long busy; /* the lock of the rest: a matrix may be destroyed while another one is prepared */

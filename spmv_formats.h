@@ -3403,7 +3403,7 @@ typedef struct spmv__slab {
 } spmv__slab;
 
 /* Rows that are filled together, so that whole cache lines of the slab are written at once. Of doubles, these are all rows of a slice of
- * the usual height, whose padding is then adjacent. More rows of floats, or of higher slabs, were slower to fill. */
+ * the usual height, whose padding is then adjacent. More rows of floats, or of higher slabs, were no faster to fill. */
 enum { SPMV__SLAB_ROWS = 16, SPMV__SLAB_SLICE = 32 };
 enum { SPMV__SLAB_STRETCH = 64 /* entries of rows of different lengths that are filled together: 24 KiB, less than a near cache */ };
 enum { SPMV__PAD_BYTE = 0xff /* of SPMV_PAD and SPMV_PAD16 */ };

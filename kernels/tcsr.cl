@@ -531,7 +531,7 @@ KERNEL void spmv(TILE_PARAMS)
 }
 #endif
 
-#if CUTS && !FINISH /* compiled only where it is launched: it takes NVRTC 10 to 30 ms */
+#if CUTS && !FINISH /* compiled only where it is launched */
 /* A group adds the pieces of a row that is cut. */
 KERNEL void finish(TILE_PARAMS)
 {
