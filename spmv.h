@@ -355,18 +355,19 @@ static int spmv__converts_there(const spmv_desc *d)
  * sizes follow from the row pointers or whose blocks the device counts. *rows: 1 if no row pointers are needed there, either. */
 static int spmv__columns_stay(const spmv_desc *d, int *rows)
 {
-    const unsigned by_slice = SPMV_BIT_ELL | SPMV_BIT_SELL | SPMV_BIT_BELL | SPMV_BIT_SBELL | SPMV_BIT_BCSR;
-    const unsigned by_row = SPMV_BIT_CSR | SPMV_BIT_TCSR; /* the host finds out where rows or tiles begin */
-    const unsigned known = 1u << SPMV_KEY_B | 1u << SPMV_KEY_H | 1u << SPMV_KEY_RUN | 1u << SPMV_KEY_TILE;
+    const unsigned there = SPMV_BIT_ELL | SPMV_BIT_SELL | SPMV_BIT_BELL | SPMV_BIT_SBELL | SPMV_BIT_BCSR | SPMV_BIT_TCSR;
+    const unsigned by_row = SPMV_BIT_CSR; /* the host finds out where rows begin */
+    unsigned known = 1u << SPMV_KEY_B | 1u << SPMV_KEY_H | 1u << SPMV_KEY_RUN | 1u << SPMV_KEY_TILE;
     spmv_hooks quiet = d->hooks;
     spmv_plan plan;
     int k, stay;
     quiet.log = spmv__dev_hush;
     *rows = 0;
     if (!d->plan || d->updatable || spmv_plan_parse(&plan, d->plan, NULL, &quiet) || plan.count != 1) return 0;
-    stay = (by_slice | by_row) >> plan.part[0].format & 1u;
+    stay = (there | by_row) >> plan.part[0].format & 1u;
+    if (plan.part[0].format == SPMV_TCSR) known |= 1u << SPMV_KEY_IDX;
     for (k = 0; k < SPMV_KEY_COUNT; k++) stay &= !plan.part[0].key[k] || (known >> k & 1u);
-    *rows = stay && (by_slice >> plan.part[0].format & 1u);
+    *rows = stay && (there >> plan.part[0].format & 1u);
     return stay;
 }
 

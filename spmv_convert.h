@@ -4,7 +4,8 @@
  *
  * The host converts with a few threads and then copies every array to the device. This is slower than copying the CSR matrix once and
  * letting the device fill the arrays. The host still computes what takes time in proportion to rows, slices or tiles: row pointers, slice
- * widths, runs, bases, tiles, row lists. Kernels (kernels/convert.cl) put the nonzeros into their slots. All arrays have the same bytes as
+ * widths, runs, bases, tiles, row lists. Kernels (kernels/convert.cl) put the nonzeros into their slots. Of a matrix whose row pointers are
+ * in buffers of the device, kernels also find slice widths, tiles, and the bases and row lists of tcsr. All arrays have the same bytes as
  * those that the host fills.
  *
  * spmv_create does this by itself where it pays (spmv_convert_here); spmv_desc.convert says otherwise. Compiling the kernels takes longer
@@ -46,7 +47,7 @@ SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, c
  * are neither copied nor freed. Comes before the first part. One thread at a time.
  *   a         the matrix of spmv_converter_open. Its ptr (if ptr is given), col and val may be NULL: where the host needs them, they are
  *             read from the device and then belong to a. With ptr or col NULL, there may only be one part, of csr, tcsr, ell, sell, bell,
- *             sbell or bcsr, with no keys but b, h, run and tile
+ *             sbell or bcsr, with no keys but b, h, run and tile, and idx of tcsr
  *   ptr       rows + 1 row pointers of 64 bits; NULL: those of a are copied to the device
  *   col, val  nnz 32-bit columns and nnz values of the type of a; NULL only if nnz is 0. They must stay until spmv_converter_finish, and
  *             ptr and col until spmv_converter_close if parts are updatable
@@ -114,7 +115,7 @@ typedef struct spmv__convert {
     int                given_ptr;    /* 1: the row pointers are, too */
     void              *narrow;       /* the caller's buffer of row pointers if they have 32 bits and a has none, else NULL */
     struct spmv__convert_job *kept;  /* those that can be updated */
-    struct spmv__convert_job *counted; /* of the part whose blocks were counted last and that is not filled yet; NULL: there is none */
+    struct spmv__convert_job *counted; /* of the part whose blocks or tiles were counted last and that is not filled yet, or NULL */
     int                chain, off;   /* chain: the queue is out of order; off: the device has failed, the host fills the rest */
     int                thrifty;      /* 1: kernels are compiled only if that pays */
     uint64_t           sent[SPMV__CONVERT_SENT]; /* bytes of val, col and ptr that are in their buffers or on their way */
@@ -135,13 +136,13 @@ typedef struct spmv__convert_job {
     spmv__source  *s;
     const spmv__convert_format *t;
     spmv_elsewhere *e;
-    uint32_t      *pads;                         /* on the host; of tiles: the slots of each before its padding */
-    uint64_t      *section_at;                   /* of tiles: a section is some rows without padding between them; its first nonzero */
-    uint32_t      *section_tile;                 /* ... and the tile in which it begins; */
-    uint64_t       sections;                     /* ... how many there are */
+    uint64_t      *tile_at;                      /* on the host: the nonzero with which each tile begins, and the number of all */
     uint32_t      *inverse;                      /* the row of the part for each row of the matrix, if the part has a row list */
-    void          *place, *owner, *before, *first, *start, *pad, *kernel;
-    void          *run_at, *run_tile;            /* section_at and section_tile */
+    void          *place, *owner, *before, *first, *start, *kernel;
+    void          *run_at;                       /* tile_at */
+    void          *tiler;                        /* the kernel that finds tiles; NULL: the host does. Then: */
+    void          *found, *passed, *segment, *spans;
+    uint64_t       stride, segments, most;       /* nonzeros of a segment, how many there are, the most tiles that there can be */
     void          *begun, *blocks, *low, *high; /* of blocks; first and before have other contents for them: see kernels/convert.cl */
     uint64_t       groups, wg, words;           /* words: of first, for blocks; 0: the part has none */
 } spmv__convert_job;
@@ -216,27 +217,24 @@ static void spmv__sell_outline(spmv__convert_job *j)
 #endif
 
 #ifndef SPMV_NO_TCSR
-/* The sections, the padding, and the rows that are cut, tile by tile. */
-static void spmv__tcsr_sections(spmv__convert_job *j)
+/* The first nonzeros of tiles, and the rows that are cut, tile by tile. */
+static void spmv__tcsr_begins(spmv__convert_job *j)
 {
     const uint64_t *ptr = j->s->ptr, rows = j->p->rows, tile = j->p->n[SPMV_TCSR_TILE];
     uint32_t *piece = (uint32_t *)j->p->a[SPMV_TCSR_PIECE].data;
-    uint64_t at = 0, cuts = 0, i;
+    uint64_t at = 0, t = 0, cuts = 0, i;
     for (i = 0; i < j->p->a[SPMV_TCSR_PIECE].count; i++) piece[i] = (uint32_t)(i / 2);
-    for (i = 0; i < j->p->n[SPMV_TCSR_TILES]; i++) j->pads[i] = (uint32_t)tile;
-    j->section_at[0] = j->section_tile[0] = 0;
-    j->sections = 1;
+    j->tile_at[t] = 0;
     for (i = 0; rows && (i = spmv__tile_full(ptr, rows, tile, i, &at)) < rows; i++) {
-        const uint64_t length = ptr[i + 1] - ptr[i], begin = spmv__tile_slot(tile, at, length);
-        if (at < begin) {
-            j->pads[at / tile] = (uint32_t)(at % tile);
-            j->section_at[j->sections] = ptr[i];
-            j->section_tile[j->sections++] = (uint32_t)(begin / tile);
+        const uint64_t begin = spmv__tile_slot(tile, at, ptr[i + 1] - ptr[i]), end = begin + ptr[i + 1] - ptr[i];
+        while ((t + 1) * tile <= end) {
+            t++;
+            j->tile_at[t] = ptr[i] + (t * tile > begin ? t * tile - begin : 0);
         }
-        at = begin + length;
+        at = end;
         if (spmv__tile_cuts(tile, begin, at)) spmv__tcsr_cut_row(j->p, begin, at, &cuts);
     }
-    if (at < tile * j->p->n[SPMV_TCSR_TILES]) j->pads[at / tile] = (uint32_t)(at % tile);
+    j->tile_at[j->p->n[SPMV_TCSR_TILES]] = j->p->nnz;
 }
 
 /* Rows in shares, with the number of those before each share that are not empty. */
@@ -300,13 +298,10 @@ static void spmv__tcsr_warps(const spmv__convert_job *j)
     const uint32_t *empty = (const uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
     uint32_t *end = (uint32_t *)p->a[SPMV_TCSR_END].data;
     const uint64_t *ptr = j->s->ptr, tile = p->n[SPMV_TCSR_TILE], empties = p->n[SPMV_TCSR_EMPTIES];
-    uint64_t warp, section = 0, low = 0;
+    uint64_t warp, low = 0;
     for (warp = 0; warp < p->a[SPMV_TCSR_END].count; warp++) {
-        const uint64_t slot = warp * SPMV__TCSR_WARP;
-        uint64_t k;
-        while (section + 1 < j->sections && j->section_tile[section + 1] * tile <= slot) section++;
-        k = j->section_at[section] + slot - j->section_tile[section] * tile;
-        if (section + 1 < j->sections) k = spmv__smaller(k, j->section_at[section + 1]); /* the slot is padding */
+        const uint64_t t = warp * SPMV__TCSR_WARP / tile, last = p->n[SPMV_TCSR_TILES];
+        const uint64_t k = t < last ? spmv__smaller(j->tile_at[t] + warp * SPMV__TCSR_WARP % tile, j->tile_at[t + 1]) : p->nnz;
         low = spmv__tile_row(ptr, low, p->rows, k); /* rows before it end with nonzero k - 1 at the latest */
         end[warp] = (uint32_t)(low - spmv__tcsr_below(empty, empties, low));
     }
@@ -316,7 +311,7 @@ static void spmv__tcsr_warps(const spmv__convert_job *j)
 static void spmv__tcsr_outline(spmv__convert_job *j)
 {
     uint64_t wide;
-    spmv__tcsr_sections(j);
+    spmv__tcsr_begins(j);
     if (j->p->n[SPMV_TCSR_EMPTIES]) spmv__tcsr_list(j);
     spmv__tcsr_warps(j);
     if (j->p->a[SPMV_TCSR_BASE].count) spmv__tcsr_bases(j->p, j->s, &wide);
@@ -637,9 +632,9 @@ static void spmv__convert_drop(spmv__convert *c)
 /* ---- one part ----------------------------------------------------------------------------------------------------- */
 
 /* 1: the device fills array k. */
-static int spmv__convert_fills(const spmv__convert_format *t, int k)
+static int spmv__convert_fills(const spmv__convert_job *j, int k)
 {
-    return k == SPMV_VAL || k == t->columns || k == t->numbers || k == t->flags;
+    return j->tiler || k == SPMV_VAL || k == j->t->columns || k == j->t->numbers || k == j->t->flags;
 }
 
 /* 1 if the part has the columns and values of the whole CSR matrix as they are, so that it can have their buffers. */
@@ -697,20 +692,16 @@ static spmv_status spmv__convert_host(spmv__convert_job *j)
     const spmv_hooks *h = j->s->h, *own = &j->c->device->hooks;
     const spmv_view *v = j->s->v;
     spmv_part *p = j->p;
-    void *pads = NULL, *at = NULL, *tile = NULL, *inverse = NULL;
-    const uint64_t tiles = p->spec.format == SPMV_TCSR ? p->n[SPMV_TCSR_TILES] : 0;
+    void *at = NULL, *inverse = NULL;
     uint64_t i;
     int k;
     spmv_status s = SPMV_OK;
+    if (j->tiler) return s;
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
-        if (!spmv__convert_fills(j->t, k)) s = spmv__room(h, &p->a[k].data, p->a[k].count, p->a[k].width);
-    if (!s && tiles) s = spmv__room(own, &pads, tiles, 4);
-    if (!s && tiles) s = spmv__room(own, &at, tiles, 8);
-    if (!s && tiles) s = spmv__room(own, &tile, tiles, 4);
+        if (!spmv__convert_fills(j, k)) s = spmv__room(h, &p->a[k].data, p->a[k].count, p->a[k].width);
+    if (!s && p->spec.format == SPMV_TCSR) s = spmv__room(own, &at, p->n[SPMV_TCSR_TILES] + 1, 8);
     if (!s && v->list) s = spmv__new(own, &inverse, v->a->rows, 4, 0xff);
-    j->pads = (uint32_t *)pads;
-    j->section_at = (uint64_t *)at;
-    j->section_tile = (uint32_t *)tile;
+    j->tile_at = (uint64_t *)at;
     j->inverse = (uint32_t *)inverse;
     if (s) return s;
     for (i = 0; v->list && i < v->rows; i++) j->inverse[v->list[i]] = (uint32_t)i;
@@ -866,13 +857,11 @@ static spmv_status spmv__convert_send(spmv__convert_job *j)
     spmv_status s = spmv__convert_matrix(j->c);
     if (!s) s = spmv__convert_make_all(j);
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
-        s = spmv__convert_fills(j->t, k) ? spmv__convert_buffer(j, k) : spmv__convert_send_array(j, k);
+        s = spmv__convert_fills(j, k) ? spmv__convert_buffer(j, k) : spmv__convert_send_array(j, k);
     if (!s && v->owner) s = spmv__convert_upload(d, v->owner, v->a->nnz, 1, &j->owner);
     if (!s && v->owner && !j->words) s = spmv__convert_count(j);
     if (!s && v->list) s = spmv__convert_upload(d, j->inverse, v->a->rows, 4, &j->place);
-    if (!s && j->pads) s = spmv__convert_upload(d, j->pads, p->n[SPMV_TCSR_TILES], 4, &j->pad);
-    if (!s && j->sections) s = spmv__convert_upload(d, j->section_at, j->sections, 8, &j->run_at);
-    if (!s && j->sections) s = spmv__convert_upload(d, j->section_tile, j->sections, 4, &j->run_tile);
+    if (!s && j->tile_at) s = spmv__convert_upload(d, j->tile_at, p->n[SPMV_TCSR_TILES] + 1, 8, &j->run_at);
     if (!s && spmv__convert_starts_by_row(j) && j->s->ptr != v->a->ptr)
         s = spmv__convert_upload(d, j->s->ptr, p->rows, 8, &j->start);
     return s;
@@ -894,12 +883,14 @@ static void spmv__convert_block_options(const spmv__convert_job *j, int narrow, 
     spmv__dev_option_number(o, "WG", j->wg);
 }
 
-/* Writes the options of the kernel for a part. */
+/* Writes the options of the kernels for a part. Before tiles are counted, some are guesses, which are most often right. */
 static void spmv__convert_options(const spmv__convert_job *j, spmv__dev_options *o)
 {
     const spmv_part *p = j->p;
     const spmv_format f = p->spec.format;
-    const int numbers = j->t->numbers != SPMV__NO_ARRAY && p->a[j->t->numbers].count;
+    const int guess = f == SPMV_TCSR && !p->a[SPMV_VAL].count; /* the tiles are not counted yet */
+    const int narrow = guess ? p->spec.key[SPMV_KEY_IDX] == 16 : j->t->columns != SPMV__NO_ARRAY && p->a[j->t->columns].width == 2;
+    const int numbers = guess ? narrow && p->cols > 1u << 16 : j->t->numbers != SPMV__NO_ARRAY && p->a[j->t->numbers].count;
     const int grown = f == SPMV_SELL && p->a[SPMV_SELL_SLICE_ROW].count;
     if (j->words) {
         spmv__convert_block_options(j, p->a[j->t->columns].width == 2, spmv__convert_wide_starts(j), o);
@@ -911,7 +902,7 @@ static void spmv__convert_options(const spmv__convert_job *j, spmv__dev_options 
     spmv__dev_option(o, "OFF", spmv__convert_wide_starts(j) ? "ulong" : "uint");
     if (spmv__dev_wide(p)) spmv__dev_option(o, "I64", "1");
     if (j->t->columns == SPMV__NO_ARRAY) spmv__dev_option(o, "COLUMNS", "0");
-    else if (p->a[j->t->columns].width == 2) spmv__dev_option(o, "IDX16", "1");
+    else if (narrow) spmv__dev_option(o, "IDX16", "1");
     if (j->s->v->owner) spmv__dev_option(o, "OWNED", "1");
     if (j->s->v->list) spmv__dev_option(o, "LIST", "1");
     if (f == SPMV_CMRS) spmv__dev_option(o, "NUMBER", numbers ? "3" : "2");
@@ -1010,15 +1001,14 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *ker
     spmv__dev_arg_mem(&g, j->t->start != SPMV__NO_ARRAY ? a[j->t->start] : j->start ? j->start : j->c->ptr);
     spmv__dev_arg_count(&g, ld);
     spmv__dev_arg_mem(&g, f == SPMV_CSR ? a[SPMV_CSR_RUN_AT] : j->run_at);
-    spmv__dev_arg_mem(&g, f == SPMV_SELL ? a[SPMV_SELL_SLICE_ROW] : j->run_tile);
+    spmv__dev_arg_mem(&g, f == SPMV_SELL ? a[SPMV_SELL_SLICE_ROW] : NULL);
     spmv__dev_arg_mem(&g, f == SPMV_DIA    ? a[SPMV_DIA_OFFSET]
                           : f == SPMV_BDIA ? a[SPMV_BDIA_OFFSET]
                           : f == SPMV_TCSR ? a[SPMV_TCSR_HIGH_AT]
                                            : NULL);
     spmv__dev_arg_count(&g, count);
     spmv__dev_arg_mem(&g, bases != SPMV__NO_ARRAY ? a[bases] : NULL);
-    spmv__dev_arg_count(&g, j->sections);
-    spmv__dev_arg_mem(&g, j->pad);
+    spmv__dev_arg_count(&g, f == SPMV_TCSR ? p->n[SPMV_TCSR_TILES] : 0);
     spmv__dev_arg_mem(&g, a[SPMV_VAL]);
     spmv__dev_arg_mem(&g, j->t->columns != SPMV__NO_ARRAY ? a[j->t->columns] : NULL);
     spmv__dev_arg_mem(&g, j->t->numbers != SPMV__NO_ARRAY ? a[j->t->numbers] : NULL);
@@ -1052,6 +1042,145 @@ static spmv_status spmv__convert_flags(const spmv__convert_job *j, void *program
     return spmv__convert_once(j, program, "count_ends", spmv__ceil_div(j->p->a[j->t->flags].count / SPMV_TCSR_LANES, j->wg));
 }
 
+/* ---- tiles of a matrix in buffers ----------------------------------------------------------------------------------- */
+
+#ifndef SPMV_NO_TCSR
+/* Steps of the kernel tiles, groups of numbers that it finds, and the lanes by which it reads the columns of a warp. */
+enum {
+    SPMV__TILE_MARK, SPMV__TILE_PASS_SEGMENTS, SPMV__TILE_PASS_ALL, SPMV__TILE_PASS_TILES, SPMV__TILE_SPANS, SPMV__TILE_LISTS,
+    SPMV__TILE_PIECES, SPMV__TILE_BASES
+};
+enum {
+    SPMV__FOUND_TILES, SPMV__FOUND_ROWS, SPMV__FOUND_CUTS, SPMV__FOUND_WIDE, SPMV__FOUND_BEYOND,
+    SPMV__FOUND = 8 /* words in front of the bits */
+};
+enum { SPMV__TILE_SUMS = 3 /* numbers of each segment */ };
+
+/* An array of the part, once it has arrays. */
+static void *spmv__convert_tile_array(const spmv__convert_job *j, int k) { return j->e ? j->e->a[k] : NULL; }
+
+/* Sets the arguments of the kernel, in the order of its parameters, and launches it in so many groups. */
+static spmv_status spmv__convert_tile_step(const spmv__convert_job *j, uint64_t step, uint64_t groups)
+{
+    static const int arrays[] = {
+        SPMV_TCSR_ROW, SPMV_TCSR_EMPTY, SPMV_TCSR_PIECE, SPMV_TCSR_CUT, SPMV_TCSR_END, SPMV_TCSR_BASE, SPMV_TCSR_HIGH_AT
+    };
+    const spmv_part *p = j->p;
+    const uint64_t tile = spmv__tile_slots(&p->spec), high = p->a[SPMV_TCSR_HIGH].count;
+    spmv__dev_args g = spmv__dev_args_of(&j->c->args, j->tiler);
+    size_t k;
+    spmv__dev_arg_count(&g, step);
+    spmv__dev_arg_count(&g, j->c->a->rows);
+    spmv__dev_arg_count(&g, j->c->nnz);
+    spmv__dev_arg_mem(&g, j->c->ptr);
+    spmv__dev_arg_mem(&g, j->c->col);
+    spmv__dev_arg_count(&g, tile);
+    spmv__dev_arg_count(&g, j->stride);
+    spmv__dev_arg_count(&g, j->segments);
+    spmv__dev_arg_count(&g, j->most * (tile / SPMV__TCSR_WARP));
+    spmv__dev_arg_mem(&g, j->found);
+    spmv__dev_arg_mem(&g, j->passed);
+    spmv__dev_arg_mem(&g, j->segment);
+    spmv__dev_arg_mem(&g, j->begun);
+    spmv__dev_arg_mem(&g, j->run_at);
+    spmv__dev_arg_mem(&g, j->spans);
+    spmv__dev_arg_count(&g, !high ? 0 : high < p->a[SPMV_TCSR_COL].count ? 1 : 2);
+    for (k = 0; k < sizeof arrays / sizeof *arrays; k++) spmv__dev_arg_mem(&g, spmv__convert_tile_array(j, arrays[k]));
+    return g.s ? g.s : spmv__convert_start(j->c->device, j->tiler, groups, j->wg, j->c->chain);
+}
+
+/* Nonzeros or rows of a group. */
+static uint64_t spmv__convert_tile_each(const spmv__convert_job *j) { return j->wg * SPMV__CONVERT_PER; }
+
+/* Groups that look at the columns of all warps, a warp in 32 lanes, and those that do a warp in an item. */
+static uint64_t spmv__convert_tile_spans(const spmv__convert_job *j, uint64_t warps)
+{
+    return spmv__ceil_div(warps * SPMV_TCSR_LANES, spmv__convert_tile_each(j));
+}
+
+/* Cuts the matrix into segments. An item passes the tiles of a segment, twice, and one passes all segments, so that there are to be about
+ * twice as many segments as tiles in each. */
+static void spmv__convert_tile_segments(spmv__convert_job *j)
+{
+    const uint64_t tile = spmv__tile_slots(&j->p->spec);
+    uint64_t each = 1;
+    j->most = spmv__ceil_div(j->c->nnz, tile - tile / SPMV__TILE_REST);
+    while (2 * each * each < j->most) each *= 2;
+    j->stride = each * tile;
+    j->segments = spmv__ceil_div(j->c->nnz, j->stride);
+}
+
+/* Uploads what is not in buffers, and makes the buffers in which tiles are found. */
+static spmv_status spmv__convert_tile_send(spmv__convert_job *j)
+{
+    spmv_device *d = j->c->device;
+    const uint64_t tile = spmv__tile_slots(&j->p->spec), warps = j->most * (tile / SPMV__TCSR_WARP);
+    const uint64_t bits = (SPMV__FOUND + j->c->nnz / 32 + 1) * 4, rows = spmv__ceil_div(j->c->a->rows, spmv__convert_tile_each(j));
+    spmv_status s = spmv__convert_matrix(j->c);
+    if (!s) s = spmv__scratch_take(d, bits, &j->found);
+    if (!s) s = spmv__scratch_take(d, j->segments * tile * 4, &j->passed);
+    if (!s) s = spmv__scratch_take(d, j->segments * SPMV__TILE_SUMS * 8, &j->segment);
+    if (!s) s = spmv__scratch_take(d, rows * 4, &j->begun);
+    if (!s) s = spmv__scratch_take(d, (j->most + 1) * 8, &j->run_at);
+    if (!s && j->p->spec.key[SPMV_KEY_IDX]) s = spmv__scratch_take(d, (2 * warps + spmv__convert_tile_spans(j, warps)) * 4, &j->spans);
+    return s ? s : d->info.backend->fill(d, d->queue, j->found, bits, 0);
+}
+
+/* Builds the program, has its kernel find the tiles, and reads what was found. */
+static spmv_status spmv__convert_tile_find(spmv__convert_job *j, uint32_t *found)
+{
+    spmv_device *d = j->c->device;
+    const uint64_t tile = spmv__tile_slots(&j->p->spec), rows = spmv__ceil_div(j->c->a->rows, spmv__convert_tile_each(j));
+    spmv__dev_options o;
+    void *program = NULL;
+    spmv_status s;
+    spmv__convert_options(j, &o);
+    s = spmv__dev_program_of(d, (int)SPMV__KERNEL_CONVERT, o.text, &program);
+    spmv__phase(j->s->h, SPMV_PHASE_CONVERT);
+    if (!s) s = d->info.backend->kernel(d, program, "tiles", &j->tiler);
+    if (!s) s = spmv__convert_tile_step(j, SPMV__TILE_MARK, rows);
+    if (!s) s = spmv__convert_tile_step(j, SPMV__TILE_PASS_SEGMENTS, spmv__ceil_div(j->segments * tile, j->wg));
+    if (!s) s = spmv__convert_tile_step(j, SPMV__TILE_PASS_ALL, 1);
+    if (!s) s = spmv__convert_tile_step(j, SPMV__TILE_PASS_TILES, j->segments);
+    if (!s && j->spans)
+        s = spmv__convert_tile_step(j, SPMV__TILE_SPANS, spmv__convert_tile_spans(j, j->most * (tile / SPMV__TCSR_WARP)));
+    return s ? s : d->info.backend->read(d, d->queue, j->found, SPMV__FOUND * sizeof *found, found, NULL);
+}
+
+/* Checks what was found, from which the sizes of arrays follow: a device may compute wrongly. */
+static spmv_status spmv__convert_tile_check(const spmv__convert_job *j, const uint32_t *found, spmv__tile_counts *out)
+{
+    const uint64_t tile = spmv__tile_slots(&j->p->spec), tiles = found[SPMV__FOUND_TILES], warps = tiles * (tile / SPMV__TCSR_WARP);
+    const uint64_t rows = found[SPMV__FOUND_ROWS], nnz = j->c->nnz, all = j->c->a->rows;
+    out->tiles = tiles;
+    out->cuts = found[SPMV__FOUND_CUTS];
+    out->empties = all - rows;
+    out->wide = found[SPMV__FOUND_WIDE];
+    out->fits = !found[SPMV__FOUND_BEYOND];
+    if (tiles <= j->most && tiles * tile >= nnz && rows && rows <= spmv__smaller(all, nnz) && out->cuts < tiles && out->wide <= warps)
+        return SPMV_OK;
+    memset(out, 0, sizeof *out);
+    return spmv_log(j->s->h, SPMV_ERR_BACKEND, "tcsr: the device found %llu tiles, %llu cut rows and %llu rows for %llu nonzeros",
+                    (spmv__ull)tiles, (spmv__ull)found[SPMV__FOUND_CUTS], (spmv__ull)rows, (spmv__ull)nnz);
+}
+
+/* Fills the arrays that follow from the tiles. */
+static spmv_status spmv__convert_tile_arrays(const spmv__convert_job *j)
+{
+    const spmv_part *p = j->p;
+    const uint64_t ends = spmv__ceil_div(p->a[SPMV_TCSR_END].count, j->wg);
+    spmv_status s = SPMV_OK;
+    if (p->n[SPMV_TCSR_EMPTIES])
+        s = spmv__convert_tile_step(j, SPMV__TILE_LISTS, spmv__ceil_div(j->c->a->rows, spmv__convert_tile_each(j)));
+    if (!s) s = spmv__convert_tile_step(j, SPMV__TILE_PIECES, j->segments + ends);
+    return s || !p->a[SPMV_TCSR_BASE].count ? s : spmv__convert_tile_step(j, SPMV__TILE_BASES, ends);
+}
+#else
+#define spmv__convert_tile_arrays(j) SPMV_OK /* without tcsr, no tiles are found */
+#endif
+
+/* ---- one part, continued -------------------------------------------------------------------------------------------- */
+
 /* Builds the program and launches its kernels. */
 static spmv_status spmv__convert_run(spmv__convert_job *j)
 {
@@ -1062,22 +1191,23 @@ static spmv_status spmv__convert_run(spmv__convert_job *j)
     spmv__convert_options(j, &o);
     s = spmv__dev_program_of(d, (int)SPMV__KERNEL_CONVERT, o.text, &program);
     spmv__phase(j->s->h, SPMV_PHASE_CONVERT);
+    if (!s && j->tiler) s = spmv__convert_tile_arrays(j);
     if (!s) s = d->info.backend->kernel(d, program, "fill", &j->kernel);
     if (!s) s = spmv__convert_arguments(j, j->kernel);
     if (!s) s = spmv__convert_launch(j, j->kernel, j->groups);
     return s || j->t->flags == SPMV__NO_ARRAY ? s : spmv__convert_flags(j, program);
 }
 
-/* Frees what is on the host. */
+/* Frees what is on the host, and the kernel that updates do not need. */
 static void spmv__convert_job_trim(spmv__convert_job *j)
 {
     const spmv_hooks *h = &j->c->device->hooks;
-    spmv_free(h, j->pads);
-    spmv_free(h, j->section_at);
-    spmv_free(h, j->section_tile);
+    spmv_free(h, j->tile_at);
     spmv_free(h, j->inverse);
-    j->section_at = NULL;
-    j->pads = j->section_tile = j->inverse = NULL;
+    if (j->tiler) j->c->device->info.backend->kernel_free(j->c->device, j->tiler);
+    j->tile_at = NULL;
+    j->inverse = NULL;
+    j->tiler = NULL;
     j->p = NULL;
     j->s = NULL;
 }
@@ -1085,8 +1215,8 @@ static void spmv__convert_job_trim(spmv__convert_job *j)
 /* Gives back or leaves all buffers of a job. */
 static void spmv__convert_job_buffers(const spmv__convert_job *j, void (*give_or_leave)(const spmv_device *d, void *buffer))
 {
-    void *const all[] = { j->place, j->owner, j->before, j->first, j->start, j->pad, j->run_at, j->run_tile, j->begun, j->blocks, j->low,
-                          j->high };
+    void *const all[] = { j->place, j->owner, j->before, j->first, j->start, j->run_at, j->found, j->passed, j->segment, j->spans,
+                          j->begun, j->blocks, j->low, j->high };
     size_t k;
     for (k = 0; k < sizeof all / sizeof *all; k++) give_or_leave(j->c->device, all[k]);
 }
@@ -1199,7 +1329,7 @@ static spmv_status spmv__convert_hand_over(spmv__convert_job *j)
     s = spmv__convert_array(c, c->device, SPMV__CONVERT_COL, NULL);
     if (!s) s = spmv__convert_array(c, c->device, SPMV__CONVERT_VAL, NULL);
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
-        if (!spmv__convert_fills(j->t, k)) s = spmv__dev_upload(c->device, &p->a[k], &j->e->a[k]);
+        if (!spmv__convert_fills(j, k)) s = spmv__dev_upload(c->device, &p->a[k], &j->e->a[k]);
     if (s) return s;
     j->e->a[SPMV_CSR_COL] = c->col;
     j->e->a[SPMV_CSR_VAL] = c->val;
@@ -1232,7 +1362,7 @@ static spmv_status spmv__convert_fill(spmv__convert *c, spmv_part *p, spmv__sour
     return SPMV_OK;
 }
 
-/* Forgets the blocks that were counted for a part that was not filled. */
+/* Forgets the blocks or tiles that were counted for a part that was not filled. */
 static void spmv__convert_forget(spmv__convert *c)
 {
     if (c->counted) spmv__convert_job_free(c->counted);
@@ -1436,8 +1566,32 @@ static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv
 #define spmv__convert_blocks NULL
 #endif
 
+#ifndef SPMV_NO_TCSR
+/* Finds the tiles of a part, all of whose row pointers are on the device. After a failure, the host finds them. */
+static spmv_status spmv__convert_count_tiles(spmv__convert *c, spmv_part *p, spmv__source *s)
+{
+    spmv_device *d = c->device;
+    uint32_t found[SPMV__FOUND] = { 0 };
+    spmv__convert_job *j = NULL;
+    spmv_status status;
+    spmv__convert_forget(c);
+    status = spmv__convert_job_make(c, p, s, &j);
+    if (status) return status;
+    c->counted = j;
+    spmv__convert_tile_segments(j);
+    if (j->wg % SPMV_TCSR_LANES || j->most > 0x7fffffffu) status = SPMV_ERR_UNSUPPORTED;
+    if (!status) status = spmv__convert_tile_send(j);
+    if (!status) status = spmv__convert_tile_find(j, found);
+    if (!status) status = spmv__convert_tile_check(j, found, &s->tiled);
+    if (!status) return SPMV_OK;
+    d->info.backend->finish(d, d->queue); /* before others get the buffers */
+    spmv__convert_forget(c);
+    return status;
+}
+#endif
+
 /* spmv_converter.rows. Rows that the device fails to look at are looked at by the host. */
-static spmv_status spmv__convert_rows(spmv_converter *base, const spmv_part *p, spmv__source *s)
+static spmv_status spmv__convert_rows(spmv_converter *base, spmv_part *p, spmv__source *s)
 {
     spmv__convert *c = (spmv__convert *)base;
     const spmv_format f = p->spec.format;
@@ -1453,9 +1607,12 @@ static spmv_status spmv__convert_rows(spmv_converter *base, const spmv_part *p, 
     if (height && c->nnz && !c->off && !spmv__convert_longest(c, height, s)) return SPMV_OK;
     spmv_free(s->h, s->longest);
     s->longest = NULL;
+#ifndef SPMV_NO_TCSR
+    if (f == SPMV_TCSR && c->nnz && !c->off && !spmv__convert_count_tiles(c, p, s)) return SPMV_OK;
+#endif
     status = spmv__convert_fetch_pointers(c);
     s->ptr = c->a->ptr;
-    return status;
+    return status || p->spec.key[SPMV_KEY_IDX] != 16 ? status : spmv__convert_fetch_columns(c);
 }
 
 /* Fills a part on the device. If it does not take the part or fails, the part is left as it was, for the host to fill. */
@@ -1463,7 +1620,7 @@ static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__
 {
     spmv__convert *c = (spmv__convert *)base;
     spmv_status status;
-    if (!spmv__dev_has_blocks(p->spec.format)) spmv__convert_forget(c);
+    if (!spmv__dev_has_blocks(p->spec.format) && !s->tiled.tiles) spmv__convert_forget(c);
     if (spmv__convert_takes(c, p, s) && spmv__convert_wants(c, p, s, how)) {
         status = spmv__convert_fill(c, p, s, how);
         if (!status) return SPMV_OK;

@@ -1934,12 +1934,20 @@ typedef struct spmv__diagonals {
                             list is searched by bisection */
 } spmv__diagonals;
 
+/* What the sizes of tcsr follow from. */
+typedef struct spmv__tile_counts {
+    uint64_t tiles, cuts, empties; /* tiles, rows that are cut, empty rows */
+    uint64_t wide;                 /* with the key idx: warps whose columns need a high byte */
+    int      fits;                 /* then: 1 if the columns of each warp span less than 2^23 */
+} spmv__tile_counts;
+
 /* The input of size and fill: the part's nonzeros, counted by row, and scratch memory that both use. */
 typedef struct spmv__source {
     const spmv_view  *v;
     const uint64_t   *ptr;     /* part rows + 1: running counts of the part's nonzeros; NULL: they are on a device */
     uint32_t         *longest; /* then, if the format asks: the nonzeros of the longest of each longest_of rows */
     uint64_t          longest_of;
+    spmv__tile_counts tiled;   /* then, of tcsr; 0 tiles: the host counts them */
     spmv__diagonals   diagonals;
     spmv__pair       *seen;    /* cmrs: room for the entries of a strip, for each thread; tcsr: where shares begin, rows and slots */
     uint32_t         *blocks;  /* how many blocks each block row has */
@@ -1966,12 +1974,12 @@ typedef struct spmv_elsewhere {
 } spmv_elsewhere;
 
 /* What fills the arrays of a part instead of the host. rows comes first if the matrix has its row pointers on a device: it sets s->longest,
- * which it allocates, if the format needs no more of them, else it has them on the host and sets s->ptr. part sets p->elsewhere and all
+ * which it allocates, or s->tiled if the format needs no more of them, else it has them on the host and sets s->ptr. part sets p->elsewhere and all
  * arrays that remain on the host if it takes the part; else it leaves p as it was. It has failed if the host would fail as well. blocks,
  * for formats of blocks, comes before it and sets s->blocks and, with the key idx, s->spans, which it allocates; it sets s->counted
  * unless the host has to count. */
 struct spmv_converter {
-    spmv_status (*rows)(spmv_converter *c, const spmv_part *p, spmv__source *s);
+    spmv_status (*rows)(spmv_converter *c, spmv_part *p, spmv__source *s);
     spmv_status (*part)(spmv_converter *c, spmv_part *p, spmv__source *s, const spmv_build *how);
     spmv_status (*blocks)(spmv_converter *c, spmv_part *p, spmv__source *s);
 };
@@ -5419,38 +5427,51 @@ static int spmv__tcsr_bases(const spmv_part *p, const spmv__source *s, uint64_t 
     return fits;
 }
 
-static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
+/* Counts tiles, rows that are cut, and empty rows. */
+static void spmv__tile_count(const spmv_part *p, const spmv__source *s, uint64_t tile, spmv__tile_counts *c)
 {
-    uint64_t tile = spmv__tile_slots(&p->spec), at = 0, cuts = 0, wide = 0, tiles, i;
-    const uint64_t empties = spmv__tcsr_empties(p, s);
-    void *block;
-    spmv_status status;
+    uint64_t at = 0, i;
+    c->cuts = 0;
+    c->empties = spmv__tcsr_empties(p, s);
     for (i = 0; p->rows && (i = spmv__tile_full(s->ptr, p->rows, tile, i, &at)) < p->rows; i++) {
-        uint64_t length = s->ptr[i + 1] - s->ptr[i];
+        const uint64_t length = s->ptr[i + 1] - s->ptr[i];
         at = spmv__tile_slot(tile, at, length);
-        cuts += (uint64_t)spmv__tile_cuts(tile, at, at + length);
+        c->cuts += (uint64_t)spmv__tile_cuts(tile, at, at + length);
         at += length;
     }
-    tiles = spmv__ceil_div(at, tile);
-    if (tiles > 0x7fffffffu)
-        return spmv_log(s->h, SPMV_ERR_OVERFLOW, "tcsr: %llu tiles, 2^31 - 1 can be numbered", (spmv__ull)tiles);
+    c->tiles = spmv__ceil_div(at, tile);
+}
+
+static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
+{
+    const int there = s->tiled.tiles != 0, narrow = p->spec.key[SPMV_KEY_IDX] == 16;
+    const uint64_t tile = spmv__tile_slots(&p->spec);
+    spmv__tile_counts c = s->tiled;
+    uint64_t slots, warps;
+    void *block;
+    spmv_status status;
+    if (!there) spmv__tile_count(p, s, tile, &c);
+    if (c.tiles > 0x7fffffffu)
+        return spmv_log(s->h, SPMV_ERR_OVERFLOW, "tcsr: %llu tiles, 2^31 - 1 can be numbered", (spmv__ull)c.tiles);
+    slots = c.tiles * tile;
+    warps = slots / SPMV__TCSR_WARP;
     p->n[SPMV_TCSR_TILE] = tile;
-    p->n[SPMV_TCSR_TILES] = tiles;
-    p->n[SPMV_TCSR_CUTS] = cuts;
-    p->n[SPMV_TCSR_EMPTIES] = empties;
-    spmv__want(&p->a[SPMV_TCSR_VAL], tiles * tile, p->a[SPMV_TCSR_VAL].width);
-    spmv__want(&p->a[SPMV_TCSR_FLAG], tiles * tile / SPMV_TCSR_SLOTS, 4);
-    spmv__want(&p->a[SPMV_TCSR_END], tiles * tile / SPMV__TCSR_WARP + 1, 4);
-    spmv__want(&p->a[SPMV_TCSR_ROW], empties ? p->rows - empties : 0, 4);
-    spmv__want(&p->a[SPMV_TCSR_PIECE], 2 * tiles, 4);
-    spmv__want(&p->a[SPMV_TCSR_CUT], cuts, 4);
-    spmv__want(&p->a[SPMV_TCSR_EMPTY], empties, 4);
-    spmv__want_columns(p, &p->a[SPMV_TCSR_COL], &p->a[SPMV_TCSR_BASE], tiles * tile, tiles * tile / SPMV__TCSR_WARP,
-                       p->spec.key[SPMV_KEY_IDX] == 16 && spmv__tcsr_bases(p, s, &wide));
-    if (!p->a[SPMV_TCSR_BASE].count) wide = 0;
-    if (spmv__tcsr_all_wide(wide, p->a[SPMV_TCSR_BASE].count)) wide = p->a[SPMV_TCSR_BASE].count;
-    spmv__want(&p->a[SPMV_TCSR_HIGH_AT], wide ? p->a[SPMV_TCSR_BASE].count + 1 : 0, 4);
-    spmv__want(&p->a[SPMV_TCSR_HIGH], wide * SPMV__TCSR_WARP, 1);
+    p->n[SPMV_TCSR_TILES] = c.tiles;
+    p->n[SPMV_TCSR_CUTS] = c.cuts;
+    p->n[SPMV_TCSR_EMPTIES] = c.empties;
+    spmv__want(&p->a[SPMV_TCSR_VAL], slots, p->a[SPMV_TCSR_VAL].width);
+    spmv__want(&p->a[SPMV_TCSR_FLAG], slots / SPMV_TCSR_SLOTS, 4);
+    spmv__want(&p->a[SPMV_TCSR_END], warps + 1, 4);
+    spmv__want(&p->a[SPMV_TCSR_ROW], c.empties ? p->rows - c.empties : 0, 4);
+    spmv__want(&p->a[SPMV_TCSR_PIECE], 2 * c.tiles, 4);
+    spmv__want(&p->a[SPMV_TCSR_CUT], c.cuts, 4);
+    spmv__want(&p->a[SPMV_TCSR_EMPTY], c.empties, 4);
+    if (narrow && !there) c.fits = spmv__tcsr_bases(p, s, &c.wide);
+    spmv__want_columns(p, &p->a[SPMV_TCSR_COL], &p->a[SPMV_TCSR_BASE], slots, warps, narrow && c.fits);
+    if (!p->a[SPMV_TCSR_BASE].count) c.wide = 0;
+    if (spmv__tcsr_all_wide(c.wide, p->a[SPMV_TCSR_BASE].count)) c.wide = warps;
+    spmv__want(&p->a[SPMV_TCSR_HIGH_AT], c.wide ? warps + 1 : 0, 4);
+    spmv__want(&p->a[SPMV_TCSR_HIGH], c.wide * SPMV__TCSR_WARP, 1);
     status = spmv__room(s->h, &block, spmv__source_shares(s), sizeof *s->seen);
     s->seen = (spmv__pair *)block;
     return status;
