@@ -384,9 +384,10 @@ INLINE void pass_all(uint id, __local uint *sum, TILE_PARAMETERS)
         if (g + id < groups) begun[g + id] = so_far + less;
         so_far += all;
     }
-    if (id) return;
-    found[FOUND_TILES] = t;
-    found[FOUND_ROWS] = so_far;
+    if (!id) {
+        found[FOUND_TILES] = t;
+        found[FOUND_ROWS] = so_far;
+    }
 }
 
 /* 1 if a row that begins with nonzero begin or behind it goes on with nonzero behind, with which the next tile begins. */
@@ -417,9 +418,8 @@ INLINE void pass_tiles(uint id, __local uint *sum, __local ulong *behind, TILE_P
     barrier(CLK_LOCAL_MEM_FENCE);
     for (t = first + id; t < all; t += WG) cuts += cuts_row(found, rows, nnz, ptr, at[t], t + 1 < all ? at[t + 1] : behind[0]);
     count_before(cuts, id, sum, &all);
-    if (id) return;
-    segment[3 * g + 2] = all;
-    if (all) atomic_add(&found[FOUND_CUTS], all);
+    if (!id) segment[3 * g + 2] = all;
+    if (!id && all) atomic_add(&found[FOUND_CUTS], all);
 }
 
 /* Finds the lowest and highest columns of warps. Padding repeats the last column of the tile. 32 items do a warp. */
@@ -458,9 +458,8 @@ INLINE void find_spans(uint id, __local uint *lowest, __local uint *highest, TIL
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     count_before(wide, id, lowest, &all);
-    if (id) return;
-    spans[2 * most_warps + get_group_id(0)] = all;
-    if (all) atomic_add(&found[FOUND_WIDE], all);
+    if (!id) spans[2 * most_warps + get_group_id(0)] = all;
+    if (!id && all) atomic_add(&found[FOUND_WIDE], all);
 }
 
 /* Lists the rows that are empty and those that are not. */
@@ -549,14 +548,14 @@ KERNEL void tiles(ulong step, TILE_PARAMETERS)
     const uint id = (uint)get_local_id(0);
     FOLLOW();
     if (step == MARK) mark_rows(id, sum, TILE_ARGUMENTS);
-    if (step == PASS_SEGMENTS) pass_segment(id, TILE_ARGUMENTS);
-    if (step == PASS_ALL) pass_all(id, sum, TILE_ARGUMENTS);
-    if (step == PASS_TILES) pass_tiles(id, sum, behind, TILE_ARGUMENTS);
-    if (step == SPANS) find_spans(id, sum, more, TILE_ARGUMENTS);
-    if (step == LISTS) list_rows(id, sum, TILE_ARGUMENTS);
-    if (step == PIECES && get_group_id(0) < segments) set_pieces(id, sum, TILE_ARGUMENTS);
-    if (step == PIECES && get_group_id(0) >= segments) set_ends(id, get_group_id(0) - segments, TILE_ARGUMENTS);
-    if (step == BASES) set_bases(id, sum, TILE_ARGUMENTS);
+    else if (step == PASS_SEGMENTS) pass_segment(id, TILE_ARGUMENTS);
+    else if (step == PASS_ALL) pass_all(id, sum, TILE_ARGUMENTS);
+    else if (step == PASS_TILES) pass_tiles(id, sum, behind, TILE_ARGUMENTS);
+    else if (step == SPANS) find_spans(id, sum, more, TILE_ARGUMENTS);
+    else if (step == LISTS) list_rows(id, sum, TILE_ARGUMENTS);
+    else if (step == BASES) set_bases(id, sum, TILE_ARGUMENTS);
+    else if (get_group_id(0) < segments) set_pieces(id, sum, TILE_ARGUMENTS);
+    else set_ends(id, get_group_id(0) - segments, TILE_ARGUMENTS);
 }
 #endif
 #else

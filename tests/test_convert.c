@@ -553,6 +553,97 @@ Test(convert, many_columns_stay_there)
     free(y);
 }
 
+/* A matrix of some 60,000 nonzeros whose rows are long or short, by kind: all of one length, so that no tile is padded; very different,
+ * with empty ones, and a row over many tiles; far apart, so that some or all warps of idx=16 need high bytes, or columns do not fit. */
+static void make_tiled(spmv_csr *a, int kind)
+{
+    enum { ROWS = 7000, MOST = 70000 };
+    uint64_t *ptr = (uint64_t *)need_exact((ROWS + 1) * 8);
+    uint32_t *col = (uint32_t *)need_exact(MOST * 4), seed = 1;
+    double *val = (double *)need_exact(MOST * 8);
+    uint64_t n = 0, r, k;
+    const uint32_t apart = kind == 3 ? 300 : kind == 4 ? 2000 : kind == 5 ? 60000 : 1;
+    memset(a, 0, sizeof *a);
+    for (ptr[0] = r = 0; r < ROWS; ptr[++r] = n) {
+        uint64_t length = 8;
+        seed = seed * 1664525u + 1013904223u;
+        if (kind) length = seed >> 24 < 100 ? 0 : seed >> 24 < 250 ? (seed >> 16) % 12 : (seed >> 8) % 300;
+        if (kind == 1 && r >= 500 && r < 3500) length = 0;
+        if (kind == 2 && (r == 0 || r == 3000)) length = 9000;
+        if (kind == 6) length = r == 5 ? 3 : 0;
+        for (k = 0; k < length && n < MOST; k++) col[n++] = (uint32_t)(k * (kind == 3 && r < 3000 ? 1 : apart) + r % 100);
+    }
+    for (k = 0; k < n; k++) val[k] = (double)k;
+    a->rows = ROWS;
+    a->cols = 9100 * (uint64_t)apart + 100;
+    a->nnz = n;
+    a->type = SPMV_F64;
+    a->ptr = ptr;
+    a->col = col;
+    a->val = val;
+}
+
+/* Every byte of tcsr made from buffers, of matrices with many tiles. */
+Test(convert, tiles_are_found_there)
+{
+    enum { KINDS = 7 };
+    static const char *const some[] = {
+        "tcsr", "tcsr:tile=512", "tcsr:tile=1024", "tcsr:idx=16", "tcsr:tile=512,idx=16", "tcsr:tile=2048,idx=16"
+    };
+    unsigned high = 0; /* a bit for each: no high bytes, those of some warps, those of all, columns of 32 bits */
+    spmv_device d;
+    int kind;
+    size_t j;
+    open_device(&d);
+    for (kind = 0; kind < KINDS; kind++) {
+        in_buffers b[2];
+        uint32_t *ptr;
+        spmv_csr a;
+        uint64_t i;
+        make_tiled(&a, kind);
+        ptr = (uint32_t *)need_exact((a.rows + 1) * 4);
+        for (i = 0; i <= a.rows; i++) ptr[i] = (uint32_t)a.ptr[i];
+        buffers_make(&b[0], &d, ptr, a.rows, 4, a.col, (const double *)a.val, a.nnz);
+        buffers_make(&b[1], &d, a.ptr, a.rows, 8, a.col, (const double *)a.val, a.nnz);
+        for (j = 0; j < 2 * (sizeof some / sizeof *some); j++) {
+            const char *text = some[j / 2];
+            spmv_build how;
+            spmv_store here;
+            spmv_plan plan;
+            spmv_desc desc;
+            spmv_matrix made;
+            ledger l;
+            memset(&how, 0, sizeof how);
+            memset(&desc, 0, sizeof desc);
+            desc.matrix.rows = (int64_t)a.rows;
+            desc.matrix.cols = (int64_t)a.cols;
+            desc.matrix.ptr_bits = j % 2 ? 64 : 32;
+            buffers_describe(&b[j % 2], &desc, &d);
+            desc.hooks = ledger_hooks(&l);
+            desc.plan = text;
+            desc.convert = SPMV_CONVERT_ON_DEVICE;
+            watch(&desc, &made);
+            cr_assert_eq(spmv_create(&made, &desc), SPMV_OK, "%s: %s", text, l.text);
+            cr_assert(pointers_stayed && columns_stayed, "%s of matrix %d: %d %d, %s", text, kind, pointers_stayed, columns_stayed, l.text);
+            cr_assert_eq(spmv_plan_parse(&plan, text, NULL, NULL), SPMV_OK);
+            cr_assert_eq(spmv_store_make(&here, &plan, &a, &how, NULL), SPMV_OK);
+            cr_assert(!memcmp(here.part[0].n, made.store.part[0].n, sizeof here.part[0].n), "%s of matrix %d: sizes", text, kind);
+            compare_created(&d, &made, &here, text);
+            if (strstr(text, "idx"))
+                high |= 1u << (!here.part[0].a[SPMV_TCSR_BASE].count ? 3 : !here.part[0].a[SPMV_TCSR_HIGH].count ? 0 :
+                               here.part[0].a[SPMV_TCSR_HIGH].count < here.part[0].a[SPMV_TCSR_COL].count ? 1 : 2);
+            spmv_destroy(&made);
+            spmv_store_free(&here);
+            cr_assert_eq(l.live, 0);
+        }
+        for (j = 0; j < 2; j++) buffers_free(&b[j], &d);
+        free(ptr);
+        free_banded(&a);
+    }
+    cr_assert_eq(high, 0xfu);
+    spmv_device_close(&d);
+}
+
 /* A matrix whose CSR form is in buffers; the last plan has a part that the host fills. */
 Test(convert, csr_in_buffers)
 {
