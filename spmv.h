@@ -115,10 +115,10 @@ typedef struct spmv_desc {
     int             buffers; /* 1: matrix.ptr, col and val are buffers of device (cl_mem, CUdeviceptr), and the matrix is CSR as it is
                                 stored: zero-based, columns of 32 bits rising within each row, values of the type stored; anything else is
                                 refused with SPMV_ERR_UNSUPPORTED. They must outlive the matrix if it is updatable. The device checks
-                                them. With a plan of one part of ell, sell, bell, sbell or bcsr with no keys but b and h, all three stay
-                                there; csr and tcsr, with no keys but run and tile, need ptr on the host; other plans, a matrix that is
-                                updatable and a device that does not convert need col, too. Parts that the host fills need val as well.
-                                csr must be NULL */
+                                them. With a plan of one part of ell, sell, bell, sbell, bcsr or tcsr with no keys but b, h, tile,
+                                and idx of tcsr, all three stay there; csr, with no keys but run, needs ptr on the host; other plans, a
+                                matrix that is updatable and a device that does not convert need col, too. Parts that the host fills
+                                need val as well. csr must be NULL */
     int             strict;  /* 1: use no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
                                 the rows that use them */
     int             updatable;    /* 1: allow spmv_update; costs 4 or 8 bytes for each stored slot */

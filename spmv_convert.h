@@ -143,6 +143,7 @@ typedef struct spmv__convert_job {
     void          *tiler;                        /* the kernel that finds tiles; NULL: the host does. Then: */
     void          *found, *passed, *segment, *spans;
     uint64_t       stride, segments, most;       /* nonzeros of a segment, how many there are, the most tiles that there can be */
+    spmv__tile_counts counts;
     void          *begun, *blocks, *low, *high; /* of blocks; first and before have other contents for them: see kernels/convert.cl */
     uint64_t       groups, wg, words;           /* words: of first, for blocks; 0: the part has none */
 } spmv__convert_job;
@@ -1159,7 +1160,6 @@ static spmv_status spmv__convert_tile_check(const spmv__convert_job *j, const ui
     out->fits = !found[SPMV__FOUND_BEYOND];
     if (tiles <= j->most && tiles * tile >= nnz && rows && rows <= spmv__smaller(all, nnz) && out->cuts < tiles && out->wide <= warps)
         return SPMV_OK;
-    memset(out, 0, sizeof *out);
     return spmv_log(j->s->h, SPMV_ERR_BACKEND, "tcsr: the device found %llu tiles, %llu cut rows and %llu rows for %llu nonzeros",
                     (spmv__ull)tiles, (spmv__ull)found[SPMV__FOUND_CUTS], (spmv__ull)rows, (spmv__ull)nnz);
 }
@@ -1179,7 +1179,7 @@ static spmv_status spmv__convert_tile_arrays(const spmv__convert_job *j)
 #define spmv__convert_tile_arrays(j) SPMV_OK /* without tcsr, no tiles are found */
 #endif
 
-/* ---- one part, continued -------------------------------------------------------------------------------------------- */
+/* ---- the kernels of a part ------------------------------------------------------------------------------------------ */
 
 /* Builds the program and launches its kernels. */
 static spmv_status spmv__convert_run(spmv__convert_job *j)
@@ -1582,7 +1582,8 @@ static spmv_status spmv__convert_count_tiles(spmv__convert *c, spmv_part *p, spm
     if (j->wg % SPMV_TCSR_LANES || j->most > 0x7fffffffu) status = SPMV_ERR_UNSUPPORTED;
     if (!status) status = spmv__convert_tile_send(j);
     if (!status) status = spmv__convert_tile_find(j, found);
-    if (!status) status = spmv__convert_tile_check(j, found, &s->tiled);
+    if (!status) status = spmv__convert_tile_check(j, found, &j->counts);
+    if (!status) s->tiled = &j->counts;
     if (!status) return SPMV_OK;
     d->info.backend->finish(d, d->queue); /* before others get the buffers */
     spmv__convert_forget(c);
@@ -1620,7 +1621,7 @@ static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__
 {
     spmv__convert *c = (spmv__convert *)base;
     spmv_status status;
-    if (!spmv__dev_has_blocks(p->spec.format) && !s->tiled.tiles) spmv__convert_forget(c);
+    if (!spmv__dev_has_blocks(p->spec.format) && !s->tiled) spmv__convert_forget(c);
     if (spmv__convert_takes(c, p, s) && spmv__convert_wants(c, p, s, how)) {
         status = spmv__convert_fill(c, p, s, how);
         if (!status) return SPMV_OK;

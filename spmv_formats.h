@@ -1947,7 +1947,7 @@ typedef struct spmv__source {
     const uint64_t   *ptr;     /* part rows + 1: running counts of the part's nonzeros; NULL: they are on a device */
     uint32_t         *longest; /* then, if the format asks: the nonzeros of the longest of each longest_of rows */
     uint64_t          longest_of;
-    spmv__tile_counts tiled;   /* then, of tcsr; 0 tiles: the host counts them */
+    const spmv__tile_counts *tiled; /* then, of tcsr; NULL: the host counts */
     spmv__diagonals   diagonals;
     spmv__pair       *seen;    /* cmrs: room for the entries of a strip, for each thread; tcsr: where shares begin, rows and slots */
     uint32_t         *blocks;  /* how many blocks each block row has */
@@ -1974,10 +1974,10 @@ typedef struct spmv_elsewhere {
 } spmv_elsewhere;
 
 /* What fills the arrays of a part instead of the host. rows comes first if the matrix has its row pointers on a device: it sets s->longest,
- * which it allocates, or s->tiled if the format needs no more of them, else it has them on the host and sets s->ptr. part sets p->elsewhere and all
- * arrays that remain on the host if it takes the part; else it leaves p as it was. It has failed if the host would fail as well. blocks,
- * for formats of blocks, comes before it and sets s->blocks and, with the key idx, s->spans, which it allocates; it sets s->counted
- * unless the host has to count. */
+ * which it allocates, or s->tiled, which is its own, if the format needs no more of them, else it has them on the host and sets s->ptr.
+ * part sets p->elsewhere and all arrays that remain on the host if it takes the part; else it leaves p as it was. It has failed if the host
+ * would fail as well. blocks, for formats of blocks, comes before it and sets s->blocks and, with the key idx, s->spans, which it allocates;
+ * it sets s->counted unless the host has to count. */
 struct spmv_converter {
     spmv_status (*rows)(spmv_converter *c, spmv_part *p, spmv__source *s);
     spmv_status (*part)(spmv_converter *c, spmv_part *p, spmv__source *s, const spmv_build *how);
@@ -5444,13 +5444,14 @@ static void spmv__tile_count(const spmv_part *p, const spmv__source *s, uint64_t
 
 static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
 {
-    const int there = s->tiled.tiles != 0, narrow = p->spec.key[SPMV_KEY_IDX] == 16;
+    const int there = s->tiled != NULL, narrow = p->spec.key[SPMV_KEY_IDX] == 16;
     const uint64_t tile = spmv__tile_slots(&p->spec);
-    spmv__tile_counts c = s->tiled;
+    spmv__tile_counts c = { 0, 0, 0, 0, 0 };
     uint64_t slots, warps;
     void *block;
     spmv_status status;
-    if (!there) spmv__tile_count(p, s, tile, &c);
+    if (there) c = *s->tiled;
+    else spmv__tile_count(p, s, tile, &c);
     if (c.tiles > 0x7fffffffu)
         return spmv_log(s->h, SPMV_ERR_OVERFLOW, "tcsr: %llu tiles, 2^31 - 1 can be numbered", (spmv__ull)c.tiles);
     slots = c.tiles * tile;

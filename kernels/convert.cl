@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Fills the values and columns of a part from CSR that is on the device (spmv_convert.h). Everything that takes time in proportion to rows
- * or slices alone was computed by the host, but for the numbers of blocks, which kernels count. Each group takes WG * PER adjacent
+ * or slices alone was computed by the host, but for the numbers of blocks, which kernels count, and the tiles of a matrix in buffers. Each
+ * group takes WG * PER adjacent
  * nonzeros of the matrix; an item finds the row of its nonzero by bisection, and from the row the slot. What is padding, or fill between
  * nonzeros, was written before the launch; only tcsr, whose padding repeats a column, writes it here. The kernels are not called spmv and
  * finish as those of products are, since they start only when all before them in the queue is done. */
@@ -322,8 +323,8 @@ KERNEL void count_ends(PARAMETERS)
     __global uint *row UNUSED, __global uint *empty UNUSED, __global uint *piece UNUSED, __global uint *cut UNUSED,         \
     __global uint *end UNUSED, __global uint *base UNUSED, __global uint *high_at UNUSED
 #define TILE_ARGUMENTS                                                                                                      \
-    rows, nnz, ptr, from_col, tile, stride, segments, most_warps, found, passed, segment, begun, at, spans, high, row, empty, piece,        \
-    cut, end, base, high_at
+    rows, nnz, ptr, from_col, tile, stride, segments, most_warps, found, passed, segment, begun, at, spans, high, row, empty, \
+    piece, cut, end, base, high_at
 
 /* The nonzero with which the tile behind that of nonzero k begins. */
 INLINE ulong tile_behind(__global const uint *found, ulong nnz, ulong tile, ulong k)

@@ -292,7 +292,7 @@ Test(convert, updatable_matrices_hold_no_scratch_memory)
 /* A converter that is given row pointers in a buffer only, of a matrix without nonzeros. */
 Test(convert, pointers_of_an_empty_matrix_are_fetched)
 {
-    static const char *const plans[] = { "ell", "sell", "bell:b=2x2", "csr" };
+    static const char *const plans[] = { "ell", "sell", "bell:b=2x2", "csr", "tcsr", "tcsr:idx=16" };
     static const uint64_t zero[9] = { 0 };
     spmv_device d;
     void *buffer;
