@@ -1976,8 +1976,8 @@ typedef struct spmv_elsewhere {
 /* What fills the arrays of a part instead of the host. rows comes first if the matrix has its row pointers on a device: it sets s->longest,
  * which it allocates, or s->tiled, which is its own, if the format needs no more of them, else it has them on the host and sets s->ptr.
  * part sets p->elsewhere and all arrays that remain on the host if it takes the part; else it leaves p as it was. It has failed if the host
- * would fail as well. blocks, for formats of blocks, comes before it and sets s->blocks and, with the key idx, s->spans, which it allocates;
- * it sets s->counted unless the host has to count. */
+ * would fail as well. blocks, for formats of blocks, comes before it and sets s->blocks and, with the key idx, s->spans, which it
+ * allocates; it sets s->counted unless the host has to count. */
 struct spmv_converter {
     spmv_status (*rows)(spmv_converter *c, spmv_part *p, spmv__source *s);
     spmv_status (*part)(spmv_converter *c, spmv_part *p, spmv__source *s, const spmv_build *how);
