@@ -798,6 +798,12 @@ says 'tune --fit: what the work of a format costs' fit.tune '^work csr( [0-9.]+)
 gives 'tune --fit: the same again' 0 tune --fit s.txt --table fit.tune --out again.tune
 cmp fit.tune again.tune
 verdict 'tune --fit: the same again: the same table' $?
+{ sed 's|gr_30_30 csr/ 4$|gr_30_30 csr/ 8|' s.txt; printf 'f64 gr_30_30 csr/ 4\nf64 gr_30_30 csr/ 8\n'; } >repeated.txt
+gives 'tune --fit: samples of several passes' 0 tune --fit repeated.txt --table a.tune --out repeated.tune
+says 'tune --fit: samples of several passes: what single ones err' repeated.tune '^noise 1.000$'
+says 'tune --fit: samples of several passes: that is printed, too' err 'of a measurement beside the fastest of several: 1.000'
+grep -v '^noise' repeated.tune | cmp - fit.tune
+verdict 'tune --fit: samples of several passes: the fastest is what is fitted' $?
 gives 'plan with a fitted table' 0 plan p.mtx --table fit.tune
 cat >prior.tune <<'END'
 spmv tuning table 1
@@ -850,6 +856,9 @@ gives 'tune --from without a budget' 2 tune --from prior.tune
 gives 'tune: a short budget' 0 tune --budget 1 --rows-max 65536 --type f64 --samples short.txt --out short.tune
 says 'tune: a short budget corrects what is known' err 'fits of [0-9]+ candidates to [1-9][0-9]* samples of [1-9][0-9]* structures'
 says 'tune: a short budget: its samples' short.txt '^f64 poisson2d_100 '
+gives 'tune: samples that the file has' 0 tune --budget 1 --rows-max 65536 --type f64 --samples short.txt --out short.tune
+awk 'NR > 3 && again[$1, $2, $3]++ { exit 1 }' short.txt
+verdict 'tune: samples that the file has are not taken again before the others' $?
 says 'tune: a short budget: rates that were not measured' short.tune '^f32 banded csr/'
 [ ! -e short.tune.journal ]
 verdict 'tune: a short budget has no journal' $?

@@ -162,6 +162,7 @@ static void print_head(const spmv_tuning *t, size_t rows)
     for (i = 0; i < SPMV_FORMAT_COUNT; i++) reals(t->work[i], SPMV_WORK_COUNT);
     puts("    },");
     real(t->left_out);
+    real(t->noise);
     line_end();
     reals(t->regret, SPMV_TYPE_COUNT);
     reals(t->worst, SPMV_TYPE_COUNT);

@@ -814,6 +814,7 @@ static int fits_store(fitting *f, const error_sum *own, const fit_quality *q)
     t->fit = fit;
     t->fits = n;
     t->left_out = q->error;
+    t->noise = f->samples->noise;
     t->structures = q->structures;
     t->samples = q->samples;
     memcpy(t->regret, q->regret, sizeof t->regret);

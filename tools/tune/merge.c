@@ -78,6 +78,7 @@ static int tables_merge(tool *t, const arguments *args, spmv_tuning *all, spmv_t
     all->fit = NULL;
     all->count = all->fits = 0;
     all->structures = all->samples = 0;
+    all->noise = 0;
     memset(all->low, 0, sizeof all->low);
     memset(all->high, 0, sizeof all->high);
     memset(all->work, 0, sizeof all->work);

@@ -11,6 +11,7 @@
 #include "table.h"
 #include "spmv_io.h"
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +107,8 @@ static char *head_line(char *p, char *out, size_t size)
     return p + n + 1;
 }
 
-int samples_read(tool *t, const char *path, sample_list *out)
+/* Reads a file of samples, each of its lines as one. DONE, or FAILED after a message; free *out in either case. */
+static int samples_load(tool *t, const char *path, sample_list *out)
 {
     char *text, *p, first[64], *end;
     size_t used;
@@ -132,16 +134,51 @@ int samples_read(tool *t, const char *path, sample_list *out)
     return result;
 }
 
-/* 1: the list has such a sample. */
-static int samples_have(const sample_list *l, const char *structure, const candidate *c)
+/* ---- repeated samples ------------------------------------------------------------------------------------------------ */
+
+/* 1: both are of one candidate on one structure. */
+static int is_repeated(const sample *a, const sample *b)
 {
-    size_t i;
+    return a->type == b->type && !strcmp(a->structure, b->structure) && !strcmp(a->variant, b->variant) &&
+           table_same_layout(&a->layout, &b->layout);
+}
+
+/* Orders samples by the first that they repeat, and then by their times. */
+static int compare_repeated(const void *a, const void *b)
+{
+    const sample *x = (const sample *)a, *y = (const sample *)b;
+    if (x->first != y->first) return x->first < y->first ? -1 : 1;
+    return timing_compare(&x->seconds, &y->seconds);
+}
+
+/* Replaces the samples of the same product by the fastest, and finds the noise. */
+static void samples_join(sample_list *l)
+{
+    double squares = 0, slower = 0;
+    size_t i, k, n, kept = 0;
     for (i = 0; i < l->count; i++) {
-        const sample *s = &l->at[i];
-        if (s->type == c->row.type && !strcmp(s->structure, structure) && !strcmp(s->variant, c->row.variant) &&
-            table_same_layout(&s->layout, &c->row.layout)) return 1;
+        for (k = 0; k < i && !(l->at[k].first == k && is_repeated(&l->at[k], &l->at[i]));) k++;
+        l->at[i].first = k;
     }
-    return 0;
+    if (l->count) qsort(l->at, l->count, sizeof *l->at, compare_repeated);
+    for (i = 0; i < l->count; i += n) {
+        const sample *s = &l->at[i];
+        for (n = 1; i + n < l->count && s[n].first == s->first; n++) {
+            const double d = library_log2(s[n].seconds / s->seconds);
+            squares += d * d;
+            slower++;
+        }
+        l->at[kept++] = *s;
+    }
+    l->count = kept;
+    l->noise = slower > 0 ? sqrt(squares / slower) : 0;
+}
+
+int samples_read(tool *t, const char *path, sample_list *out)
+{
+    int result = samples_load(t, path, out);
+    if (result == DONE) samples_join(out);
+    return result;
 }
 
 /* ---- measuring ------------------------------------------------------------------------------------------------------- */
@@ -161,6 +198,9 @@ typedef struct expected {
     double seconds, layout; /* its own; the least of its layout */
 } expected;
 
+/* Passes over all structures. With less time than they need, as many as it allows. */
+enum { PASSES = 5 };
+
 typedef struct measuring {
     tuner             *u;
     const structures_wish *wish;
@@ -168,6 +208,7 @@ typedef struct measuring {
     FILE              *file;        /* NULL: none */
     sample_list        past;
     const char        *structure;
+    int                pass; /* samples that the file has more often than this are not taken again */
     int                full; /* 1: memory for samples ran out */
     double             best; /* GFLOP/s of the best candidate on the structure */
 } measuring;
@@ -193,10 +234,40 @@ static void keep(measuring *m, const candidate *c, const char *name, double seco
     s.layout = c->row.layout;
     memcpy(s.variant, c->row.variant, sizeof s.variant);
     s.seconds = seconds;
-    if (m->wish->taken && !samples_add(&m->past, &s)) m->full = 1;
+    if (!samples_add(&m->past, &s)) m->full = 1;
     if (!m->file) return;
     fprintf(m->file, "%s %s %s %.6g\n", spmv_type_name(s.type), m->structure, name, 1e6 * seconds);
     fflush(m->file);
+}
+
+/* Seconds of the last sample of the candidate on the current structure; 0: none. *times becomes how many there are. */
+static double past_seconds(const measuring *m, const candidate *c, int *times)
+{
+    sample like;
+    double seconds = 0;
+    size_t i;
+    memset(&like, 0, sizeof like);
+    like.type = c->row.type;
+    like.layout = c->row.layout;
+    snprintf(like.structure, sizeof like.structure, "%s", m->structure);
+    memcpy(like.variant, c->row.variant, sizeof like.variant);
+    *times = 0;
+    for (i = 0; i < m->past.count; i++) {
+        if (!is_repeated(&m->past.at[i], &like)) continue;
+        seconds = m->past.at[i].seconds;
+        ++*times;
+    }
+    return seconds;
+}
+
+/* 1: the file had the sample that this pass would take, which then shows how fast the candidate is. */
+static int is_known(measuring *m, const candidate *c)
+{
+    int times;
+    const double seconds = past_seconds(m, c, &times), rate = seconds > 0 ? 2e-9 * (double)m->u->at->w.a.nnz / seconds : 0;
+    if (times <= m->pass) return 0;
+    if (rate > m->best) m->best = rate;
+    return 1;
 }
 
 /* Measures a candidate with the current store and keeps the sample. Returns its rate, 0 if there is none. */
@@ -207,7 +278,7 @@ static double measure_one(measuring *m, candidate *c)
     float rate;
     int right;
     spmv_status s;
-    if (samples_have(&m->past, m->structure, c)) return 0;
+    if (is_known(m, c)) return 0;
     table_row_name(&c->row, name, sizeof name);
     s = sample_rate(u, c, &rate, &right);
     if (s == SPMV_OK && !right) cli_complain(u->t, "%s on %s: its product is wrong", name, m->structure);
@@ -239,12 +310,13 @@ static void measure_rows(measuring *m, size_t i)
     candidate c;
     double plain;
     size_t k;
-    u->at->stored = slot_store(u, &t->row[i].layout);
-    if (!u->at->stored) return;
-    slot_begin(u);
     memset(&c, 0, sizeof c);
     c.row = t->row[i];
     c.row.variant[0] = 0;
+    if (is_known(m, &c)) return;
+    u->at->stored = slot_store(u, &t->row[i].layout);
+    if (!u->at->stored) return;
+    slot_begin(u);
     plain = measure_one(m, &c);
     for (k = i; k < t->count && plain * HOPELESS >= m->best; k++) {
         if (t->row[k].type != u->type || !*t->row[k].variant || !table_same_layout(&t->row[k].layout, &t->row[i].layout)) continue;
@@ -360,7 +432,7 @@ static int structures_open(measuring *m, const char *path)
     tuner *u = m->u;
     int fresh = path && access(path, F_OK) != 0;
     if (!path) return DONE;
-    if (!fresh && samples_read(u->t, path, &m->past) != DONE) return FAILED;
+    if (!fresh && samples_load(u->t, path, &m->past) != DONE) return FAILED;
     if (!fresh && strcmp(m->past.device, u->head.device) != 0)
         return cli_complain(u->t, "%s has samples of another device: %s", path, m->past.device);
     m->file = fopen(path, "ab");
@@ -369,35 +441,48 @@ static int structures_open(measuring *m, const char *path)
     return DONE;
 }
 
+/* Measures all layouts on a structure, in all types that are wanted. */
+static int measure_types(measuring *m)
+{
+    tuner *u = m->u;
+    const uint64_t longest = u->head.rows_at[u->head.rows - 1]; /* elements of the vectors on the device */
+    spmv_csr pattern;
+    int type, result;
+    memset(&pattern, 0, sizeof pattern);
+    result = generate_matrix(u->t, m->structure, &pattern);
+    for (type = 0; type < SPMV_TYPE_COUNT && result == DONE && pattern.rows <= longest && pattern.cols <= longest; type++) {
+        if (!(m->wish->types >> type & 1u) || sample_out_of_time(u)) continue;
+        u->type = (spmv_type)type;
+        result = sample_inputs(u);
+        if (result == DONE) measure_structure(m, &pattern);
+    }
+    spmv_csr_free(&u->at->w.a);
+    spmv_csr_free(&pattern);
+    return result;
+}
+
 int structures_measure(tuner *u, const structures_wish *wish)
 {
     const char *path = wish->path;
     measuring m;
-    uint64_t longest = u->head.rows_at[u->head.rows - 1]; /* elements of the vectors on the device */
-    int i, type, result;
+    int i, result;
     memset(&m, 0, sizeof m);
     m.u = u;
     m.wish = wish;
     m.table = wish->table;
+    u->patience /= PASSES;
     result = structures_open(&m, path);
-    for (i = 0; i < STRUCTURES && result == DONE && !sample_out_of_time(u); i++) {
-        spmv_csr pattern;
-        memset(&pattern, 0, sizeof pattern);
-        result = generate_matrix(u->t, m.structure = structures[i], &pattern);
-        for (type = 0; type < SPMV_TYPE_COUNT && result == DONE && pattern.rows <= longest && pattern.cols <= longest; type++) {
-            if (!(wish->types >> type & 1u) || sample_out_of_time(u)) continue;
-            u->type = (spmv_type)type;
-            result = sample_inputs(u);
-            if (result == DONE) measure_structure(&m, &pattern);
-        }
-        spmv_csr_free(&u->at->w.a);
-        spmv_csr_free(&pattern);
-        cli_progress_name(u->t, "samples", structures[i]);
-        cli_progress(u->t, "samples", (double)(i + 1) / STRUCTURES);
+    for (i = 0; i < PASSES * STRUCTURES && result == DONE && !sample_out_of_time(u); i++) {
+        m.pass = i / STRUCTURES;
+        m.structure = structures[i % STRUCTURES];
+        result = measure_types(&m);
+        cli_progress_name(u->t, "samples", m.structure);
+        cli_progress(u->t, "samples", (double)(i + 1) / (PASSES * STRUCTURES));
     }
-    if (i < STRUCTURES) u->complete = 0;
+    if (i < PASSES * STRUCTURES) u->complete = 0;
     if (m.file && (ferror(m.file) | fclose(m.file))) result = cli_complain(u->t, "%s: cannot be written", path);
     if (m.full) result = cli_no_memory(u->t);
+    samples_join(&m.past);
     if (wish->taken) *wish->taken = m.past;
     else samples_free(&m.past);
     return result;

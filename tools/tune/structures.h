@@ -7,7 +7,9 @@
  *
  *     f64 poisson2d_700 csr:run=1024/WG=256 12.3
  *
- * the type, the matrix as "spmv gen" names it, a plan of one part, "/", the knobs of its kernel, and the microseconds of a product.
+ * the type, the matrix as "spmv gen" names it, a plan of one part, "/", the knobs of its kernel, and the microseconds of a product. Samples
+ * are taken in passes over all structures, each with a line of its own, because other work on a machine comes and goes: of several short
+ * measurements minutes apart one is undisturbed more likely than a long one is. Where samples are used, the fastest of such lines counts.
  */
 #ifndef SPMV_TOOLS_TUNE_STRUCTURES_H
 #define SPMV_TOOLS_TUNE_STRUCTURES_H
@@ -21,19 +23,22 @@ typedef struct sample {
     spmv_spec layout;
     char      variant[SPMV_TUNE_VARIANT];
     double    seconds;
+    size_t    first; /* the number of the first sample of the list that it repeats, or its own */
 } sample;
 
 /* The samples of a file, and its first two lines after the first. */
 typedef struct sample_list {
     sample *at;
     size_t  count, room;
+    double  noise;   /* how much longer the other measurements of a product took than the fastest: root mean square as log2; 0: none was
+                        repeated */
     char    device[SPMV_TUNE_NAME], driver[SPMV_TUNE_NAME];
 } sample_list;
 
 /* Frees the samples and zeroes the list. A zeroed list is allowed. */
 void samples_free(sample_list *l);
 
-/* Reads a file of samples, packed by gzip or not. DONE, or FAILED after a message; free *out in either case. */
+/* Reads a file of samples, packed by gzip or not, of which those of the same product become one, the fastest. DONE, or FAILED after a message; free *out in either case. */
 int samples_read(tool *t, const char *path, sample_list *out);
 
 /* What structures_measure is to do, and what it gives back where a table is corrected. */
@@ -44,12 +49,12 @@ typedef struct structures_wish {
     int                likely; /* 1: only what the table expects to be near the best of a structure, or the best of its format, so that a
                                   short time shows many structures */
     unsigned char     *struck; /* a byte for each row of the table, becomes 1 if its product was wrong or failed; NULL: not wanted */
-    sample_list       *taken;  /* becomes all samples, those included that the file had before; free it also after a failure. NULL: not
-                                  wanted */
+    sample_list       *taken;  /* becomes all samples, those included that the file had before, as samples_read returns them; free it also
+                                  after a failure. NULL: not wanted */
 } structures_wish;
 
-/* Measures the layouts and variants that the rows of the table have on every structure until u->until, and appends each sample to the file.
- * Samples that the file has are not measured again. DONE, or FAILED after a message. */
+/* Measures the layouts and variants that the rows of the table have on every structure, in passes until u->until, and appends each sample to
+ * the file. Of those that the file has, the ones with the fewest lines come first. DONE, or FAILED after a message. */
 int structures_measure(tuner *u, const structures_wish *wish);
 
 #endif

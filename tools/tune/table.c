@@ -126,7 +126,9 @@ static void fits_print(growing *out, const spmv_tuning *t, const unsigned char *
     size_t i;
     int k;
     if (!t->fits) return;
-    growing_add(out, "left_out %.3f %llu %llu\nterms", t->left_out, (unsigned long long)t->structures, (unsigned long long)t->samples);
+    growing_add(out, "left_out %.3f %llu %llu\n", t->left_out, (unsigned long long)t->structures, (unsigned long long)t->samples);
+    if (t->noise > 0) growing_add(out, "noise %.3f\n", t->noise);
+    growing_add(out, "terms");
     for (k = 0; k < SPMV_TERM_COUNT; k++) growing_add(out, " %s", spmv_term_name((spmv_term)k));
     growing_add(out, "\nlow");
     factors_print(out, t->low);

@@ -41,6 +41,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 /* Times a product of csr with these knobs and one row of n nonzeros side by side. DONE or FAILED. */
 static int time_one_row(tuner *u, uint64_t n, const char *variant, double *took)
@@ -298,6 +301,7 @@ static void fit_print(const spmv_tuning *t, const fit_quality *q, unsigned bytes
     fprintf(stderr, "%s: fits of %u candidates to %u samples of %u structures by %u terms. For a structure left out: error %.3f (log2), "
             "%.0f%% of the samples within 0.8 to 1.25", t->device, (unsigned)t->fits, q->samples, q->structures, q->terms, q->error,
             100 * q->good);
+    if (t->noise > 0) fprintf(stderr, "; of a measurement beside the fastest of several: %.3f", t->noise);
     for (type = 0; type < SPMV_TYPE_COUNT; type++)
         if (q->regret[type] > 0)
             fprintf(stderr, "; the choice over the fastest, %s: geometric mean %.3f, worst %.3f", spmv_type_name((spmv_type)type),
@@ -403,6 +407,16 @@ static int tune_correct(tuner *u, const tune_wish *w, const char *out, int *foun
     return result;
 }
 
+/* Has the C library keep the memory that is freed. Every sample frees layouts and, where the device is this machine's processors, buffers;
+ * without this, the system cleared new pages for each of them, which took half of the time on PoCL. */
+static void keep_memory(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, -1);
+#endif
+}
+
 /* Measures a device and writes its table. DONE, or FAILED or USAGE after a message. */
 static int tune_run(tool *t, const arguments *args, tune_wish w)
 {
@@ -411,6 +425,7 @@ static int tune_run(tool *t, const arguments *args, tune_wish w)
     int result, grid = !w.table, corrects = tune_corrects(args, &w);
     double now;
     if (!u) return cli_no_memory(t);
+    keep_memory();
     u->t = t;
     u->patience = w.budget > 0 && w.budget < 500 ? w.budget / 2000 : 0.25;
     u->complete = 1;
