@@ -25,7 +25,7 @@
  *     per_row 1 4 16 64           nonzeros in a row, rising
  *     f64 banded csr:run=1024/WG=256 0.81 1.6 3 3.1 2 8 11 12 5 - - -
  *     left_out 0.19 46 5120       of the fits below: the error of estimates for structures left out of them; structures; samples; optional
- *     noise 0.07                  how far the measurements of a sample were from the fastest, which it is; in the same unit, optional
+ *     noise 0.07                  how far the measurements of a sample are from their median, which it is; in the same unit, optional
  *     terms all spread fill ...   the terms of the fits, as SPMV_TERM_LIST has them
  *     work csr 1 0.9 0 0.25 ...   what the work of products in a format costs, as SPMV_WORK_LIST has it
  *     fit f64 csr:run=1024/WG=256 0.15 0.08 0 0.31 ...
@@ -141,8 +141,7 @@ typedef struct spmv_tuning {
     double         work[SPMV_FORMAT_COUNT][SPMV_WORK_COUNT]; /* what one of each kind of work costs in a format: seconds, or a factor of
                                          launch, bytes and chain, which are seconds already; all 0: not known */
     double         left_out;          /* error of estimates for structures that were left out of the fits, as log2 */
-    double         noise;             /* how much longer other measurements of a sample took than the fastest, which it is, as log2;
-                                         0: not known */
+    double         noise;             /* of single measurements around their median, which a sample is, as log2; 0: not known */
     double         regret[SPMV_TYPE_COUNT], worst[SPMV_TYPE_COUNT]; /* time of the layout that the fits choose for a structure that was
                                          left out of them, over that of the fastest: geometric mean, and the most; 0: not known */
     uint64_t       structures, samples; /* that the fits are of */

@@ -151,10 +151,11 @@ static int compare_repeated(const void *a, const void *b)
     return timing_compare(&x->seconds, &y->seconds);
 }
 
-/* Replaces the samples of the same product by the fastest, and finds the noise. */
+/* Replaces the samples of the same product by their median, of an even number the faster one of the two in the middle, and finds the
+ * noise. */
 static void samples_join(sample_list *l)
 {
-    double squares = 0, slower = 0;
+    double squares = 0, others = 0;
     size_t i, k, n, kept = 0;
     for (i = 0; i < l->count; i++) {
         for (k = 0; k < i && !(l->at[k].first == k && is_repeated(&l->at[k], &l->at[i]));) k++;
@@ -162,16 +163,18 @@ static void samples_join(sample_list *l)
     }
     if (l->count) qsort(l->at, l->count, sizeof *l->at, compare_repeated);
     for (i = 0; i < l->count; i += n) {
-        const sample *s = &l->at[i];
-        for (n = 1; i + n < l->count && s[n].first == s->first; n++) {
-            const double d = library_log2(s[n].seconds / s->seconds);
+        const sample *s = &l->at[i], *median;
+        for (n = 1; i + n < l->count && s[n].first == s->first;) n++;
+        median = &s[(n - 1) / 2];
+        for (k = 0; k < n; k++) {
+            const double d = library_log2(s[k].seconds / median->seconds);
             squares += d * d;
-            slower++;
         }
-        l->at[kept++] = *s;
+        others += (double)(n - 1);
+        l->at[kept++] = *median;
     }
     l->count = kept;
-    l->noise = slower > 0 ? sqrt(squares / slower) : 0;
+    l->noise = others > 0 ? sqrt(squares / others) : 0;
 }
 
 int samples_read(tool *t, const char *path, sample_list *out)

@@ -9,7 +9,8 @@
  *
  * the type, the matrix as "spmv gen" names it, a plan of one part, "/", the knobs of its kernel, and the microseconds of a product. Samples
  * are taken in passes over all structures, each with a line of its own, because other work on a machine comes and goes: of several short
- * measurements minutes apart one is undisturbed more likely than a long one is. Where samples are used, the fastest of such lines counts.
+ * measurements minutes apart most are disturbed less than a long one may be. Where samples are used, the median of such lines counts: on
+ * PoCL those of other passes agree with it more often than with the fastest.
  */
 #ifndef SPMV_TOOLS_TUNE_STRUCTURES_H
 #define SPMV_TOOLS_TUNE_STRUCTURES_H
@@ -30,15 +31,14 @@ typedef struct sample {
 typedef struct sample_list {
     sample *at;
     size_t  count, room;
-    double  noise;   /* how much longer the other measurements of a product took than the fastest: root mean square as log2; 0: none was
-                        repeated */
+    double  noise;   /* of the measurements of a product around their median: root mean square as log2; 0: none was repeated */
     char    device[SPMV_TUNE_NAME], driver[SPMV_TUNE_NAME];
 } sample_list;
 
 /* Frees the samples and zeroes the list. A zeroed list is allowed. */
 void samples_free(sample_list *l);
 
-/* Reads a file of samples, packed by gzip or not, of which those of the same product become one, the fastest. DONE, or FAILED after a message; free *out in either case. */
+/* Reads a file of samples, packed by gzip or not, of which those of the same product become one, their median. DONE, or FAILED after a message; free *out in either case. */
 int samples_read(tool *t, const char *path, sample_list *out);
 
 /* What structures_measure is to do, and what it gives back where a table is corrected. */

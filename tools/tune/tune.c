@@ -301,7 +301,7 @@ static void fit_print(const spmv_tuning *t, const fit_quality *q, unsigned bytes
     fprintf(stderr, "%s: fits of %u candidates to %u samples of %u structures by %u terms. For a structure left out: error %.3f (log2), "
             "%.0f%% of the samples within 0.8 to 1.25", t->device, (unsigned)t->fits, q->samples, q->structures, q->terms, q->error,
             100 * q->good);
-    if (t->noise > 0) fprintf(stderr, "; of a measurement beside the fastest of several: %.3f", t->noise);
+    if (t->noise > 0) fprintf(stderr, "; of a measurement around the median of several: %.3f", t->noise);
     for (type = 0; type < SPMV_TYPE_COUNT; type++)
         if (q->regret[type] > 0)
             fprintf(stderr, "; the choice over the fastest, %s: geometric mean %.3f, worst %.3f", spmv_type_name((spmv_type)type),
