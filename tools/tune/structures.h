@@ -38,7 +38,8 @@ typedef struct sample_list {
 /* Frees the samples and zeroes the list. A zeroed list is allowed. */
 void samples_free(sample_list *l);
 
-/* Reads a file of samples, packed by gzip or not, of which those of the same product become one, their median. DONE, or FAILED after a message; free *out in either case. */
+/* Reads a file of samples, packed by gzip or not, of which those of the same product become one, their median. DONE, or FAILED after a
+ * message; free *out in either case. */
 int samples_read(tool *t, const char *path, sample_list *out);
 
 /* What structures_measure is to do, and what it gives back where a table is corrected. */

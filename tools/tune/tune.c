@@ -41,9 +41,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 /* Times a product of csr with these knobs and one row of n nonzeros side by side. DONE or FAILED. */
 static int time_one_row(tuner *u, uint64_t n, const char *variant, double *took)
@@ -407,16 +404,6 @@ static int tune_correct(tuner *u, const tune_wish *w, const char *out, int *foun
     return result;
 }
 
-/* Has the C library keep the memory that is freed. Every sample frees layouts and, where the device is this machine's processors, buffers;
- * without this, the system cleared new pages for each of them, which took half of the time on PoCL. */
-static void keep_memory(void)
-{
-#ifdef __GLIBC__
-    mallopt(M_MMAP_MAX, 0);
-    mallopt(M_TRIM_THRESHOLD, -1);
-#endif
-}
-
 /* Measures a device and writes its table. DONE, or FAILED or USAGE after a message. */
 static int tune_run(tool *t, const arguments *args, tune_wish w)
 {
@@ -425,7 +412,6 @@ static int tune_run(tool *t, const arguments *args, tune_wish w)
     int result, grid = !w.table, corrects = tune_corrects(args, &w);
     double now;
     if (!u) return cli_no_memory(t);
-    keep_memory();
     u->t = t;
     u->patience = w.budget > 0 && w.budget < 500 ? w.budget / 2000 : 0.25;
     u->complete = 1;
