@@ -4,9 +4,9 @@
  *
  * The host converts with a few threads and then copies every array to the device. This is slower than copying the CSR matrix once and
  * letting the device fill the arrays. The host still computes what takes time in proportion to rows, slices or tiles: row pointers, slice
- * widths, runs, bases, tiles, row lists. Kernels (kernels/convert.cl) put the nonzeros into their slots. Of a matrix whose row pointers are
- * in buffers of the device, kernels also find slice widths, tiles, and the bases and row lists of tcsr. All arrays have the same bytes as
- * those that the host fills.
+ * widths, runs, bases, row lists. Kernels (kernels/convert.cl) put the nonzeros into their slots. They also find the tiles of tcsr,
+ * with its bases and row lists, if it takes the whole matrix, and slice widths of a matrix whose row pointers are in buffers of the device.
+ * All arrays have the same bytes as those that the host fills.
  *
  * spmv_create does this by itself where it pays (spmv_convert_here); spmv_desc.convert says otherwise. Compiling the kernels takes longer
  * than the host takes to fill a matrix of up to 30 million slots (blocks: 50 million nonzeros; eight threads beside an H200). Therefore the
@@ -657,15 +657,21 @@ static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const
     return fits;
 }
 
+/* 1: kernels with these options are there, or need not pay. */
+static int spmv__convert_is_free(const spmv__convert *c, const char *options)
+{
+    spmv_device *d = c->device;
+    return !c->thrifty || d->keeps || spmv__dev_built(d, (int)SPMV__KERNEL_CONVERT, options) ||
+           spmv__dev_image_of(d, (int)SPMV__KERNEL_CONVERT, options);
+}
+
 /* Is it worth compiling kernels with these options, if they are not there, to have the device fill a part? The host takes so many seconds
  * instead. It is when the host has taken as long as compiling for this part and those before it. In this way all takes at most about twice
  * as long as if it were known how many more parts there will be. */
 static int spmv__convert_pays(const spmv__convert *c, const char *options, double host, double compile)
 {
     spmv_device *d = c->device;
-    if (!c->thrifty || d->keeps || spmv__dev_built(d, (int)SPMV__KERNEL_CONVERT, options) ||
-        spmv__dev_image_of(d, (int)SPMV__KERNEL_CONVERT, options))
-        return 1;
+    if (spmv__convert_is_free(c, options)) return 1;
     d->rented += host;
     if (d->rented >= compile) {
         d->rented = 0;
@@ -1198,13 +1204,19 @@ static spmv_status spmv__convert_run(spmv__convert_job *j)
     return s || j->t->flags == SPMV__NO_ARRAY ? s : spmv__convert_flags(j, program);
 }
 
-/* Frees what is on the host, and the kernel that updates do not need. */
+/* Frees what is on the host, and what only finding tiles needs. */
 static void spmv__convert_job_trim(spmv__convert_job *j)
 {
-    const spmv_hooks *h = &j->c->device->hooks;
-    spmv_free(h, j->tile_at);
-    spmv_free(h, j->inverse);
-    if (j->tiler) j->c->device->info.backend->kernel_free(j->c->device, j->tiler);
+    const spmv_device *d = j->c->device;
+    void **const of_tiles[] = { &j->found, &j->passed, &j->segment, &j->spans, &j->begun };
+    size_t k;
+    for (k = 0; j->tiler && k < sizeof of_tiles / sizeof *of_tiles; k++) {
+        spmv__scratch_give(d, *of_tiles[k]);
+        *of_tiles[k] = NULL;
+    }
+    spmv_free(&d->hooks, j->tile_at);
+    spmv_free(&d->hooks, j->inverse);
+    if (j->tiler) d->info.backend->kernel_free(d, j->tiler);
     j->tile_at = NULL;
     j->inverse = NULL;
     j->tiler = NULL;
@@ -1567,50 +1579,73 @@ static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv
 #endif
 
 #ifndef SPMV_NO_TCSR
-/* Finds the tiles of a part, all of whose row pointers are on the device. After a failure, the host finds them. */
-static spmv_status spmv__convert_count_tiles(spmv__convert *c, spmv_part *p, spmv__source *s)
+/* Should the device find the tiles of a part? Where the kernels must pay, they are to be there: the host finds tiles faster than they are
+ * compiled. */
+static int spmv__convert_wants_tiles(spmv__convert *c, spmv_part *p, spmv__source *s)
 {
-    spmv_device *d = c->device;
+    const uint64_t most = c->device->info.alloc_bytes;
+    spmv__convert_job j;
+    spmv__dev_options o;
+    if (p->spec.format != SPMV_TCSR || c->off || !c->nnz || s->v->a != c->a) return 0;
+    if (spmv__sat_mul(c->nnz, 8) > most || (c->a->rows + 1) * 8 > most) return 0;
+    spmv__convert_job_set(&j, c, p, s);
+    spmv__convert_tile_segments(&j);
+    if (j.wg % SPMV_TCSR_LANES || j.most > 0x7fffffffu) return 0;
+    spmv__convert_options(&j, &o);
+    return spmv__convert_is_free(c, o.text);
+}
+
+/* Finds the tiles of a part that takes the whole matrix, if the device should. A failure is no failure: then the host finds the tiles and
+ * fills this and all later parts. */
+static void spmv__convert_count_tiles(spmv__convert *c, spmv_part *p, spmv__source *s)
+{
     uint32_t found[SPMV__FOUND] = { 0 };
     spmv__convert_job *j = NULL;
     spmv_status status;
     spmv__convert_forget(c);
+    if (!spmv__convert_wants_tiles(c, p, s)) return;
     status = spmv__convert_job_make(c, p, s, &j);
-    if (status) return status;
-    c->counted = j;
-    spmv__convert_tile_segments(j);
-    if (j->wg % SPMV_TCSR_LANES || j->most > 0x7fffffffu) status = SPMV_ERR_UNSUPPORTED;
-    if (!status) status = spmv__convert_tile_send(j);
+    if (!status) {
+        c->counted = j;
+        spmv__phase(s->h, SPMV_PHASE_UPLOAD);
+        spmv__convert_tile_segments(j);
+        status = spmv__convert_tile_send(j);
+    }
     if (!status) status = spmv__convert_tile_find(j, found);
     if (!status) status = spmv__convert_tile_check(j, found, &j->counts);
     if (!status) s->tiled = &j->counts;
-    if (!status) return SPMV_OK;
-    d->info.backend->finish(d, d->queue); /* before others get the buffers */
-    spmv__convert_forget(c);
-    return status;
+    else spmv__convert_give_up(c, p, s->h, status);
+    spmv__phase(s->h, SPMV_PHASE_CONVERT);
 }
+#else
+#define spmv__convert_count_tiles(c, p, s) ((void)0)
 #endif
+
+/* Finds the longest rows of a part in slices, all of whose row pointers are on the device. 0: the format needs more, or that failed. */
+static int spmv__convert_finds_longest(const spmv__convert *c, const spmv_part *p, spmv__source *s)
+{
+    uint64_t height = 0;
+#ifndef SPMV_NO_ELL
+    if (p->spec.format == SPMV_ELL) height = 32; /* rows for each work-item */
+#endif
+#ifndef SPMV_NO_SELL
+    if (p->spec.format == SPMV_SELL && !p->spec.key[SPMV_KEY_GROW]) height = spmv__sell_height(&p->spec, p->rows);
+#endif
+    if (height && c->nnz && !c->off && !spmv__convert_longest(c, height, s)) return 1;
+    spmv_free(s->h, s->longest);
+    s->longest = NULL;
+    return 0;
+}
 
 /* spmv_converter.rows. Rows that the device fails to look at are looked at by the host. */
 static spmv_status spmv__convert_rows(spmv_converter *base, spmv_part *p, spmv__source *s)
 {
     spmv__convert *c = (spmv__convert *)base;
-    const spmv_format f = p->spec.format;
-    uint64_t height = 0; /* of slices whose longest row is all that the format needs to know; 0: it needs more */
     spmv_status status;
-    if (!c->given || spmv__dev_has_blocks(f)) return SPMV_OK;
-#ifndef SPMV_NO_ELL
-    if (f == SPMV_ELL) height = 32; /* rows for each work-item */
-#endif
-#ifndef SPMV_NO_SELL
-    if (f == SPMV_SELL && !p->spec.key[SPMV_KEY_GROW]) height = spmv__sell_height(&p->spec, p->rows);
-#endif
-    if (height && c->nnz && !c->off && !spmv__convert_longest(c, height, s)) return SPMV_OK;
-    spmv_free(s->h, s->longest);
-    s->longest = NULL;
-#ifndef SPMV_NO_TCSR
-    if (f == SPMV_TCSR && c->nnz && !c->off && !spmv__convert_count_tiles(c, p, s)) return SPMV_OK;
-#endif
+    if (spmv__dev_has_blocks(p->spec.format)) return SPMV_OK;
+    if (!s->ptr && spmv__convert_finds_longest(c, p, s)) return SPMV_OK;
+    spmv__convert_count_tiles(c, p, s);
+    if (s->ptr || s->tiled) return SPMV_OK;
     status = spmv__convert_fetch_pointers(c);
     s->ptr = c->a->ptr;
     return status || p->spec.key[SPMV_KEY_IDX] != 16 ? status : spmv__convert_fetch_columns(c);

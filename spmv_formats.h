@@ -1973,8 +1973,8 @@ typedef struct spmv_elsewhere {
     void (*drop)(struct spmv_elsewhere *e); /* frees them and e */
 } spmv_elsewhere;
 
-/* What fills the arrays of a part instead of the host. rows comes first if the matrix has its row pointers on a device: it sets s->longest,
- * which it allocates, or s->tiled, which is its own, if the format needs no more of them, else it has them on the host and sets s->ptr.
+/* What fills the arrays of a part instead of the host. rows comes first if the part takes the whole matrix: it may set s->longest, which it
+ * allocates, or s->tiled, which is its own, if the format needs no more of the row pointers; else it has them on the host and sets s->ptr.
  * part sets p->elsewhere and all arrays that remain on the host if it takes the part; else it leaves p as it was. It has failed if the host
  * would fail as well. blocks, for formats of blocks, comes before it and sets s->blocks and, with the key idx, s->spans, which it
  * allocates; it sets s->counted unless the host has to count. */
@@ -6442,7 +6442,7 @@ SPMV__APART spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, 
     out->cols = view->a->cols;
     spmv__want(&out->a[SPMV_VAL], 0, (uint32_t)spmv_value_size(how->type));
     s = spmv__source_count(src, counts);
-    if (!s && !src->ptr && converter) s = converter->rows(converter, out, src);
+    if (!s && converter && !view->owner && !view->list) s = converter->rows(converter, out, src);
     if (s) return s;
     out->nnz = spmv__source_nnz(src);
     s = spmv__table[spec->format].size(out, src);

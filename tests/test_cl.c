@@ -6,6 +6,7 @@
 #define SPMV_IMPLEMENTATION
 #include "../spmv.h"
 #include <criterion/criterion.h>
+#include "final.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>

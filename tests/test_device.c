@@ -8,6 +8,7 @@
 #include "../spmv_group.h"
 
 #include <criterion/criterion.h>
+#include "final.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,7 +135,7 @@ static spmv_status fake_build(const spmv_device *d, const spmv_kernel_source *so
         { "dense.cl", "b" }, { "coo.cl", "bbb" }, { "csr.cl", "bbbbbbbnn" }, { "dia.cl", "bbnn" }, { "bdia.cl", "bbbnn" },
         { "ell.cl", "bbbnn" }, { "sell.cl", "bbbbbn" }, { "bell.cl", "bbbnn" }, { "sbell.cl", "bbbbn" }, { "bcsr.cl", "bbbbn" },
         { "cmrs.cl", "bbbb" }, { "tcsr.cl", "bbbbbbbbbbbnnn" }, { "scale.cl", "" }, { "gather.cl", "bnbnb" },
-        { "convert.cl", "nnbbbbbnbbbnbbbnbnbbbbb" }
+        { "convert.cl", "nnbbbbbnbbbnbbbnbnbbbb" }
     };
     static const char blocks[] = "nnbbbbnbbbnnbbbnnnbnnnbbb", check[] = "nnnbbb"; /* kernels of convert.cl: for blocks, and check */
     int gather = !strcmp(source->file, "gather.cl"), convert = !strcmp(source->file, "convert.cl"), whole = gather || convert;
@@ -189,7 +190,8 @@ static void fake_program_free(const spmv_device *d, void *program) { (void)d; re
 
 static spmv_status fake_kernel(const spmv_device *d, void *program, const char *name, void **kernel)
 {
-    static const char *const names[] = { "spmv", "finish", "scale", "fill", "count_ends", "find", "sum_up", "count", "check" };
+    static const char *const names[] = { "spmv", "finish", "scale", "fill", "count_ends", "find", "sum_up", "count", "check",
+                                        "tiles" };
     size_t i;
     thing *t;
     if (fails(d)) return SPMV_ERR_MEMORY;
@@ -198,7 +200,10 @@ static spmv_status fake_kernel(const spmv_device *d, void *program, const char *
     if (!lives(program, PROGRAM)) bad++;
     t = new_thing(KERNEL);
     t->real = ((thing *)program)->real;
-    snprintf(t->signature, sizeof t->signature, "%s", strcmp(name, "scale") ? ((thing *)program)->signature : "nbnbnrr");
+    snprintf(t->signature, sizeof t->signature, "%s",
+             !strcmp(name, "scale")   ? "nbnbnrr"
+             : !strcmp(name, "tiles") ? "nnnbbnnnnbbbbbbnbbbbbbb"
+                                      : ((thing *)program)->signature);
     *kernel = t;
     return SPMV_OK;
 }

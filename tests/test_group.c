@@ -9,6 +9,7 @@
 #include "../spmv_group.h"
 
 #include <criterion/criterion.h>
+#include "final.h"
 #include "common.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))

@@ -5,6 +5,7 @@
 #include "../spmv_group.h"
 #include "../spmv_io.h"
 #include <criterion/criterion.h>
+#include "final.h"
 #include <stdio.h>
 #include <stdlib.h>
 
