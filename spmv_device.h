@@ -2003,12 +2003,12 @@ static void spmv__tcsr_arguments(spmv__dev_args *a, const spmv_device_part *p, v
 
 static uint64_t spmv__tcsr_grains(const spmv_part *p) { return p->n[SPMV_TCSR_TILES]; }
 
-/* Empty rows belong to the tile of the row before them. */
+/* Empty rows belong to the tile of the row before them. The arrays are read between two tiles alone: those of a part that the device
+ * filled are not here, and such a part is never cut. */
 static uint64_t spmv__tcsr_grain_row(const spmv_part *p, uint64_t g)
 {
-    uint64_t n = spmv__tcsr_ends(p, g);
     if (g == 0) return 0;
-    return g < p->n[SPMV_TCSR_TILES] ? spmv__tcsr_row(p, n) : p->rows;
+    return g < p->n[SPMV_TCSR_TILES] ? spmv__tcsr_row(p, spmv__tcsr_ends(p, g)) : p->rows;
 }
 
 /* Not where a row goes on. */
