@@ -518,7 +518,7 @@ static spmv_status spmv__convert_longest(const spmv__convert *c, uint64_t height
     spmv__convert_look l;
     spmv_status status = spmv__room(s->h, &block, slices, sizeof *s->longest);
     s->longest = (uint32_t *)block;
-    s->longest_of = height;
+    s->longest_of = (uint32_t)height;
     if (status) return status;
     status = spmv__convert_look_open(&l, d, "longest", c->narrow ? 32 : 64);
     if (!status) status = spmv__scratch_take(d, slices * sizeof *s->longest, &buffer);
@@ -1625,6 +1625,7 @@ static void spmv__convert_count_tiles(spmv__convert *c, spmv_part *p, spmv__sour
 static int spmv__convert_finds_longest(const spmv__convert *c, const spmv_part *p, spmv__source *s)
 {
     uint64_t height = 0;
+    (void)p; /* without ell and sell */
 #ifndef SPMV_NO_ELL
     if (p->spec.format == SPMV_ELL) height = 32; /* rows for each work-item */
 #endif

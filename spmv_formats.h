@@ -1946,13 +1946,13 @@ typedef struct spmv__source {
     const spmv_view  *v;
     const uint64_t   *ptr;     /* part rows + 1: running counts of the part's nonzeros; NULL: they are on a device */
     uint32_t         *longest; /* then, if the format asks: the nonzeros of the longest of each longest_of rows */
-    uint64_t          longest_of;
+    uint32_t          longest_of;
+    uint8_t           counted; /* 1: a device has counted blocks, and set spans if the part has the key idx */
+    uint8_t           weighed; /* 1: only sizes are wanted, nothing will be filled */
     const spmv__tile_counts *tiled; /* then, of tcsr; NULL: the host counts */
     spmv__diagonals   diagonals;
     spmv__pair       *seen;    /* cmrs: room for the entries of a strip, for each thread; tcsr: where shares begin, rows and slots */
     uint32_t         *blocks;  /* how many blocks each block row has */
-    int               counted; /* 1: a device has counted them, and set spans if the part has the key idx */
-    int               weighed; /* 1: only sizes are wanted, nothing will be filled */
     uint32_t         *spans;   /* the lowest block column of each block row, then the highest of each; only if a device has counted */
     spmv_converter   *converter; /* that may count blocks; NULL: the host does */
     uint64_t          strip;   /* cmrs: the most entries of a strip */
@@ -6220,7 +6220,7 @@ static void spmv__count_rows_share(void *job, uint64_t share)
 
 /* Sets s->ptr to running counts of the view's nonzeros by row of the part: the matrix's own row pointers if the view holds everything,
  * else an array that the caller frees, *owned. */
-static spmv_status spmv__source_count(spmv__source *s, void **owned)
+SPMV__APART spmv_status spmv__source_count(spmv__source *s, void **owned)
 {
     const spmv_view *v = s->v;
     spmv__row_counts c;
@@ -6415,6 +6415,12 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
     return SPMV_OK;
 }
 
+/* Has what a device knows of the rows of a part, if the part takes the whole matrix. Apart, for the stack of the caller. */
+SPMV__APART spmv_status spmv__source_there(spmv_part *p, spmv__source *s)
+{
+    return !s->converter || s->v->owner || s->v->list ? SPMV_OK : s->converter->rows(s->converter, p, s);
+}
+
 /* Sets all of a part but the arrays' contents: checks the specification, counts the view's nonzeros, lets the format set the sizes of the
  * arrays, and checks them against the limit. converter: may be NULL. The caller sets src->weighed, and frees src with
  * spmv__source_free, also after a failure, and *counts. */
@@ -6422,7 +6428,7 @@ SPMV__APART spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, 
                                     spmv_converter *converter, const spmv_hooks *hooks, spmv__source *src, void **counts)
 {
     spmv_status s;
-    int weighed = src->weighed;
+    const uint8_t weighed = src->weighed;
     memset(out, 0, sizeof *out);
     memset(src, 0, sizeof *src);
     *counts = NULL;
@@ -6442,7 +6448,7 @@ SPMV__APART spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, 
     out->cols = view->a->cols;
     spmv__want(&out->a[SPMV_VAL], 0, (uint32_t)spmv_value_size(how->type));
     s = spmv__source_count(src, counts);
-    if (!s && converter && !view->owner && !view->list) s = converter->rows(converter, out, src);
+    if (!s) s = spmv__source_there(out, src);
     if (s) return s;
     out->nnz = spmv__source_nnz(src);
     s = spmv__table[spec->format].size(out, src);

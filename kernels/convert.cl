@@ -401,7 +401,8 @@ INLINE uint cuts_row(__global const uint *found, ulong rows, ulong nnz, __global
 /* Passes the tiles of a segment, and counts the rows that are cut first in them. A group does a segment. */
 INLINE void pass_tiles(uint id, __local uint *sum, __local ulong *behind, TILE_PARAMETERS)
 {
-    const ulong g = get_group_id(0), until = (g + 1) * stride < nnz ? (g + 1) * stride : nnz;
+    const ulong g = get_group_id(0);
+    const ulong until = (g + 1) * stride < nnz ? (g + 1) * stride : nnz;
     const uint first = (uint)segment[3 * g + 1];
     uint t = first, cuts = 0, all;
     if (!id) {
@@ -410,7 +411,7 @@ INLINE void pass_tiles(uint id, __local uint *sum, __local ulong *behind, TILE_P
             at[t] = k;
             k = tile_behind(found, nnz, tile, k);
         }
-        if (k == nnz) at[t] = k;
+        if (t > first && k == nnz) at[t] = k; /* only the group that passes the last tile */
         behind[0] = k;
         sum[0] = t;
     }
@@ -459,7 +460,7 @@ INLINE void find_spans(uint id, __local uint *lowest, __local uint *highest, TIL
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     count_before(wide, id, lowest, &all);
-    if (!id) spans[2 * most_warps + get_group_id(0)] = all;
+    if (!id) spans[2 * most_warps + (ulong)get_group_id(0)] = all;
     if (!id && all) atomic_add(&found[FOUND_WIDE], all);
 }
 

@@ -16,7 +16,7 @@ static int fails(const char *name)
 }
 
 #ifndef COMPILER
-fake_state fake = { { 0 }, 0, -1, 2, "", 0, FAKE_DEVICES, 0, 0, 0, 0, 0, 0, 0, { 0 }, 0, 0, { 75, 80, 90 }, "", NULL, NULL, 0 };
+fake_state fake = { { 0 }, 0, -1, 2, "", 0, FAKE_DEVICES, 0, 0, 0, 0, 0, 0, 0, { 0 }, 0, 0, { 75, 80, 90 }, "", NULL, NULL, 0, { 0 } };
 
 typedef struct thing {
     int    kind, refs;
@@ -156,7 +156,7 @@ int cuModuleGetFunction(void **function, void *module, const char *name)
     CALL();
     *function = find(module, FAKE_MODULES);
     return strcmp(name, "spmv") && strcmp(name, "finish") && strcmp(name, "scale") && strcmp(name, "fill") && strcmp(name, "count_ends") &&
-                   strcmp(name, "check") && strcmp(name, "widen") && strcmp(name, "longest")
+                   strcmp(name, "check") && strcmp(name, "widen") && strcmp(name, "longest") && strcmp(name, "tiles")
                ? 500 : 0;
 }
 
@@ -215,8 +215,11 @@ int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes, 
 
 int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes, void *stream)
 {
+    static const unsigned none[sizeof fake.found / sizeof *fake.found];
     CALL();
-    return copy(to, (const void *)from, from, bytes, stream);
+    if (copy(to, (const void *)from, from, bytes, stream)) return 1;
+    if (bytes == sizeof fake.found && memcmp(fake.found, none, bytes)) memcpy(to, fake.found, bytes);
+    return 0;
 }
 
 int cuMemsetD32Async(unsigned long long at, unsigned word, size_t count, void *stream)

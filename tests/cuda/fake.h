@@ -26,6 +26,7 @@ typedef struct fake_state {
     const char *reject;     /* text that does not compile; NULL: everything does */
     void *current;          /* context */
     int   old;              /* 1: the compiler does not know --minimal */
+    unsigned found[8];      /* what a copy of so many bytes to the host brings instead of what is there, unless all is 0 */
 } fake_state;
 
 extern fake_state fake;
