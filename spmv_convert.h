@@ -78,6 +78,7 @@ SPMV_API void spmv_converter_close(spmv_converter *c);
 /* ---- what is known of each format --------------------------------------------------------------------------------- */
 
 enum { SPMV__CONVERT_PER = 8 /* nonzeros for each work-item of kernels/convert.cl */ };
+enum { SPMV__TILE_PROGRAMS = 2 /* that find tiles, beside the one that fills them: FIND of kernels/convert.cl */ };
 
 /* The arrays of the CSR matrix, in the order in which they are uploaded: csr needs no row pointers. */
 enum { SPMV__CONVERT_VAL, SPMV__CONVERT_COL, SPMV__CONVERT_PTR, SPMV__CONVERT_SENT /* how many they are */ };
@@ -140,7 +141,7 @@ typedef struct spmv__convert_job {
     uint32_t      *inverse;                      /* the row of the part for each row of the matrix, if the part has a row list */
     void          *place, *owner, *before, *first, *start, *kernel;
     void          *run_at;                       /* tile_at */
-    void          *tiler;                        /* the kernel that finds tiles; NULL: the host does. Then: */
+    void          *tiler[SPMV__TILE_PROGRAMS];   /* the kernels that find tiles and fill what follows; NULL: the host does. Then: */
     void          *found, *passed, *segment, *spans;
     uint64_t       stride, segments, most;       /* nonzeros of a segment, how many there are, the most tiles that there can be */
     spmv__tile_counts counts;
@@ -635,7 +636,7 @@ static void spmv__convert_drop(spmv__convert *c)
 /* 1: the device fills array k. */
 static int spmv__convert_fills(const spmv__convert_job *j, int k)
 {
-    return j->tiler || k == SPMV_VAL || k == j->t->columns || k == j->t->numbers || k == j->t->flags;
+    return j->tiler[0] || k == SPMV_VAL || k == j->t->columns || k == j->t->numbers || k == j->t->flags;
 }
 
 /* 1 if the part has the columns and values of the whole CSR matrix as they are, so that it can have their buffers. */
@@ -703,7 +704,7 @@ static spmv_status spmv__convert_host(spmv__convert_job *j)
     uint64_t i;
     int k;
     spmv_status s = SPMV_OK;
-    if (j->tiler) return s;
+    if (j->tiler[0]) return s;
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
         if (!spmv__convert_fills(j, k)) s = spmv__room(h, &p->a[k].data, p->a[k].count, p->a[k].width);
     if (!s && p->spec.format == SPMV_TCSR) s = spmv__room(own, &at, p->n[SPMV_TCSR_TILES] + 1, 8);
@@ -919,6 +920,34 @@ static void spmv__convert_options(const spmv__convert_job *j, spmv__dev_options 
     spmv__dev_option_number(o, "WG", j->wg);
 }
 
+/* Writes the options of one of the programs that find tiles, which are the same for every part. */
+static void spmv__convert_tile_options(const spmv__convert_job *j, int which, spmv__dev_options *o)
+{
+    o->used = 0;
+    spmv__dev_option_number(o, "FIND", (uint64_t)which + 1);
+    spmv__dev_option_number(o, "PER", SPMV__CONVERT_PER);
+    spmv__dev_option_number(o, "WG", j->wg);
+}
+
+/* 1 if the device may find the tiles of a part: those of a whole matrix. */
+static int spmv__convert_has_tiles(const spmv__convert *c, const spmv_part *p, const spmv__source *s)
+{
+    return p->spec.format == SPMV_TCSR && s->v->a == c->a && !s->v->owner && !s->v->list;
+}
+
+/* Remembers the programs of a part, to be compiled beside others. */
+static void spmv__convert_want(const spmv__convert_job *j)
+{
+    spmv__dev_options o;
+    int which;
+    spmv__convert_options(j, &o);
+    spmv__dev_want(j->c->device, (int)SPMV__KERNEL_CONVERT, o.text);
+    for (which = 0; which < SPMV__TILE_PROGRAMS && spmv__convert_has_tiles(j->c, j->p, j->s); which++) {
+        spmv__convert_tile_options(j, which, &o);
+        spmv__dev_want(j->c->device, (int)SPMV__KERNEL_CONVERT, o.text);
+    }
+}
+
 /* The kernel's integers that depend on the format. */
 static void spmv__convert_sizes(const spmv_part *p, uint64_t *ld, uint64_t *count)
 {
@@ -1074,7 +1103,8 @@ static spmv_status spmv__convert_tile_step(const spmv__convert_job *j, uint64_t 
     };
     const spmv_part *p = j->p;
     const uint64_t tile = spmv__tile_slots(&p->spec), high = p->a[SPMV_TCSR_HIGH].count;
-    spmv__dev_args g = spmv__dev_args_of(&j->c->args, j->tiler);
+    void *const kernel = j->tiler[step >= SPMV__TILE_LISTS];
+    spmv__dev_args g = spmv__dev_args_of(&j->c->args, kernel);
     size_t k;
     spmv__dev_arg_count(&g, step);
     spmv__dev_arg_count(&g, j->c->a->rows);
@@ -1093,7 +1123,7 @@ static spmv_status spmv__convert_tile_step(const spmv__convert_job *j, uint64_t 
     spmv__dev_arg_mem(&g, j->spans);
     spmv__dev_arg_count(&g, !high ? 0 : high < p->a[SPMV_TCSR_COL].count ? 1 : 2);
     for (k = 0; k < sizeof arrays / sizeof *arrays; k++) spmv__dev_arg_mem(&g, spmv__convert_tile_array(j, arrays[k]));
-    return g.s ? g.s : spmv__convert_start(j->c->device, j->tiler, groups, j->wg, j->c->chain);
+    return g.s ? g.s : spmv__convert_start(j->c->device, kernel, groups, j->wg, j->c->chain);
 }
 
 /* Nonzeros or rows of a group. */
@@ -1133,18 +1163,31 @@ static spmv_status spmv__convert_tile_send(spmv__convert_job *j)
     return s ? s : d->info.backend->fill(d, d->queue, j->found, bits, 0);
 }
 
-/* Builds the program, has its kernel find the tiles, and reads what was found. */
+/* Builds the programs, where possible at once with that which fills the tiles, and makes the kernels. */
+static spmv_status spmv__convert_tile_kernels(spmv__convert_job *j)
+{
+    spmv_device *d = j->c->device;
+    spmv_status s = SPMV_OK;
+    int which;
+    spmv__convert_want(j);
+    spmv__dev_build_wanted(d, 1);
+    for (which = 0; which < SPMV__TILE_PROGRAMS && !s; which++) {
+        spmv__dev_options o;
+        void *program = NULL;
+        spmv__convert_tile_options(j, which, &o);
+        s = spmv__dev_program_of(d, (int)SPMV__KERNEL_CONVERT, o.text, &program);
+        if (!s) s = d->info.backend->kernel(d, program, "tiles", &j->tiler[which]);
+    }
+    return s;
+}
+
+/* Has the kernel of the first program find the tiles, and reads what was found. */
 static spmv_status spmv__convert_tile_find(spmv__convert_job *j, uint32_t *found)
 {
     spmv_device *d = j->c->device;
     const uint64_t tile = spmv__tile_slots(&j->p->spec), rows = spmv__ceil_div(j->c->a->rows, spmv__convert_tile_each(j));
-    spmv__dev_options o;
-    void *program = NULL;
-    spmv_status s;
-    spmv__convert_options(j, &o);
-    s = spmv__dev_program_of(d, (int)SPMV__KERNEL_CONVERT, o.text, &program);
+    spmv_status s = spmv__convert_tile_kernels(j);
     spmv__phase(j->s->h, SPMV_PHASE_CONVERT);
-    if (!s) s = d->info.backend->kernel(d, program, "tiles", &j->tiler);
     if (!s) s = spmv__convert_tile_step(j, SPMV__TILE_MARK, rows);
     if (!s) s = spmv__convert_tile_step(j, SPMV__TILE_PASS_SEGMENTS, spmv__ceil_div(j->segments * tile, j->wg));
     if (!s) s = spmv__convert_tile_step(j, SPMV__TILE_PASS_ALL, 1);
@@ -1197,7 +1240,7 @@ static spmv_status spmv__convert_run(spmv__convert_job *j)
     spmv__convert_options(j, &o);
     s = spmv__dev_program_of(d, (int)SPMV__KERNEL_CONVERT, o.text, &program);
     spmv__phase(j->s->h, SPMV_PHASE_CONVERT);
-    if (!s && j->tiler) s = spmv__convert_tile_arrays(j);
+    if (!s && j->tiler[0]) s = spmv__convert_tile_arrays(j);
     if (!s) s = d->info.backend->kernel(d, program, "fill", &j->kernel);
     if (!s) s = spmv__convert_arguments(j, j->kernel);
     if (!s) s = spmv__convert_launch(j, j->kernel, j->groups);
@@ -1210,16 +1253,18 @@ static void spmv__convert_job_trim(spmv__convert_job *j)
     const spmv_device *d = j->c->device;
     void **const of_tiles[] = { &j->found, &j->passed, &j->segment, &j->spans, &j->begun };
     size_t k;
-    for (k = 0; j->tiler && k < sizeof of_tiles / sizeof *of_tiles; k++) {
+    for (k = 0; j->tiler[0] && k < sizeof of_tiles / sizeof *of_tiles; k++) {
         spmv__scratch_give(d, *of_tiles[k]);
         *of_tiles[k] = NULL;
     }
     spmv_free(&d->hooks, j->tile_at);
     spmv_free(&d->hooks, j->inverse);
-    if (j->tiler) d->info.backend->kernel_free(d, j->tiler);
+    for (k = 0; k < SPMV__TILE_PROGRAMS; k++) {
+        if (j->tiler[k]) d->info.backend->kernel_free(d, j->tiler[k]);
+        j->tiler[k] = NULL;
+    }
     j->tile_at = NULL;
     j->inverse = NULL;
-    j->tiler = NULL;
     j->p = NULL;
     j->s = NULL;
 }
@@ -1323,7 +1368,7 @@ static int spmv__convert_wants(spmv__convert *c, spmv_part *p, spmv__source *s, 
     spmv__convert_job_set(&j, c, p, s);
     spmv__convert_options(&j, &o);
     if (spmv__convert_pays(c, o.text, slot * (double)p->a[SPMV_VAL].count, compile)) return 1;
-    spmv__dev_want(c->device, (int)SPMV__KERNEL_CONVERT, o.text);
+    spmv__convert_want(&j);
     return 0;
 }
 
@@ -1579,20 +1624,27 @@ static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv
 #endif
 
 #ifndef SPMV_NO_TCSR
-/* Should the device find the tiles of a part? Where the kernels must pay, they are to be there: the host finds tiles faster than they are
- * compiled. */
+/* Should the device find the tiles of a part? Not if the host fills them, because the kernels for that have not paid yet. */
 static int spmv__convert_wants_tiles(spmv__convert *c, spmv_part *p, spmv__source *s)
 {
     const uint64_t most = c->device->info.alloc_bytes;
+    const double nonzero = 2e-9; /* seconds for the host to find its tile; measured beside an H200 with eight threads: 1.4 to 2.7 ns */
+    const double compile = 0.5;  /* seconds for NVRTC there: these are two programs */
     spmv__convert_job j;
     spmv__dev_options o;
-    if (p->spec.format != SPMV_TCSR || c->off || !c->nnz || s->v->a != c->a) return 0;
+    int which, there;
+    if (!spmv__convert_has_tiles(c, p, s) || c->off || !c->nnz) return 0;
     if (spmv__sat_mul(c->nnz, 8) > most || (c->a->rows + 1) * 8 > most) return 0;
     spmv__convert_job_set(&j, c, p, s);
     spmv__convert_tile_segments(&j);
     if (j.wg % SPMV_TCSR_LANES || j.most > 0x7fffffffu) return 0;
     spmv__convert_options(&j, &o);
-    return spmv__convert_is_free(c, o.text);
+    if (!spmv__convert_is_free(c, o.text)) return 0;
+    for (which = there = 0; which < SPMV__TILE_PROGRAMS; which++) {
+        spmv__convert_tile_options(&j, which, &o);
+        there += spmv__convert_is_free(c, o.text);
+    }
+    return there == SPMV__TILE_PROGRAMS || spmv__convert_pays(c, o.text, nonzero * (double)c->nnz, compile);
 }
 
 /* Finds the tiles of a part that takes the whole matrix, if the device should. A failure is no failure: then the host finds the tiles and

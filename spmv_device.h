@@ -2318,9 +2318,9 @@ static void spmv__dev_build_batch(spmv_device *d, spmv__batch *b)
     }
 }
 
-/* Builds what is wanted if these are at least two programs, one of them of a format. Of one alone only the kernels that fill parts stay
- * wanted. */
-static void spmv__dev_build_wanted(spmv_device *d)
+/* Builds what is wanted if these are at least two programs, one of them of a format, or needed is 1. Of one alone only the kernels that
+ * fill parts stay wanted. */
+static void spmv__dev_build_wanted(spmv_device *d, int needed)
 {
     spmv_device quiet = *d;
     spmv__program *p, *rest = NULL;
@@ -2329,7 +2329,7 @@ static void spmv__dev_build_wanted(spmv_device *d)
     size_t formats = 0, all = 0;
     quiet.hooks.log = spmv__dev_hush;
     for (p = d->wanted; p; p = p->next, all++) formats += (int)p->format < (int)SPMV_FORMAT_COUNT;
-    if (!formats) return;
+    if (!formats && !needed) return;
     if (all > 1) spmv__new(&quiet.hooks, &block, 1, sizeof *b, 0);
     b = (spmv__batch *)block;
     while (d->wanted) {
@@ -3497,7 +3497,7 @@ static void spmv__dev_build_ahead(spmv_device *d, const spmv_part *parts, size_t
             continue;
         spmv__dev_want(d, (int)parts[i].spec.format, o.text);
     }
-    spmv__dev_build_wanted(d);
+    spmv__dev_build_wanted(d, 0);
 }
 
 SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_device *d, uint64_t rows, uint64_t cols, spmv_type type,

@@ -759,7 +759,10 @@ static uint64_t spmv__look_columns(spmv__blocks *w, uint64_t first, uint64_t end
     return entries;
 }
 
-enum { SPMV__LOOK_SLICE = 32 /* block rows that are read together: the default height of slices of sbell, so that their padding shows */ };
+enum {
+    SPMV__LOOK_SLICE = 32, /* block rows that are read together: the default height of slices of sbell, so that their padding shows */
+    SPMV__LOOK_PICKS = 8   /* the least slices of this height that are read */
+};
 
 /* Adds the blocks of one slice of height block rows to b, each as weight blocks. share: the share of the columns that is read; what is
  * found there is scaled to the block row. Returns the number of entries that were read. */
@@ -856,7 +859,7 @@ static void spmv__look_widest(const spmv__look *l, spmv__look_table *t, uint64_t
  * view. */
 static void spmv__look_blocks(const spmv__look *l, spmv__look_table *t, uint64_t height, uint64_t sample, spmv_block_features *b)
 {
-    const uint64_t least_picks = height < SPMV__LOOK_SLICE ? 24 : 8;
+    const uint64_t least_picks = height < SPMV__LOOK_SLICE ? 24 : SPMV__LOOK_PICKS;
     const uint64_t least_stretches = 72; /* well above the picks, so that heights with few picks have them in different stretches */
     const uint64_t uneven = 2; /* times the mean: no more entries than that are read of one slice */
     const spmv_csr *a = l->v->a;
@@ -895,7 +898,7 @@ static void spmv__look_block_size(const spmv__look *l, spmv__look_table *t, uint
 {
     const uint64_t few = 1024, low = 4; /* entries and block rows of the small sample */
     const int bh = b->bh, bw = b->bw;
-    if (l->v->a->nnz > sample && sample > 4 * few) {
+    if (l->v->a->nnz > sample) { /* however small the sample: slices of high blocks hold many times as many */
         spmv__look_blocks(l, t, low, few, b);
         if (spmv__blocks_are_sparse(l, b)) return;
         memset(b, 0, sizeof *b);
@@ -944,10 +947,22 @@ static void spmv__look_sample_share(void *job, uint64_t share)
     }
 }
 
+/* The most nonzeros that samples of all block sizes read: those of the sample, or of the slices of the highest blocks. */
+static uint64_t spmv__look_work(const spmv__look_samples *c)
+{
+    uint64_t rows = 0, sample = c->sample;
+    int i;
+    for (i = 0; i < SPMV_BLOCK_SIZES; i++)
+        if ((uint64_t)c->f->block[i].bh > rows) rows = (uint64_t)c->f->block[i].bh;
+    rows *= SPMV__LOOK_SLICE * SPMV__LOOK_PICKS;
+    if ((double)rows * c->f->mean > (double)sample) sample = (uint64_t)((double)rows * c->f->mean);
+    return spmv__smaller(sample, c->l->nnz) * SPMV_BLOCK_SIZES;
+}
+
 /* Finds the features that samples show: x locality, blocks if c->blocks, and diagonals if c->every. */
 static spmv_status spmv__look_sample(spmv__look_samples *c)
 {
-    const uint64_t work = spmv__smaller(c->sample, c->l->nnz) * SPMV_BLOCK_SIZES, tag_bytes = SPMV__GATHER_LINES * sizeof *c->tag;
+    const uint64_t work = spmv__look_work(c), tag_bytes = SPMV__GATHER_LINES * sizeof *c->tag;
     const uint64_t places = spmv__look_places(c->l->nnz), bytes = c->blocks ? spmv__look_bytes(places) : 0;
     const uint64_t fit = spmv__csr_bytes(c->l->v->a) / 4 / (bytes + 1); /* tables in a quarter of the CSR form */
     const uint64_t threads = work < SPMV__SHARE ? 1 : spmv__share_threads(SPMV__SAMPLES, fit ? fit : 1);

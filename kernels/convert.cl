@@ -31,6 +31,11 @@
 #define TILES 0 // tune: 0 1
 /* 1: tcsr */
 #endif
+#ifndef FIND
+#define FIND 0 // tune: 0 1 2
+/* 1: no conversion; the kernel that finds the tiles of tcsr instead, for all types of values and columns; 2: the one that fills the arrays
+ * that follow from them. Each takes as long to compile as one of a product, so that they can be compiled beside it. */
+#endif
 #ifndef CHECK
 #define CHECK 0 // tune: 0 1
 /* 1: no conversion; kernels that look at the row pointers and columns instead */
@@ -71,13 +76,14 @@ LAST_UP_TO(slice_of, uint)
 LAST_UP_TO(diagonal_of, int)
 #endif
 
-#if OWNED || TILES || PLACE == BY_BLOCK || CHECK
+#if OWNED || PLACE == BY_BLOCK || CHECK || FIND
 /* The sum of mine over the items before this one; *all becomes that over the whole group. */
 INLINE uint count_before(uint mine, uint id, __local uint *sum, uint *all)
 {
     uint d;
     sum[id] = mine;
     barrier(CLK_LOCAL_MEM_FENCE);
+    #pragma unroll 1
     for (d = 1; d < WG; d *= 2) {
         const uint add = id >= d ? sum[id - d] : 0;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -167,6 +173,296 @@ KERNEL void longest(ulong rows, ulong height, ulong slices, __global const OFF *
         before = here;
     }
     most[t] = n;
+}
+#elif FIND
+/* Finds the tiles of a matrix whose row pointers are on the device only, and fills the arrays that follow from these. A tile begins with
+ * nonzero k; the next one begins with nonzero k + tile, or with the row of that nonzero, if it begins at most a 16th of a tile before it.
+ * The matrix is cut into segments of stride nonzeros, some tiles, so that no item has to pass all tiles: from each nonzero that can be the
+ * first of the first tile of a segment, an item passes the segment; then one item passes all segments, and one of each segment passes the
+ * tiles that there are. One kernel does all steps, as a driver takes long to find a kernel by its name.
+ *   found    FOUND words of numbers (see below), then a bit for each nonzero: 1 if a row begins with it. All 0 before
+ *   passed   for each segment and each of its first tile nonzeros: EXIT_BITS bits, the distance of the first tile behind the segment from
+ *            its end; above them the tiles passed
+ *   segment  for each segment: the nonzero with which its first tile begins, the number of that tile, the rows that are cut first in it
+ *   begun    the rows that are not empty before each group of rows
+ *   at       the nonzero with which each tile begins, and nnz
+ *   spans    for each warp: its lowest column, 1 if it needs high bytes; behind 2 * most_warps of these, how many warps of a group do
+ *   high     1: warps that need them have high bytes; 2: all have
+ * The rest are arrays of the part. NVRTC would unroll most loops, which takes it half as long again; they are passed a few times. */
+#define FOUND 8
+#define FOUND_TILES 0
+#define FOUND_ROWS 1   /* that are not empty */
+#define FOUND_CUTS 2   /* rows that are cut */
+#define FOUND_WIDE 3   /* warps that need high bytes */
+#define FOUND_BEYOND 4 /* warps whose columns span 2^TILE_BITS or more */
+#define EXIT_BITS 12
+#define TILE_SHIFT (31 - clz((uint)tile)) /* a tile has 2^TILE_SHIFT slots; to divide by it would take long */
+#define TILE_REST 16 /* see SPMV__TILE_REST */
+#define TILE_BITS 23 /* see SPMV__TCSR_BITS */
+#define TILE_PARAMETERS                                                                                                     \
+    ulong rows UNUSED, ulong nnz UNUSED, __global const ulong *restrict ptr UNUSED,                                         \
+    __global const uint *restrict from_col UNUSED, ulong tile UNUSED, ulong stride UNUSED, ulong segments UNUSED,           \
+    ulong most_warps UNUSED, __global uint *found UNUSED, __global uint *passed UNUSED, __global ulong *segment UNUSED,     \
+    __global uint *begun UNUSED, __global ulong *at UNUSED, __global uint *spans UNUSED, ulong high UNUSED,                 \
+    __global uint *row UNUSED, __global uint *empty UNUSED, __global uint *piece UNUSED, __global uint *cut UNUSED,         \
+    __global uint *end UNUSED, __global uint *base UNUSED, __global uint *high_at UNUSED
+#define TILE_ARGUMENTS                                                                                                      \
+    rows, nnz, ptr, from_col, tile, stride, segments, most_warps, found, passed, segment, begun, at, spans, high, row, empty, \
+    piece, cut, end, base, high_at
+
+#if FIND == 1
+/* The nonzero with which the tile behind that of nonzero k begins. */
+INLINE ulong tile_behind(__global const uint *found, ulong nnz, ulong tile, ulong k)
+{
+    const ulong full = k + tile, least = full - tile / TILE_REST;
+    ulong word = full / 32;
+    uint bits;
+    if (full >= nnz) return nnz;
+    bits = found[FOUND + word] & 0xffffffffu >> (uint)(31 - full % 32);
+    while (!bits && word * 32 > least) bits = found[FOUND + --word];
+    word = word * 32 + 31 - clz(bits);
+    return bits && word >= least ? word : full;
+}
+
+/* Sets a bit for each row that is not empty, and counts these. */
+INLINE void mark_rows(uint id, __local uint *sum, TILE_PARAMETERS)
+{
+    uint mine = 0, all, j;
+    #pragma unroll 1
+    for (j = 0; j < PER; j++) {
+        const ulong r = ((ulong)get_group_id(0) * PER + j) * WG + id, k = r < rows ? ptr[r] : 0;
+        if (r < rows && k < ptr[r + 1]) {
+            atomic_or(&found[FOUND + k / 32], 1u << (uint)(k % 32));
+            mine++;
+        }
+    }
+    count_before(mine, id, sum, &all);
+    if (!id) begun[get_group_id(0)] = all;
+}
+
+/* Passes a segment from one of its first nonzeros. */
+INLINE void pass_segment(uint id, TILE_PARAMETERS)
+{
+    const ulong item = (ulong)get_group_id(0) * WG + id, s = item >> TILE_SHIFT;
+    const ulong behind = (s + 1) * stride < nnz ? (s + 1) * stride : nnz;
+    ulong k = s * stride + (item & (tile - 1));
+    uint n = 0;
+    if (s >= segments) return;
+    #pragma unroll 1
+    for (; k < behind; n++) k = tile_behind(found, nnz, tile, k);
+    passed[item] = (uint)(k - behind) | n << EXIT_BITS;
+}
+
+/* Passes all segments, and sums up begun. One group. */
+INLINE void pass_all(uint id, __local uint *sum, TILE_PARAMETERS)
+{
+    const ulong groups = (rows + WG * PER - 1) / (WG * PER);
+    uint so_far = 0, t = 0, all;
+    ulong k = 0, g;
+    #pragma unroll 1
+    for (g = 0; !id && g < segments; g++) {
+        const uint exit = passed[g * tile + k];
+        segment[3 * g] = g * stride + k;
+        segment[3 * g + 1] = t;
+        k = exit % (1u << EXIT_BITS);
+        t += exit >> EXIT_BITS;
+    }
+    #pragma unroll 1
+    for (g = 0; g < groups; g += WG) {
+        const uint mine = g + id < groups ? begun[g + id] : 0;
+        const uint less = count_before(mine, id, sum, &all);
+        if (g + id < groups) begun[g + id] = so_far + less;
+        so_far += all;
+    }
+    if (!id) {
+        found[FOUND_TILES] = t;
+        found[FOUND_ROWS] = so_far;
+    }
+}
+
+/* 1 if a row that begins with nonzero begin or behind it goes on with nonzero behind, with which the next tile begins. */
+INLINE uint cuts_row(__global const uint *found, ulong rows, ulong nnz, __global const ulong *restrict ptr, ulong begin, ulong behind)
+{
+    if (behind == nnz || (found[FOUND + behind / 32] >> (uint)(behind % 32) & 1u)) return 0;
+    return (uint)(ptr[row_of(ptr, 0, (uint)rows - 1, behind)] >= begin);
+}
+
+/* Passes the tiles of a segment, and counts the rows that are cut first in them. A group does a segment. */
+INLINE void pass_tiles(uint id, __local uint *sum, __local ulong *behind, TILE_PARAMETERS)
+{
+    const ulong g = get_group_id(0);
+    const ulong until = (g + 1) * stride < nnz ? (g + 1) * stride : nnz;
+    const uint first = (uint)segment[3 * g + 1];
+    uint t = first, cuts = 0, all;
+    if (!id) {
+        ulong k = segment[3 * g];
+        #pragma unroll 1
+        for (; k < until; t++) {
+            at[t] = k;
+            k = tile_behind(found, nnz, tile, k);
+        }
+        if (t > first && k == nnz) at[t] = k; /* only the group that passes the last tile */
+        behind[0] = k;
+        sum[0] = t;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    all = sum[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    #pragma unroll 1
+    for (t = first + id; t < all; t += WG) cuts += cuts_row(found, rows, nnz, ptr, at[t], t + 1 < all ? at[t + 1] : behind[0]);
+    count_before(cuts, id, sum, &all);
+    if (!id) segment[3 * g + 2] = all;
+    if (!id && all) atomic_add(&found[FOUND_CUTS], all);
+}
+
+/* Finds the lowest and highest columns of warps. Padding repeats the last column of the tile. 32 items do a warp. */
+INLINE void find_spans(uint id, __local uint *lowest, __local uint *highest, TILE_PARAMETERS)
+{
+    const uint tiles = found[FOUND_TILES], lane = id % 32;
+    uint wide = 0, all, j, d;
+    #pragma unroll 1
+    for (j = 0; j < PER; j++) {
+        const ulong warp = ((ulong)get_group_id(0) * PER + j) * (WG / 32) + id / 32, t = warp * WARP_SLOTS >> TILE_SHIFT;
+        uint least = PAD, most = 0;
+        if (t < tiles) {
+            const ulong first = at[t] + (warp * WARP_SLOTS & (tile - 1)), last = at[t + 1] - 1;
+            #pragma unroll 1
+            for (d = lane; d < WARP_SLOTS; d += 32) {
+                const uint c = from_col[first + d < last ? first + d : last];
+                least = c < least ? c : least;
+                most = c > most ? c : most;
+            }
+        }
+        lowest[id] = least;
+        highest[id] = most;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        #pragma unroll 1
+        for (d = 16; d; d /= 2) {
+            if (lane < d) {
+                lowest[id] = lowest[id + d] < lowest[id] ? lowest[id + d] : lowest[id];
+                highest[id] = highest[id + d] > highest[id] ? highest[id + d] : highest[id];
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        if (!lane && t < tiles) {
+            const uint span = highest[id] - lowest[id];
+            spans[2 * warp] = lowest[id];
+            spans[2 * warp + 1] = (uint)(span >= 1u << 16);
+            wide += (uint)(span >= 1u << 16);
+            if (span >= 1u << TILE_BITS) atomic_inc(&found[FOUND_BEYOND]);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    count_before(wide, id, lowest, &all);
+    if (!id) spans[2 * most_warps + (ulong)get_group_id(0)] = all;
+    if (!id && all) atomic_add(&found[FOUND_WIDE], all);
+}
+
+#else
+/* Lists the rows that are empty and those that are not. */
+INLINE void list_rows(uint id, __local uint *sum, TILE_PARAMETERS)
+{
+    uint n = begun[get_group_id(0)], all, j;
+    #pragma unroll 1
+    for (j = 0; j < PER; j++) {
+        const ulong r = ((ulong)get_group_id(0) * PER + j) * WG + id;
+        const uint mine = (uint)(r < rows && ptr[r] < ptr[r + 1]), less = n + count_before(mine, id, sum, &all);
+        if (mine) row[less] = (uint)r;
+        else if (r < rows) empty[r - less] = (uint)r;
+        n += all;
+    }
+}
+
+/* Sets the pieces of the tiles of a segment, and lists the rows that are cut first in them. A group does a segment. */
+INLINE void set_pieces(uint id, __local uint *sum, TILE_PARAMETERS)
+{
+    const ulong g = get_group_id(0);
+    const uint tiles = found[FOUND_TILES], first = (uint)segment[3 * g + 1], behind = g + 1 < segments ? (uint)segment[3 * g + 4] : tiles;
+    uint before = 0, n, s, t;
+    #pragma unroll 1
+    for (s = id; s < g; s += WG) before += (uint)segment[3 * s + 2];
+    count_before(before, id, sum, &n);
+    #pragma unroll 1
+    for (s = first; s < behind; s += WG) {
+        uint cuts = 0, all, less;
+        t = s + id;
+        if (t < behind) {
+            const ulong begin = at[t], next = at[t + 1], from = ptr[row_of(ptr, 0, (uint)rows - 1, begin)];
+            const uint last = next < nnz ? row_of(ptr, 0, (uint)rows - 1, next) : 0;
+            const int goes_on = next < nnz && ptr[last] < next;
+            piece[2 * t] = from < begin ? row_of(at, 0, t, from) : t;
+            piece[2 * t + 1] = goes_on ? row_of(at, t, tiles - 1, ptr[last + 1] - 1) : t;
+            cuts = (uint)(goes_on && ptr[last] >= begin);
+        }
+        less = count_before(cuts, id, sum, &all);
+        if (cuts) cut[n + less] = t;
+        n += all;
+    }
+}
+
+/* Sets how many rows end before a warp. An item does a warp; there is one behind the last. */
+INLINE void set_ends(uint id, ulong group, TILE_PARAMETERS)
+{
+    const ulong warp = group * WG + id, t = warp * WARP_SLOTS >> TILE_SHIFT, tiles = found[FOUND_TILES];
+    ulong k = nnz;
+    uint r, less = 0, most = (uint)rows - found[FOUND_ROWS]; /* empty rows before r */
+    if (warp > tiles * tile / WARP_SLOTS) return;
+    if (t < tiles) k = at[t] + (warp * WARP_SLOTS & (tile - 1)) < at[t + 1] ? at[t] + (warp * WARP_SLOTS & (tile - 1)) : at[t + 1];
+    r = row_of(ptr, 0, (uint)rows, k);
+    while (less < most) {
+        const uint middle = less + (most - less) / 2;
+        if (empty[middle] < r) less = middle + 1;
+        else most = middle;
+    }
+    end[warp] = r - less;
+}
+
+/* Sets the bases and high_at. An item does a warp. */
+INLINE void set_bases(uint id, __local uint *sum, TILE_PARAMETERS)
+{
+    const ulong warp = (ulong)get_group_id(0) * WG + id, warps = found[FOUND_TILES] * tile / WARP_SLOTS;
+    uint before = 0, all, n;
+    ulong g;
+    #pragma unroll 1
+    for (g = id; g < (ulong)get_group_id(0) * 32 / PER; g += WG) before += spans[2 * most_warps + g];
+    count_before(before, id, sum, &all);
+    n = all + count_before(warp < warps ? spans[2 * warp + 1] : 0, id, sum, &before);
+    if (warp < warps) base[warp] = spans[2 * warp];
+    if (high && warp <= warps) high_at[warp] = high == 2 ? (uint)warp : n;
+}
+#endif
+
+/* The steps, in their order. */
+#define MARK 0
+#define PASS_SEGMENTS 1
+#define PASS_ALL 2
+#define PASS_TILES 3
+#define SPANS 4 /* the last of FIND 1 */
+#define LISTS 5
+#define PIECES 6 /* groups behind those of the segments: ends */
+#define BASES 7
+
+KERNEL void tiles(ulong step, TILE_PARAMETERS)
+{
+    LOCAL uint sum[WG];
+#if FIND == 1
+    LOCAL uint more[WG];
+    LOCAL ulong behind[1];
+#endif
+    const uint id = (uint)get_local_id(0);
+    FOLLOW();
+#if FIND == 1
+    if (step == MARK) mark_rows(id, sum, TILE_ARGUMENTS);
+    else if (step == PASS_SEGMENTS) pass_segment(id, TILE_ARGUMENTS);
+    else if (step == PASS_ALL) pass_all(id, sum, TILE_ARGUMENTS);
+    else if (step == PASS_TILES) pass_tiles(id, sum, behind, TILE_ARGUMENTS);
+    else find_spans(id, sum, more, TILE_ARGUMENTS);
+#else
+    if (step == LISTS) list_rows(id, sum, TILE_ARGUMENTS);
+    else if (step == BASES) set_bases(id, sum, TILE_ARGUMENTS);
+    else if (get_group_id(0) < segments) set_pieces(id, sum, TILE_ARGUMENTS);
+    else set_ends(id, get_group_id(0) - segments, TILE_ARGUMENTS);
+#endif
 }
 #elif PLACE != BY_BLOCK
 /* ptr, from_col, from_val: the CSR matrix. place: the row of the part for each row of the matrix, PAD if it has none, where LIST is 1.
@@ -290,274 +586,6 @@ KERNEL void count_ends(PARAMETERS)
         flag[begin + lane] = bits | ends << SLOTS;
         for (; bits; bits &= bits - 1) ends++;
     }
-}
-
-/* Finds the tiles of a matrix whose row pointers are on the device only, and fills the arrays that follow from these. A tile begins with
- * nonzero k; the next one begins with nonzero k + tile, or with the row of that nonzero, if it begins at most a 16th of a tile before it.
- * The matrix is cut into segments of stride nonzeros, some tiles, so that no item has to pass all tiles: from each nonzero that can be the
- * first of the first tile of a segment, an item passes the segment; then one item passes all segments, and one of each segment passes the
- * tiles that there are. One kernel does all steps, as a driver takes long to find a kernel by its name.
- *   found    FOUND words of numbers (see below), then a bit for each nonzero: 1 if a row begins with it. All 0 before
- *   passed   for each segment and each of its first tile nonzeros: EXIT_BITS bits, the distance of the first tile behind the segment from
- *            its end; above them the tiles passed
- *   segment  for each segment: the nonzero with which its first tile begins, the number of that tile, the rows that are cut first in it
- *   begun    the rows that are not empty before each group of rows
- *   at       the nonzero with which each tile begins, and nnz
- *   spans    for each warp: its lowest column, 1 if it needs high bytes; behind 2 * most_warps of these, how many warps of a group do
- *   high     1: warps that need them have high bytes; 2: all have
- * The rest are arrays of the part. */
-#define FOUND 8
-#define FOUND_TILES 0
-#define FOUND_ROWS 1   /* that are not empty */
-#define FOUND_CUTS 2   /* rows that are cut */
-#define FOUND_WIDE 3   /* warps that need high bytes */
-#define FOUND_BEYOND 4 /* warps whose columns span 2^TILE_BITS or more */
-#define EXIT_BITS 12
-#define TILE_REST 16 /* see SPMV__TILE_REST */
-#define TILE_BITS 23 /* see SPMV__TCSR_BITS */
-#define TILE_PARAMETERS                                                                                                     \
-    ulong rows UNUSED, ulong nnz UNUSED, __global const ulong *restrict ptr UNUSED,                                         \
-    __global const uint *restrict from_col UNUSED, ulong tile UNUSED, ulong stride UNUSED, ulong segments UNUSED,           \
-    ulong most_warps UNUSED, __global uint *found UNUSED, __global uint *passed UNUSED, __global ulong *segment UNUSED,     \
-    __global uint *begun UNUSED, __global ulong *at UNUSED, __global uint *spans UNUSED, ulong high UNUSED,                 \
-    __global uint *row UNUSED, __global uint *empty UNUSED, __global uint *piece UNUSED, __global uint *cut UNUSED,         \
-    __global uint *end UNUSED, __global uint *base UNUSED, __global uint *high_at UNUSED
-#define TILE_ARGUMENTS                                                                                                      \
-    rows, nnz, ptr, from_col, tile, stride, segments, most_warps, found, passed, segment, begun, at, spans, high, row, empty, \
-    piece, cut, end, base, high_at
-
-/* The nonzero with which the tile behind that of nonzero k begins. */
-INLINE ulong tile_behind(__global const uint *found, ulong nnz, ulong tile, ulong k)
-{
-    const ulong full = k + tile, least = full - tile / TILE_REST;
-    ulong word = full / 32;
-    uint bits;
-    if (full >= nnz) return nnz;
-    bits = found[FOUND + word] & 0xffffffffu >> (uint)(31 - full % 32);
-    while (!bits && word * 32 > least) bits = found[FOUND + --word];
-    word = word * 32 + 31 - clz(bits);
-    return bits && word >= least ? word : full;
-}
-
-/* Sets a bit for each row that is not empty, and counts these. */
-INLINE void mark_rows(uint id, __local uint *sum, TILE_PARAMETERS)
-{
-    uint mine = 0, all, j;
-    for (j = 0; j < PER; j++) {
-        const ulong r = ((ulong)get_group_id(0) * PER + j) * WG + id, k = r < rows ? ptr[r] : 0;
-        if (r < rows && k < ptr[r + 1]) {
-            atomic_or(&found[FOUND + k / 32], 1u << (uint)(k % 32));
-            mine++;
-        }
-    }
-    count_before(mine, id, sum, &all);
-    if (!id) begun[get_group_id(0)] = all;
-}
-
-/* Passes a segment from one of its first nonzeros. */
-INLINE void pass_segment(uint id, TILE_PARAMETERS)
-{
-    const ulong item = (ulong)get_group_id(0) * WG + id, s = item / tile;
-    const ulong behind = (s + 1) * stride < nnz ? (s + 1) * stride : nnz;
-    ulong k = s * stride + item % tile;
-    uint n = 0;
-    if (s >= segments) return;
-    for (; k < behind; n++) k = tile_behind(found, nnz, tile, k);
-    passed[item] = (uint)(k - behind) | n << EXIT_BITS;
-}
-
-/* Passes all segments, and sums up begun. One group. */
-INLINE void pass_all(uint id, __local uint *sum, TILE_PARAMETERS)
-{
-    const ulong groups = (rows + WG * PER - 1) / (WG * PER);
-    uint so_far = 0, t = 0, all;
-    ulong k = 0, g;
-    for (g = 0; !id && g < segments; g++) {
-        const uint exit = passed[g * tile + k];
-        segment[3 * g] = g * stride + k;
-        segment[3 * g + 1] = t;
-        k = exit % (1u << EXIT_BITS);
-        t += exit >> EXIT_BITS;
-    }
-    for (g = 0; g < groups; g += WG) {
-        const uint mine = g + id < groups ? begun[g + id] : 0;
-        const uint less = count_before(mine, id, sum, &all);
-        if (g + id < groups) begun[g + id] = so_far + less;
-        so_far += all;
-    }
-    if (!id) {
-        found[FOUND_TILES] = t;
-        found[FOUND_ROWS] = so_far;
-    }
-}
-
-/* 1 if a row that begins with nonzero begin or behind it goes on with nonzero behind, with which the next tile begins. */
-INLINE uint cuts_row(__global const uint *found, ulong rows, ulong nnz, __global const ulong *restrict ptr, ulong begin, ulong behind)
-{
-    if (behind == nnz || (found[FOUND + behind / 32] >> (uint)(behind % 32) & 1u)) return 0;
-    return (uint)(ptr[row_of(ptr, 0, (uint)rows - 1, behind)] >= begin);
-}
-
-/* Passes the tiles of a segment, and counts the rows that are cut first in them. A group does a segment. */
-INLINE void pass_tiles(uint id, __local uint *sum, __local ulong *behind, TILE_PARAMETERS)
-{
-    const ulong g = get_group_id(0);
-    const ulong until = (g + 1) * stride < nnz ? (g + 1) * stride : nnz;
-    const uint first = (uint)segment[3 * g + 1];
-    uint t = first, cuts = 0, all;
-    if (!id) {
-        ulong k = segment[3 * g];
-        for (; k < until; t++) {
-            at[t] = k;
-            k = tile_behind(found, nnz, tile, k);
-        }
-        if (t > first && k == nnz) at[t] = k; /* only the group that passes the last tile */
-        behind[0] = k;
-        sum[0] = t;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    all = sum[0];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (t = first + id; t < all; t += WG) cuts += cuts_row(found, rows, nnz, ptr, at[t], t + 1 < all ? at[t + 1] : behind[0]);
-    count_before(cuts, id, sum, &all);
-    if (!id) segment[3 * g + 2] = all;
-    if (!id && all) atomic_add(&found[FOUND_CUTS], all);
-}
-
-/* Finds the lowest and highest columns of warps. Padding repeats the last column of the tile. 32 items do a warp. */
-INLINE void find_spans(uint id, __local uint *lowest, __local uint *highest, TILE_PARAMETERS)
-{
-    const uint tiles = found[FOUND_TILES], lane = id % 32;
-    uint wide = 0, all, j, d;
-    for (j = 0; j < PER; j++) {
-        const ulong warp = ((ulong)get_group_id(0) * PER + j) * (WG / 32) + id / 32, t = warp * WARP_SLOTS / tile;
-        uint least = PAD, most = 0;
-        if (t < tiles) {
-            const ulong first = at[t] + warp * WARP_SLOTS % tile, last = at[t + 1] - 1;
-            for (d = lane; d < WARP_SLOTS; d += 32) {
-                const uint c = from_col[first + d < last ? first + d : last];
-                least = c < least ? c : least;
-                most = c > most ? c : most;
-            }
-        }
-        lowest[id] = least;
-        highest[id] = most;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (d = 16; d; d /= 2) {
-            if (lane < d) {
-                lowest[id] = lowest[id + d] < lowest[id] ? lowest[id + d] : lowest[id];
-                highest[id] = highest[id + d] > highest[id] ? highest[id + d] : highest[id];
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-        }
-        if (!lane && t < tiles) {
-            const uint span = highest[id] - lowest[id];
-            spans[2 * warp] = lowest[id];
-            spans[2 * warp + 1] = (uint)(span >= 1u << 16);
-            wide += (uint)(span >= 1u << 16);
-            if (span >= 1u << TILE_BITS) atomic_inc(&found[FOUND_BEYOND]);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    count_before(wide, id, lowest, &all);
-    if (!id) spans[2 * most_warps + (ulong)get_group_id(0)] = all;
-    if (!id && all) atomic_add(&found[FOUND_WIDE], all);
-}
-
-/* Lists the rows that are empty and those that are not. */
-INLINE void list_rows(uint id, __local uint *sum, TILE_PARAMETERS)
-{
-    uint n = begun[get_group_id(0)], all, j;
-    for (j = 0; j < PER; j++) {
-        const ulong r = ((ulong)get_group_id(0) * PER + j) * WG + id;
-        const uint mine = (uint)(r < rows && ptr[r] < ptr[r + 1]), less = n + count_before(mine, id, sum, &all);
-        if (mine) row[less] = (uint)r;
-        else if (r < rows) empty[r - less] = (uint)r;
-        n += all;
-    }
-}
-
-/* Sets the pieces of the tiles of a segment, and lists the rows that are cut first in them. A group does a segment. */
-INLINE void set_pieces(uint id, __local uint *sum, TILE_PARAMETERS)
-{
-    const ulong g = get_group_id(0);
-    const uint tiles = found[FOUND_TILES], first = (uint)segment[3 * g + 1], behind = g + 1 < segments ? (uint)segment[3 * g + 4] : tiles;
-    uint before = 0, n, s, t;
-    for (s = id; s < g; s += WG) before += (uint)segment[3 * s + 2];
-    count_before(before, id, sum, &n);
-    for (s = first; s < behind; s += WG) {
-        uint cuts = 0, all, less;
-        t = s + id;
-        if (t < behind) {
-            const ulong begin = at[t], next = at[t + 1], from = ptr[row_of(ptr, 0, (uint)rows - 1, begin)];
-            const uint last = next < nnz ? row_of(ptr, 0, (uint)rows - 1, next) : 0;
-            const int goes_on = next < nnz && ptr[last] < next;
-            piece[2 * t] = from < begin ? row_of(at, 0, t, from) : t;
-            piece[2 * t + 1] = goes_on ? row_of(at, t, tiles - 1, ptr[last + 1] - 1) : t;
-            cuts = (uint)(goes_on && ptr[last] >= begin);
-        }
-        less = count_before(cuts, id, sum, &all);
-        if (cuts) cut[n + less] = t;
-        n += all;
-    }
-}
-
-/* Sets how many rows end before a warp. An item does a warp; there is one behind the last. */
-INLINE void set_ends(uint id, ulong group, TILE_PARAMETERS)
-{
-    const ulong warp = group * WG + id, t = warp * WARP_SLOTS / tile, tiles = found[FOUND_TILES];
-    ulong k = nnz;
-    uint r, less = 0, most = (uint)rows - found[FOUND_ROWS]; /* empty rows before r */
-    if (warp > tiles * tile / WARP_SLOTS) return;
-    if (t < tiles) k = at[t] + warp * WARP_SLOTS % tile < at[t + 1] ? at[t] + warp * WARP_SLOTS % tile : at[t + 1];
-    r = row_of(ptr, 0, (uint)rows, k);
-    while (less < most) {
-        const uint middle = less + (most - less) / 2;
-        if (empty[middle] < r) less = middle + 1;
-        else most = middle;
-    }
-    end[warp] = r - less;
-}
-
-/* Sets the bases and high_at. An item does a warp. */
-INLINE void set_bases(uint id, __local uint *sum, TILE_PARAMETERS)
-{
-    const ulong warp = (ulong)get_group_id(0) * WG + id, warps = found[FOUND_TILES] * tile / WARP_SLOTS;
-    uint before = 0, all, n;
-    ulong g;
-    for (g = id; g < (ulong)get_group_id(0) * 32 / PER; g += WG) before += spans[2 * most_warps + g];
-    count_before(before, id, sum, &all);
-    n = all + count_before(warp < warps ? spans[2 * warp + 1] : 0, id, sum, &before);
-    if (warp < warps) base[warp] = spans[2 * warp];
-    if (high && warp <= warps) high_at[warp] = high == 2 ? (uint)warp : n;
-}
-
-/* The steps, in their order. */
-#define MARK 0
-#define PASS_SEGMENTS 1
-#define PASS_ALL 2
-#define PASS_TILES 3
-#define SPANS 4
-#define LISTS 5
-#define PIECES 6 /* groups behind those of the segments: ends */
-#define BASES 7
-
-KERNEL void tiles(ulong step, TILE_PARAMETERS)
-{
-    LOCAL uint sum[WG];
-    LOCAL uint more[WG];
-    LOCAL ulong behind[1];
-    const uint id = (uint)get_local_id(0);
-    FOLLOW();
-    if (step == MARK) mark_rows(id, sum, TILE_ARGUMENTS);
-    else if (step == PASS_SEGMENTS) pass_segment(id, TILE_ARGUMENTS);
-    else if (step == PASS_ALL) pass_all(id, sum, TILE_ARGUMENTS);
-    else if (step == PASS_TILES) pass_tiles(id, sum, behind, TILE_ARGUMENTS);
-    else if (step == SPANS) find_spans(id, sum, more, TILE_ARGUMENTS);
-    else if (step == LISTS) list_rows(id, sum, TILE_ARGUMENTS);
-    else if (step == BASES) set_bases(id, sum, TILE_ARGUMENTS);
-    else if (get_group_id(0) < segments) set_pieces(id, sum, TILE_ARGUMENTS);
-    else set_ends(id, get_group_id(0) - segments, TILE_ARGUMENTS);
 }
 #endif
 #else
