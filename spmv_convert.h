@@ -549,7 +549,7 @@ static spmv_status spmv__convert_array(spmv__convert *c, spmv_device *d, int arr
     spmv_status s = SPMV_OK;
     if (!bytes || (c->given && (array != SPMV__CONVERT_PTR || c->given_ptr))) return SPMV_OK;
     if (array == SPMV__CONVERT_PTR && c->narrow) return c->ptr ? SPMV_OK : spmv__convert_widen(c);
-    if (!*buffer) s = spmv__dev_new_buffer(d, bytes, 1, buffer);
+    if (!*buffer) s = spmv__scratch_take_close(d, bytes, buffer);
     return s ? s : spmv__dev_copy_rest(d, *buffer, &c->sent[array], bytes, from, stop);
 }
 
@@ -599,7 +599,7 @@ SPMV__SHARED void spmv__converter_begin(spmv_converter *base)
     if (spmv__sat_mul(c->nnz, 8) > most || (c->a->rows + 1) * 8 > most) return;
     if (spmv__share_threads(2, 2) < 2 || !spmv__convert_is_likely(c)) return;
     for (i = 0; i < SPMV__STAGE_CHUNKS && spmv__stage_may(d); i++) spmv__stage_make(d, i);
-    if (!spmv__stage_may(d)) return;
+    if (!spmv__stage_may(d) || spmv__scratch_make(d)) return;
     c->quiet = *d;
     c->quiet.hooks.log = spmv__dev_hush;
     c->running = !pthread_create(&c->thread, NULL, spmv__convert_upload_ahead, c);
@@ -623,10 +623,9 @@ static spmv_status spmv__convert_matrix(spmv__convert *c)
 static void spmv__convert_drop(spmv__convert *c)
 {
     spmv__convert_wait(c);
-    if (c->narrow) spmv__scratch_give(c->device, c->ptr);
-    else if (!c->given_ptr) spmv__dev_buffer_free(c->device, c->ptr);
-    if (!c->given) spmv__dev_buffer_free(c->device, c->col);
-    if (!c->given) spmv__dev_buffer_free(c->device, c->val);
+    if (!c->given_ptr) spmv__scratch_give(c->device, c->ptr);
+    if (!c->given) spmv__scratch_give(c->device, c->col);
+    if (!c->given) spmv__scratch_give(c->device, c->val);
     c->ptr = c->col = c->val = NULL;
     memset(c->sent, 0, sizeof c->sent);
 }
@@ -1388,6 +1387,8 @@ static spmv_status spmv__convert_hand_over(spmv__convert_job *j)
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
         if (!spmv__convert_fills(j, k)) s = spmv__dev_upload(c->device, &p->a[k], &j->e->a[k]);
     if (s) return s;
+    spmv__scratch_leave(c->device, c->col);
+    spmv__scratch_leave(c->device, c->val);
     j->e->a[SPMV_CSR_COL] = c->col;
     j->e->a[SPMV_CSR_VAL] = c->val;
     c->col = c->val = NULL;
@@ -1412,7 +1413,8 @@ static spmv_status spmv__convert_fill(spmv__convert *c, spmv_part *p, spmv__sour
     }
     spmv__convert_job_trim(j);
     spmv__convert_job_buffers(j, spmv__scratch_leave);
-    if (c->narrow) spmv__scratch_leave(c->device, c->ptr);
+    if (!c->given_ptr) spmv__scratch_leave(c->device, c->ptr);
+    if (!c->given) spmv__scratch_leave(c->device, c->col);
     ((spmv__convert_arrays *)j->e)->job = j;
     j->next = c->kept;
     c->kept = j;
@@ -1785,7 +1787,7 @@ SPMV_API spmv_status spmv_converter_finish(spmv_converter *base)
     spmv__convert_wait(c);
     if (c->count) s = c->device->info.backend->finish(c->device, c->device->queue);
     if (!c->kept) spmv__convert_drop(c);
-    if (!c->given) spmv__dev_buffer_free(c->device, c->val);
+    if (!c->given) spmv__scratch_give(c->device, c->val);
     c->val = NULL;
     c->sent[SPMV__CONVERT_VAL] = 0;
     c->off = 1;

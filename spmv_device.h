@@ -2772,7 +2772,8 @@ static void spmv__dev_buffer_free(const spmv_device *d, void *buffer)
 #ifndef SPMV__SCRATCH_BYTES
 #define SPMV__SCRATCH_BYTES (32u << 20) /* that are kept at most, an assumption: row pointers of 4 million rows take as many */
 #endif
-enum { SPMV__SCRATCH_BUFFERS = 16 /* more than a part needs */ };
+enum { SPMV__SCRATCH_PART = 512 /* or this part of the device's memory, if that is more: nobody misses 0.2% of it, an assumption */ };
+enum { SPMV__SCRATCH_BUFFERS = 20 /* more than a matrix and a part need */ };
 enum { SPMV__SCRATCH_TIMES = 4 /* as large as it must be, a buffer may be used, so that small matrices do not hold large buffers */ };
 enum { SPMV__SCRATCH_LEAST = 4096 /* bytes: of smaller requests, sizes make no difference */ };
 
@@ -2790,10 +2791,9 @@ static void spmv__scratch_lock(spmv__scratch *t)
     while (!spmv__try_lock(&t->busy)) {} /* never held for long */
 }
 
-/* Takes the smallest kept buffer of at least so many bytes, but not of many times as many; NULL: there is none. */
-static void *spmv__scratch_find(spmv__scratch *t, uint64_t bytes)
+/* Takes the smallest kept buffer of at least so many bytes and at most others; NULL: there is none. */
+static void *spmv__scratch_find(spmv__scratch *t, uint64_t bytes, uint64_t most)
 {
-    const uint64_t least = SPMV__SCRATCH_LEAST, most = spmv__sat_mul(bytes > least ? bytes : least, SPMV__SCRATCH_TIMES);
     int i, best = -1;
     spmv__scratch_lock(t);
     for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) {
@@ -2824,24 +2824,45 @@ static void *spmv__scratch_note(spmv__scratch *t, void *buffer, uint64_t bytes)
     return old;
 }
 
-/* Makes a buffer of at least so many bytes, with any contents, to be given back by spmv__scratch_give. */
-SPMV__SHARED spmv_status spmv__scratch_take(spmv_device *d, uint64_t bytes, void **out)
+/* Makes what notes the buffers, unless it is there. */
+SPMV__SHARED spmv_status spmv__scratch_make(spmv_device *d)
 {
     void *block = d->scratch;
     spmv_status s = SPMV_OK;
     if (!block) s = spmv__new(&d->hooks, &block, 1, sizeof *d->scratch, 0);
-    if (s) return s;
     d->scratch = (spmv__scratch *)block;
-    *out = spmv__scratch_find(d->scratch, bytes);
+    return s;
+}
+
+/* Makes a buffer of at least so many bytes and, if it is one that was kept, at most others. */
+static spmv_status spmv__scratch_take_most(spmv_device *d, uint64_t bytes, uint64_t most, void **out)
+{
+    spmv_status s = spmv__scratch_make(d);
+    if (s) return s;
+    *out = spmv__scratch_find(d->scratch, bytes, most);
     if (*out) return s;
     s = spmv__dev_new_buffer(d, bytes, 0, out);
     if (!s) spmv__dev_buffer_free(d, spmv__scratch_note(d->scratch, *out, bytes));
     return s;
 }
 
+/* Makes a buffer of at least so many bytes, with any contents, to be given back by spmv__scratch_give. */
+SPMV__SHARED spmv_status spmv__scratch_take(spmv_device *d, uint64_t bytes, void **out)
+{
+    const uint64_t least = SPMV__SCRATCH_LEAST;
+    return spmv__scratch_take_most(d, bytes, spmv__sat_mul(bytes > least ? bytes : least, SPMV__SCRATCH_TIMES), out);
+}
+
+/* The same for a buffer that a part may keep, which is not to be much larger than it must be. */
+SPMV__SHARED spmv_status spmv__scratch_take_close(spmv_device *d, uint64_t bytes, void **out)
+{
+    return spmv__scratch_take_most(d, bytes, bytes + bytes / 16 + SPMV__SCRATCH_LEAST, out);
+}
+
 /* Gives back a buffer of spmv__scratch_take, or NULL. It is kept unless too many bytes are. */
 SPMV__SHARED void spmv__scratch_give(const spmv_device *d, void *buffer)
 {
+    const uint64_t part = d->info.global_bytes / SPMV__SCRATCH_PART, most = part > SPMV__SCRATCH_BYTES ? part : SPMV__SCRATCH_BYTES;
     spmv__scratch *t = d->scratch;
     uint64_t kept = 0;
     int i, place = -1;
@@ -2853,7 +2874,7 @@ SPMV__SHARED void spmv__scratch_give(const spmv_device *d, void *buffer)
     }
     if (place >= 0) {
         t->buffer[place].used = 0;
-        if (kept + t->buffer[place].bytes > SPMV__SCRATCH_BYTES) {
+        if (kept + t->buffer[place].bytes > most) {
             t->buffer[place].at = NULL;
             place = -1;
         }

@@ -229,6 +229,7 @@ Test(convert, scratch_memory_is_kept)
     void *at[MANY], *again, *larger;
     uint64_t i;
     open_device(&d);
+    d.info.global_bytes = 0; /* then the limit is SPMV__SCRATCH_BYTES */
     cr_assert_eq(spmv__scratch_take(&d, 60000, &at[0]), SPMV_OK);
     cr_assert_eq(spmv__scratch_take(&d, 30000, &at[1]), SPMV_OK);
     cr_assert_eq(kept_bytes(&d), 0);
@@ -237,7 +238,14 @@ Test(convert, scratch_memory_is_kept)
     cr_assert_eq(kept_bytes(&d), 90000);
     cr_assert_eq(spmv__scratch_take(&d, 20000, &again), SPMV_OK);
     cr_assert_eq(again, at[1]); /* the smallest that is large enough */
+    cr_assert_eq(spmv__scratch_take_close(&d, 50000, &again), SPMV_OK);
+    cr_assert_neq(again, at[0]); /* much larger than it must be */
+    spmv__scratch_leave(&d, again);
+    spmv__scratch_give(&d, again);
     cr_assert_eq(spmv__scratch_take(&d, 50000, &again), SPMV_OK);
+    cr_assert_eq(again, at[0]);
+    spmv__scratch_give(&d, at[0]);
+    cr_assert_eq(spmv__scratch_take_close(&d, 59000, &again), SPMV_OK);
     cr_assert_eq(again, at[0]);
     cr_assert_eq(spmv__scratch_take(&d, 80000, &larger), SPMV_OK);
     cr_assert(larger != at[0] && larger != at[1]);
@@ -256,6 +264,10 @@ Test(convert, scratch_memory_is_kept)
     cr_assert_eq(kept_bytes(&d), 0);
     for (i = 0; i < MANY; i++) spmv__scratch_give(&d, at[i]);
     cr_assert_eq(kept_bytes(&d), SPMV__SCRATCH_BUFFERS * 1000);
+    d.info.global_bytes = 4 * (uint64_t)SPMV__SCRATCH_BYTES * SPMV__SCRATCH_PART; /* a part of a large memory is more */
+    cr_assert_eq(spmv__scratch_take(&d, 300000, &at[0]), SPMV_OK);
+    spmv__scratch_give(&d, at[0]);
+    cr_assert_eq(kept_bytes(&d), (SPMV__SCRATCH_BUFFERS - 1) * 1000 + 300000);
     spmv_device_close(&d);
 }
 
