@@ -473,7 +473,6 @@ static spmv_status spmv__check_layout(spmv__checker *k, const char *plan)
         k->c[i].stored = 0;
     }
     spmv__programs_free(&k->device, &k->device.programs);
-    spmv__programs_free(&k->device, &k->device.wanted);
     return s;
 }
 

@@ -934,19 +934,6 @@ static int spmv__convert_has_tiles(const spmv__convert *c, const spmv_part *p, c
     return p->spec.format == SPMV_TCSR && s->v->a == c->a && !s->v->owner && !s->v->list;
 }
 
-/* Remembers the programs of a part, to be compiled beside others. */
-static void spmv__convert_want(const spmv__convert_job *j)
-{
-    spmv__dev_options o;
-    int which;
-    spmv__convert_options(j, &o);
-    spmv__dev_want(j->c->device, (int)SPMV__KERNEL_CONVERT, o.text);
-    for (which = 0; which < SPMV__TILE_PROGRAMS && spmv__convert_has_tiles(j->c, j->p, j->s); which++) {
-        spmv__convert_tile_options(j, which, &o);
-        spmv__dev_want(j->c->device, (int)SPMV__KERNEL_CONVERT, o.text);
-    }
-}
-
 /* The kernel's integers that depend on the format. */
 static void spmv__convert_sizes(const spmv_part *p, uint64_t *ld, uint64_t *count)
 {
@@ -1166,12 +1153,18 @@ static spmv_status spmv__convert_tile_send(spmv__convert_job *j)
 static spmv_status spmv__convert_tile_kernels(spmv__convert_job *j)
 {
     spmv_device *d = j->c->device;
+    spmv__batch *b = spmv__batch_new(d);
+    spmv__dev_options o;
     spmv_status s = SPMV_OK;
     int which;
-    spmv__convert_want(j);
-    spmv__dev_build_wanted(d, 1);
+    spmv__convert_options(j, &o);
+    spmv__batch_add(d, b, (int)SPMV__KERNEL_CONVERT, o.text);
+    for (which = 0; which < SPMV__TILE_PROGRAMS; which++) {
+        spmv__convert_tile_options(j, which, &o);
+        spmv__batch_add(d, b, (int)SPMV__KERNEL_CONVERT, o.text);
+    }
+    spmv__batch_build(d, b);
     for (which = 0; which < SPMV__TILE_PROGRAMS && !s; which++) {
-        spmv__dev_options o;
         void *program = NULL;
         spmv__convert_tile_options(j, which, &o);
         s = spmv__dev_program_of(d, (int)SPMV__KERNEL_CONVERT, o.text, &program);
@@ -1355,8 +1348,8 @@ static spmv_status spmv__convert_job_make(spmv__convert *c, spmv_part *p, spmv__
     return SPMV_OK;
 }
 
-/* Should the device fill a part that it can fill? If not yet, the kernels for it are compiled beside those of the product, which take as
- * long (those of blocks take longer), for the next matrix. */
+/* Should the device fill a part that it can fill? To compile the kernels beside that of the product would cost nothing where NVRTC really
+ * compiles; but most often it finds them in its cache on the disk, which takes 25 ms for each, one after another. */
 static int spmv__convert_wants(spmv__convert *c, spmv_part *p, spmv__source *s, const spmv_build *how)
 {
     const double slot = 2e-9;    /* seconds for the host to fill and upload one; filling takes eight threads beside an H200 1.2 to 1.6 ns */
@@ -1366,9 +1359,7 @@ static int spmv__convert_wants(spmv__convert *c, spmv_part *p, spmv__source *s, 
     if (!c->thrifty || c->counted || spmv__convert_is_csr(c, p, s, how)) return 1;
     spmv__convert_job_set(&j, c, p, s);
     spmv__convert_options(&j, &o);
-    if (spmv__convert_pays(c, o.text, slot * (double)p->a[SPMV_VAL].count, compile)) return 1;
-    spmv__convert_want(&j);
-    return 0;
+    return spmv__convert_pays(c, o.text, slot * (double)p->a[SPMV_VAL].count, compile);
 }
 
 /* Gives a part in csr the buffers of the CSR matrix. The host computes the rest. */

@@ -99,7 +99,6 @@ typedef struct spmv_device {
     void            *context;  /* OpenCL: cl_context */
     void            *queue;    /* OpenCL: cl_command_queue */
     spmv__program   *programs; /* those built so far, kept until the device is closed */
-    spmv__program   *wanted;   /* those that are not built yet, to be built together with the next */
     spmv__image     *images;   /* those of spmv_device_programs_give, from which programs are made instead of being compiled */
     uint64_t         compiled; /* how many programs were compiled from source so far */
     spmv__stage     *stage;    /* pinned memory of the host (8 MiB), through which matrices are copied; NULL: none yet */
@@ -663,7 +662,6 @@ static void spmv__images_free(spmv_device *d)
 static void spmv__dev_kept_free(spmv_device *d)
 {
     spmv__programs_free(d, &d->programs);
-    spmv__programs_free(d, &d->wanted);
     spmv__stage_free(d);
     spmv__scratch_free(d);
 }
@@ -672,7 +670,7 @@ static void spmv__dev_kept_free(spmv_device *d)
 SPMV__SHARED void spmv__dev_copy_of(spmv_device *out, const spmv_device *d)
 {
     *out = *d;
-    out->programs = out->wanted = NULL;
+    out->programs = NULL;
     out->stage = NULL;
     out->scratch = NULL;
     out->none = NULL;
@@ -2269,26 +2267,12 @@ static spmv_status spmv__dev_program_of(spmv_device *d, int f, const char *optio
 }
 
 /* ---- several programs at once ----------------------------------------------------------------------------------------
- * A compiler takes some 0.1 s for a program (SPMV__BUILD_SECONDS) and uses one processor. Where there are threads and the back end can, all
- * programs of a plan are compiled at the same time, and with them those that were wanted earlier but were not worth the time alone. */
+ * A compiler takes some 0.1 s for a program (SPMV__BUILD_SECONDS) and uses one processor. Where there are threads and the back end can,
+ * programs that are needed together are compiled at the same time. */
 
 enum { SPMV__BATCH = 8 /* programs that are compiled at once; more are compiled later, one by one */ };
 
-/* Remembers a program that is to be built with others, unless it is there or was wanted before. Without memory nothing is remembered. */
-static void spmv__dev_want(spmv_device *d, int f, const char *options)
-{
-    const spmv__program *p = d->wanted;
-    spmv__program *fresh = NULL;
-    spmv_device quiet = *d;
-    quiet.hooks.log = spmv__dev_hush;
-    while (p && ((int)p->format != f || strcmp(p->options, options) != 0)) p = p->next;
-    if (p || !d->info.backend->build_all || spmv__share_threads(2, 2) < 2) return;
-    if (spmv__dev_built(d, f, options) || spmv__dev_image_of(d, f, options) || spmv__dev_unbuilt(&quiet, f, options, &fresh)) return;
-    fresh->next = d->wanted;
-    d->wanted = fresh;
-}
-
-/* The sources of programs that are compiled at once, and what becomes of them. */
+/* Programs that are compiled at once, their sources, and what becomes of them. */
 typedef struct spmv__batch {
     size_t             count;
     spmv__program     *of[SPMV__BATCH];
@@ -2297,17 +2281,43 @@ typedef struct spmv__batch {
     char               line[SPMV__BATCH][64];
 } spmv__batch;
 
-/* Builds the programs of a batch and moves them to those that are built. What fails is forgotten: whoever needs it builds it alone, and
- * then the reason is reported. */
-static void spmv__dev_build_batch(spmv_device *d, spmv__batch *b)
+/* Makes an empty batch; NULL: programs are compiled one by one here, or there is no memory. */
+static spmv__batch *spmv__batch_new(const spmv_device *d)
+{
+    spmv_hooks quiet = d->hooks;
+    void *block = NULL;
+    quiet.log = spmv__dev_hush;
+    if (d->info.backend->build_all && spmv__share_threads(2, 2) > 1) spmv__new(&quiet, &block, 1, sizeof(spmv__batch), 0);
+    return (spmv__batch *)block;
+}
+
+/* Adds a program to a batch, which may be NULL, unless it is in it, is built or is made from an image. What does not fit is left out:
+ * whoever needs it builds it alone. */
+static void spmv__batch_add(const spmv_device *d, spmv__batch *b, int f, const char *options)
 {
     spmv_device quiet = *d;
     size_t i;
     quiet.hooks.log = spmv__dev_hush;
-    for (i = 0; i < b->count; i++) spmv__dev_source((int)b->of[i]->format, b->of[i]->options, b->line[i], &b->source[i]);
-    spmv__phase(&d->hooks, SPMV_PHASE_BUILD);
-    d->info.backend->build_all(&quiet, b->source, b->count, b->program);
-    spmv__phase(&d->hooks, SPMV_PHASE_UPLOAD);
+    if (!b || b->count == SPMV__BATCH || spmv__dev_built(d, f, options) || spmv__dev_image_of(d, f, options)) return;
+    for (i = 0; i < b->count; i++)
+        if ((int)b->of[i]->format == f && !strcmp(b->of[i]->options, options)) return;
+    if (!spmv__dev_unbuilt(&quiet, f, options, &b->of[i])) b->count++;
+}
+
+/* Builds the programs of a batch, moves them to those that are built, and frees the batch, which may be NULL. One alone, and what fails, is
+ * forgotten: whoever needs it builds it, and then the reason of a failure is reported. */
+static void spmv__batch_build(spmv_device *d, spmv__batch *b)
+{
+    spmv_device quiet = *d;
+    size_t i;
+    if (!b) return;
+    quiet.hooks.log = spmv__dev_hush;
+    if (b->count > 1) {
+        for (i = 0; i < b->count; i++) spmv__dev_source((int)b->of[i]->format, b->of[i]->options, b->line[i], &b->source[i]);
+        spmv__phase(&d->hooks, SPMV_PHASE_BUILD);
+        d->info.backend->build_all(&quiet, b->source, b->count, b->program);
+        spmv__phase(&d->hooks, SPMV_PHASE_UPLOAD);
+    }
     for (i = 0; i < b->count; i++) {
         spmv__program *p = b->of[i];
         p->program = b->program[i];
@@ -2316,35 +2326,6 @@ static void spmv__dev_build_batch(spmv_device *d, spmv__batch *b)
         if (p->program) d->programs = p;
         else spmv__program_free(d, p);
     }
-}
-
-/* Builds what is wanted if these are at least two programs, one of them of a format, or needed is 1. Of one alone only the kernels that
- * fill parts stay wanted. */
-static void spmv__dev_build_wanted(spmv_device *d, int needed)
-{
-    spmv_device quiet = *d;
-    spmv__program *p, *rest = NULL;
-    void *block = NULL;
-    spmv__batch *b;
-    size_t formats = 0, all = 0;
-    quiet.hooks.log = spmv__dev_hush;
-    for (p = d->wanted; p; p = p->next, all++) formats += (int)p->format < (int)SPMV_FORMAT_COUNT;
-    if (!formats && !needed) return;
-    if (all > 1) spmv__new(&quiet.hooks, &block, 1, sizeof *b, 0);
-    b = (spmv__batch *)block;
-    while (d->wanted) {
-        p = d->wanted;
-        d->wanted = p->next;
-        if (spmv__dev_built(d, (int)p->format, p->options)) spmv__program_free(d, p); /* it was compiled alone since */
-        else if (b && b->count < SPMV__BATCH) b->of[b->count++] = p;
-        else if ((int)p->format < (int)SPMV_FORMAT_COUNT) spmv__program_free(d, p);
-        else {
-            p->next = rest;
-            rest = p;
-        }
-    }
-    d->wanted = rest;
-    if (b) spmv__dev_build_batch(d, b);
     spmv_free(&d->hooks, b);
 }
 
@@ -3502,23 +3483,24 @@ static spmv_status spmv__dev_stretches_create(spmv_device_matrix *out, const spm
     return s;
 }
 
-/* Builds the programs that all parts need together with those that were wanted earlier. Failures are left to what comes later. */
+/* Builds the programs that all parts need at once. Failures are left to what comes later. */
 static void spmv__dev_build_ahead(spmv_device *d, const spmv_part *parts, size_t count, const spmv_variant *variants)
 {
+    spmv__batch *b = count > 1 ? spmv__batch_new(d) : NULL;
     spmv_device quiet = *d;
     spmv__dev_options o;
     spmv_variant v;
     size_t i;
     quiet.hooks.log = spmv__dev_hush;
-    for (i = 0; i < count && d->info.backend->build_all; i++) {
+    for (i = 0; i < count && b; i++) {
         if (variants) v = variants[i];
         else memset(&v, 0, sizeof v);
         if (!spmv__dev_kernels[parts[i].spec.format].source || spmv_variant_resolve(&v, &quiet, &parts[i]) ||
             spmv__dev_describe_part(&o, &quiet, &parts[i], &v))
             continue;
-        spmv__dev_want(d, (int)parts[i].spec.format, o.text);
+        spmv__batch_add(d, b, (int)parts[i].spec.format, o.text);
     }
-    spmv__dev_build_wanted(d, 0);
+    spmv__batch_build(d, b);
 }
 
 SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_device *d, uint64_t rows, uint64_t cols, spmv_type type,

@@ -258,30 +258,52 @@ Test(programs, are_bytes)
     }
 }
 
-/* The kernels that fill parts are compiled once the host has taken as long as that takes, at once where they will be kept, or, with
- * threads, beside those of the first product, for the next matrix. A product's own program also has the kernel that scales y. */
+/* The kernels that fill parts are compiled once the host has taken as long as that takes, or at once where they will be kept. A product's
+ * own program also has the kernel that scales y. */
 Test(programs, for_conversion_are_compiled_when_that_pays)
 {
     spmv_device d;
     spmv_matrix m;
     int way;
-    const int beside = spmv__share_threads(2, 2) > 1;
     for (way = 0; way < 3; way++) {
+        double rented = 0;
+        int again;
         cr_assert_eq(open_device(&d, "0"), SPMV_OK, "%s", said);
         if (way == 1) cr_assert_eq(spmv_device_programs_give(&d, NULL, 0), SPMV_OK);
         if (way == 2) d.rented = 1;
-        cr_assert_eq(store(&m, &d, "sell"), SPMV_OK, "%s", said);
-        cr_assert_eq(d.compiled, way || beside ? 2 : 1, "%d", way);
-        cr_assert_eq(m.store.part[0].elsewhere != NULL, way != 0, "%d", way);
-        cr_assert_eq(d.rented > 0, !way, "%d: %g s", way, d.rented);
-        spmv_destroy(&m);
-        cr_assert_eq(store(&m, &d, "sell"), SPMV_OK, "%s", said);
-        cr_assert_eq(d.compiled, way || beside ? 2 : 1, "%d: again", way);
-        cr_assert_eq(m.store.part[0].elsewhere != NULL, way || beside, "%d: again", way);
-        spmv_destroy(&m);
+        for (again = 0; again < 2; again++) {
+            cr_assert_eq(store(&m, &d, "sell"), SPMV_OK, "%s", said);
+            cr_assert_eq(d.compiled, way ? 2 : 1, "%d, %d", way, again);
+            cr_assert_eq(m.store.part[0].elsewhere != NULL, way != 0, "%d, %d", way, again);
+            cr_assert_eq(d.rented > rented, !way, "%d, %d: %g s", way, again, d.rented);
+            rented = d.rented;
+            spmv_destroy(&m);
+        }
         spmv_device_close(&d);
         check_clean("conversion");
     }
+}
+
+/* Those that find tiles are two more, which must pay as well. */
+Test(programs, that_find_tiles_are_compiled_when_that_pays)
+{
+    static const int compiled[] = { 1, 2, 2, 4, 4 }; /* the product's; the one that fills; none, as nothing was rented; two; none */
+    static const unsigned found[] = { 1, 4 }; /* tiles, and rows that are not empty */
+    spmv_device d;
+    spmv_matrix m;
+    size_t i;
+    memcpy(fake.found, found, sizeof found);
+    cr_assert_eq(open_device(&d, "0"), SPMV_OK, "%s", said);
+    for (i = 0; i < LENGTH(compiled); i++) {
+        d.rented = i == 1 || i == 3;
+        cr_assert_eq(store(&m, &d, "tcsr"), SPMV_OK, "%s", said);
+        cr_assert_eq(d.compiled, compiled[i], "%d: %d", (int)i, (int)d.compiled);
+        cr_assert_eq(m.store.part[0].elsewhere != NULL, i > 0, "%d", (int)i);
+        spmv_destroy(&m);
+    }
+    memset(fake.found, 0, sizeof fake.found);
+    spmv_device_close(&d);
+    check_clean("tiles");
 }
 
 /* A part of which no row is cut says so to the compiler, and gets no kernel that adds pieces. */
