@@ -572,6 +572,7 @@ static void spmv__convert_wait(spmv__convert *c)
     if (!c->running) return;
     __atomic_store_n(&c->stop, 1L, __ATOMIC_RELEASE);
     pthread_join(c->thread, NULL);
+    c->device->copied = c->quiet.copied;
     c->running = 0;
 }
 
@@ -588,7 +589,7 @@ static int spmv__convert_is_likely(const spmv__convert *c)
 }
 
 /* Begins to upload the matrix in a thread of its own, if it is so large that this pays, and is likely to be needed. Until the first part
- * needs it or the converter is closed, nobody else may use the device. Without threads or pinned memory nothing happens. */
+ * needs it or the converter is closed, nobody else may use the device. Without threads nothing happens. */
 SPMV__SHARED void spmv__converter_begin(spmv_converter *base)
 {
     spmv__convert *c = (spmv__convert *)base;
@@ -598,8 +599,8 @@ SPMV__SHARED void spmv__converter_begin(spmv_converter *base)
     if (c->given || !c->nnz || spmv__csr_bytes(c->a) < SPMV__STAGE_CHUNK) return;
     if (spmv__sat_mul(c->nnz, 8) > most || (c->a->rows + 1) * 8 > most) return;
     if (spmv__share_threads(2, 2) < 2 || !spmv__convert_is_likely(c)) return;
-    for (i = 0; i < SPMV__STAGE_CHUNKS && spmv__stage_may(d); i++) spmv__stage_make(d, i);
-    if (!spmv__stage_may(d) || spmv__scratch_make(d)) return;
+    for (i = 0; i < SPMV__STAGE_CHUNKS && spmv__stage_may(d, spmv__csr_bytes(c->a)); i++) spmv__stage_make(d, i);
+    if (spmv__scratch_make(d)) return;
     c->quiet = *d;
     c->quiet.hooks.log = spmv__dev_hush;
     c->running = !pthread_create(&c->thread, NULL, spmv__convert_upload_ahead, c);

@@ -103,6 +103,7 @@ typedef struct spmv_device {
     uint64_t         compiled; /* how many programs were compiled from source so far */
     spmv__stage     *stage;    /* pinned memory of the host (8 MiB), through which matrices are copied; NULL: none yet */
     int              unstaged; /* 1: there is no such memory */
+    uint64_t         copied;   /* bytes that were copied without it */
     spmv__scratch   *scratch;  /* memory of the device that preparing a matrix has used, kept for the next one; NULL: none yet */
     void            *none;     /* a buffer that stands for arrays without elements, or NULL */
     int              keeps;    /* 1: its programs will be kept for other processes (spmv_device_programs_give with 0 bytes) */
@@ -2899,13 +2900,16 @@ static spmv_status spmv__dev_none(spmv_device *d, void **out)
 
 /* Large copies to and from a device go through pinned memory, which consists of chunks: while some are on their way, the next is filled or
  * emptied, in threads. A driver does the same with one thread: 52 MB took an H200 3.4 to 3.9 ms through the driver and 2.1 to 2.5 ms this
- * way. What is small shares a chunk and is not waited for either. Pinning takes 0.4 ms for 1 MB, so chunks are made when they are needed,
- * and kept. */
+ * way, 216 MB an H100 22 and 9 ms. What is small shares a chunk and is not waited for either. Pinning takes 0.4 ms for 1 MB, so chunks are
+ * made when as many bytes were copied, or are to be copied now, as pay for that, and kept. */
 #ifndef SPMV__STAGE_CHUNK
 #define SPMV__STAGE_CHUNK (4u << 20) /* bytes; with 1 MB, the copy above took 2.8 ms, with 8 MB 1.4 to 1.8, but pinning 6 */
 #endif
 #ifndef SPMV__STAGE_CHUNKS
 #define SPMV__STAGE_CHUNKS 2
+#endif
+#ifndef SPMV__STAGE_PAYS
+#define SPMV__STAGE_PAYS (48u << 20) /* bytes that pay: at 0.06 ms for 1 MB, they take the driver as much longer as pinning takes */
 #endif
 #ifndef SPMV__STAGE_LEAST
 #define SPMV__STAGE_LEAST (1u << 20) /* bytes of a copy for which memory is pinned at all; for a download the first chunk is pinned only
@@ -2962,11 +2966,11 @@ static spmv_status spmv__stage_make(spmv_device *d, unsigned chunk)
     return s;
 }
 
-/* 1 if copies to the device and from it may go through pinned memory. */
-static int spmv__stage_may(const spmv_device *d)
+/* 1 if copies of so many bytes to the device or from it may go through pinned memory. */
+static int spmv__stage_may(const spmv_device *d, uint64_t bytes)
 {
     const int own = (d->info.type != SPMV_DEVICE_CPU && !d->info.unified) || SPMV__STAGE_ANYWHERE;
-    return own && !d->unstaged && d->info.backend->transfer;
+    return own && !d->unstaged && d->info.backend->transfer && (d->stage || d->copied + bytes >= SPMV__STAGE_PAYS);
 }
 
 /* Finds a place for up to want bytes: *at, and how many bytes are free there; 0 if there is no pinned memory. *s: the status of waiting
@@ -2975,7 +2979,7 @@ static uint64_t spmv__stage_place(spmv_device *d, uint64_t want, unsigned char *
 {
     enum { ALIGNED = 64 /* bytes: copies of memory and of the bus are in such lines */ };
     spmv__stage *stage = d->stage;
-    if (!spmv__stage_may(d) || (!stage && want < SPMV__STAGE_LEAST)) return 0;
+    if (!spmv__stage_may(d, want) || (!stage && want < SPMV__STAGE_LEAST)) return 0;
     if (stage && stage->used == SPMV__STAGE_CHUNK) {
         stage->now = (stage->now + 1) % SPMV__STAGE_CHUNKS;
         stage->used = 0;
@@ -3021,10 +3025,12 @@ static spmv_status spmv__dev_copy_rest(spmv_device *d, void *buffer, uint64_t *a
     spmv__stage_copy c;
     spmv_status s = SPMV_OK;
     for (; *at < bytes && !(stop && spmv__is_set(stop)); *at += c.bytes) {
-        c.bytes = spmv__stage_place(d, stop ? spmv__smaller(bytes - *at, SPMV__STAGE_SHARE) : bytes - *at, &c.to, &s);
+        if (stop && !d->stage) c.bytes = 0; /* that thread pins nothing */
+        else c.bytes = spmv__stage_place(d, stop ? spmv__smaller(bytes - *at, SPMV__STAGE_SHARE) : bytes - *at, &c.to, &s);
         if (!c.bytes) {
             s = b->write(d, d->queue, buffer, bytes, from);
             c.bytes = bytes - *at;
+            d->copied += c.bytes;
         } else if (!s) {
             c.from = (const unsigned char *)from + *at;
             c.shares = stop ? 1 : spmv__ceil_div(c.bytes, SPMV__STAGE_SHARE);
@@ -3075,8 +3081,8 @@ static int spmv__stage_download(spmv_device *d, uint64_t bytes)
     const uint64_t least = d->stage ? SPMV__STAGE_LEAST : SPMV__STAGE_CHUNK;
     unsigned i;
     if (bytes < least) return 0;
-    for (i = 0; i < SPMV__STAGE_CHUNKS && (uint64_t)i * SPMV__STAGE_CHUNK < bytes && spmv__stage_may(d); i++) spmv__stage_make(d, i);
-    return spmv__stage_may(d);
+    for (i = 0; i < SPMV__STAGE_CHUNKS && (uint64_t)i * SPMV__STAGE_CHUNK < bytes && spmv__stage_may(d, bytes); i++) spmv__stage_make(d, i);
+    return spmv__stage_may(d, bytes);
 }
 
 /* Copies from the beginning of a buffer, through pinned memory where that pays: while a chunk is emptied in threads, the next is on its
@@ -3087,7 +3093,10 @@ SPMV__SHARED spmv_status spmv__dev_download(spmv_device *d, void *buffer, uint64
     uint64_t asked = 0, done = 0;
     spmv__stage_copy c;
     spmv_status s;
-    if (!spmv__stage_download(d, bytes)) return b->read(d, d->queue, buffer, bytes, to, NULL);
+    if (!spmv__stage_download(d, bytes)) {
+        d->copied += bytes;
+        return b->read(d, d->queue, buffer, bytes, to, NULL);
+    }
     s = spmv__dev_settle(d);
     d->stage->used = d->stage->now = 0;
     while (!s && done < bytes) {

@@ -4,6 +4,7 @@
 /* Small chunks of pinned memory, so that many copies go through it, in several chunks. */
 #define SPMV__STAGE_CHUNK 16384
 #define SPMV__STAGE_LEAST 1
+#define SPMV__STAGE_PAYS 1
 #define SPMV__STAGE_SHARE 6000
 #define SPMV__STAGE_ANYWHERE 1
 #define SPMV__SCRATCH_BYTES 100000

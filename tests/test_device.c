@@ -1217,6 +1217,7 @@ Test(device, every_call_of_a_download_may_fail)
         cr_assert_eq(spmv_buffer_create(&d, bytes, &buffer), SPMV_OK);
         cr_assert_eq(spmv_buffer_write(&d, buffer, bytes, from), SPMV_OK);
         memset(to, 0, (size_t)bytes);
+        d.copied = SPMV__STAGE_PAYS;
         fails_left = n;
         s = spmv__dev_download(&d, buffer, bytes, to);
         called = fails_left < 0;
@@ -1233,6 +1234,35 @@ Test(device, every_call_of_a_download_may_fail)
     cr_assert_gt(n, 12);
     free(from);
     free(to);
+}
+
+/* Copies go through the driver until as many bytes were copied, or are to be copied at once, as pay for pinning memory. */
+Test(device, memory_is_pinned_when_that_pays)
+{
+    const uint64_t bytes = SPMV__STAGE_PAYS / 2, whole = SPMV__STAGE_PAYS;
+    unsigned char *host = (unsigned char *)calloc(1, (size_t)whole);
+    spmv_device d;
+    void *buffer;
+    int i;
+    transfers = 1;
+    for (i = 0; i < 2; i++) {
+        cr_assert_eq(open_fake(&d, NULL), SPMV_OK);
+        cr_assert_eq(spmv_buffer_create(&d, whole, &buffer), SPMV_OK);
+        if (i) cr_assert_eq(spmv__dev_copy(&d, buffer, whole, host), SPMV_OK);
+        else {
+            cr_assert_eq(spmv__dev_copy(&d, buffer, bytes, host), SPMV_OK);
+            cr_assert(!d.stage && d.copied == bytes);
+            cr_assert_eq(spmv__dev_download(&d, buffer, bytes - 1, host), SPMV_OK);
+            cr_assert(!d.stage && d.copied == whole - 1);
+            cr_assert_eq(spmv__dev_copy(&d, buffer, bytes, host), SPMV_OK);
+        }
+        cr_assert_not_null(d.stage);
+        cr_assert_eq(d.copied, i ? 0 : whole - 1);
+        spmv_buffer_free(&d, buffer);
+        spmv_device_close(&d);
+        cr_assert_null(alive);
+    }
+    free(host);
 }
 
 Test(device, groups_need_transfers_and_queues_in_order)

@@ -168,6 +168,7 @@ TAKER(clReleaseEvent, cl_event, -1)
 /* Pinned memory is used for all copies, as on a GPU. */
 #define SPMV__STAGE_CHUNK 65536
 #define SPMV__STAGE_LEAST 1
+#define SPMV__STAGE_PAYS 1
 #define SPMV__STAGE_ANYWHERE 1
 #define SPMV_IMPLEMENTATION
 #include "../spmv.h"
