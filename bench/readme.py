@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the README's tables from bench/results, that of speed and the predictions of bench/model.py: readme.py prints them,
-readme.py --write puts them into README.md, and readme.py --check fails if README.md differs.
+"""Makes the README's tables from bench/results, that of speed, with what is said of preparing below it, and the predictions of
+bench/model.py: readme.py prints them, readme.py --write puts them into README.md, and readme.py --check fails if README.md differs.
 
 Each file of TABLES is the output of bench/peers.sh: its first line names the machine, and the headings of its sections the device and the
 type."""
 import os
 import re
 import sys
+import textwrap
 
 sys.dont_write_bytecode = True  # of model.py
 import model  # noqa: E402
@@ -16,8 +17,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TABLES = [("nvidia-h200.txt", "cuSPARSE, nine formats and algorithms"),
           ("nvidia-h100.txt", "the same"),
           ("cpu.txt", "Intel MKL, Eigen, librsb, OpenMP loop")]
+PREPARE = "nvidia-h200-prepare.txt"  # the output of bench/totals.py
 END = "<!-- end -->\n"
 SECTION = re.compile(r"^(.*), (f32|f64); microseconds$")
+TOTAL = re.compile(r"^(f32|f64), +([\d,]+) products, (\w+) *: .*behind on (\d+) of (\d+)$")
 SUMMARY = re.compile(r"^  auto: geometric mean ([\d.]+), from ([\d.]+) to ([\d.]+), behind on (\d+) of (\d+)$")
 
 
@@ -45,7 +48,27 @@ def table():
     for name, peer in TABLES:
         found, machine = summaries(os.path.join(ROOT, "bench", "results", name))
         rows.append(f"| {machine} | {peer} | {cell(found['f64'])} | {cell(found['f32'])} | [{name}](bench/results/{name}) |")
-    return "\n".join(rows) + "\n"
+    return "\n".join(rows) + "\n\n" + prepared()
+
+
+def prepared():
+    """What is said of preparing: on how many matrices we are behind after so many products."""
+    behind = {}
+    with open(os.path.join(ROOT, "bench", "results", PREPARE), encoding="utf-8") as f:
+        for line in f:
+            found = TOTAL.match(line)
+            if found:
+                behind[found[1], found[2], found[3]] = int(found[4])
+                count = found[5]
+
+    def both(products, run):
+        return f"{behind['f64', products, run]} in f64 and {behind['f32', products, run]} in f32"
+    return textwrap.fill(
+        f"Preparing takes us longer than cuSPARSE. Of {count} matrices on the H200, counting the copy to the device, we are behind on "
+        f"{both('1,000', 'kept')} after 1,000 products with programs that an earlier process kept (`spmv_device_programs_take`). Without "
+        f"these, after 10,000 products, we are behind on {both('10,000', 'disk')} where NVRTC finds in its own cache what an earlier process "
+        f"compiled, and on {both('10,000', 'cold')} where it compiles the kernels for the first time ([{PREPARE}](bench/results/{PREPARE})).",
+        140, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
 def replace(readme, begin, text):
