@@ -66,8 +66,9 @@ def prepared():
     return textwrap.fill(
         f"Preparing takes us longer than cuSPARSE. Of {count} matrices on the H200, counting the copy to the device, we are behind on "
         f"{both('1,000', 'kept')} after 1,000 products with programs that an earlier process kept (`spmv_device_programs_take`). Without "
-        f"these, after 10,000 products, we are behind on {both('10,000', 'disk')} where NVRTC finds in its own cache what an earlier process "
-        f"compiled, and on {both('10,000', 'cold')} where it compiles the kernels for the first time ([{PREPARE}](bench/results/{PREPARE})).",
+        f"these, after 10,000 products, we are behind on {both('10,000', 'disk')} where NVRTC finds in its own cache what an earlier "
+        f"process compiled, and on {both('10,000', 'cold')} where it compiles the kernels for the first time "
+        f"([{PREPARE}](bench/results/{PREPARE})).",
         140, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
