@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Fills the values and columns of a part from CSR that is on the device (spmv_convert.h). Everything that takes time in proportion to rows
- * or slices alone was computed by the host, but for the numbers of blocks, which kernels count, and the tiles of a matrix in buffers. Each
- * group takes WG * PER adjacent
- * nonzeros of the matrix; an item finds the row of its nonzero by bisection, and from the row the slot. What is padding, or fill between
- * nonzeros, was written before the launch; only tcsr, whose padding repeats a column, writes it here. The kernels are not called spmv and
- * finish as those of products are, since they start only when all before them in the queue is done. */
+ * or slices alone was computed by the host, but for the numbers of blocks, which kernels count, and the tiles of tcsr, which programs of
+ * their own find (FIND). Each group takes WG * PER adjacent nonzeros of the matrix; an item finds the row of its nonzero by bisection, and
+ * from the row the slot. What is padding, or fill between nonzeros, was written before the launch; only tcsr, whose padding repeats a
+ * column, writes it here. The kernels are not called spmv and finish as those of products are, since they start only when all before them
+ * in the queue is done. */
 #ifndef WG
 #define WG 128
 #endif
@@ -179,7 +179,7 @@ KERNEL void longest(ulong rows, ulong height, ulong slices, __global const OFF *
  * nonzero k; the next one begins with nonzero k + tile, or with the row of that nonzero, if it begins at most a 16th of a tile before it.
  * The matrix is cut into segments of stride nonzeros, some tiles, so that no item has to pass all tiles: from each nonzero that can be the
  * first of the first tile of a segment, an item passes the segment; then one item passes all segments, and one of each segment passes the
- * tiles that there are. One kernel does all steps, as a driver takes long to find a kernel by its name.
+ * tiles that there are. One kernel of each program does all its steps, as a driver takes long to find a kernel by its name.
  *   found    FOUND words of numbers (see below), then a bit for each nonzero: 1 if a row begins with it. All 0 before
  *   passed   for each segment and each of its first tile nonzeros: EXIT_BITS bits, the distance of the first tile behind the segment from
  *            its end; above them the tiles passed
