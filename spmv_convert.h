@@ -920,21 +920,6 @@ static void spmv__convert_options(const spmv__convert_job *j, spmv__dev_options 
     spmv__dev_option_number(o, "WG", j->wg);
 }
 
-/* Writes the options of one of the programs that find tiles, which are the same for every part. */
-static void spmv__convert_tile_options(const spmv__convert_job *j, int which, spmv__dev_options *o)
-{
-    o->used = 0;
-    spmv__dev_option_number(o, "FIND", (uint64_t)which + 1);
-    spmv__dev_option_number(o, "PER", SPMV__CONVERT_PER);
-    spmv__dev_option_number(o, "WG", j->wg);
-}
-
-/* 1 if the device may find the tiles of a part: those of a whole matrix. */
-static int spmv__convert_has_tiles(const spmv__convert *c, const spmv_part *p, const spmv__source *s)
-{
-    return p->spec.format == SPMV_TCSR && s->v->a == c->a && !s->v->owner && !s->v->list;
-}
-
 /* The kernel's integers that depend on the format. */
 static void spmv__convert_sizes(const spmv_part *p, uint64_t *ld, uint64_t *count)
 {
@@ -1148,6 +1133,15 @@ static spmv_status spmv__convert_tile_send(spmv__convert_job *j)
     if (!s) s = spmv__scratch_take(d, (j->most + 1) * 8, &j->run_at);
     if (!s && j->p->spec.key[SPMV_KEY_IDX]) s = spmv__scratch_take(d, (2 * warps + spmv__convert_tile_spans(j, warps)) * 4, &j->spans);
     return s ? s : d->info.backend->fill(d, d->queue, j->found, bits, 0);
+}
+
+/* Writes the options of one of the programs that find tiles, which are the same for every part. */
+static void spmv__convert_tile_options(const spmv__convert_job *j, int which, spmv__dev_options *o)
+{
+    o->used = 0;
+    spmv__dev_option_number(o, "FIND", (uint64_t)which + 1);
+    spmv__dev_option_number(o, "PER", SPMV__CONVERT_PER);
+    spmv__dev_option_number(o, "WG", j->wg);
 }
 
 /* Builds the programs, where possible at once with that which fills the tiles, and makes the kernels. */
@@ -1618,6 +1612,12 @@ static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv
 #endif
 
 #ifndef SPMV_NO_TCSR
+/* 1 if the device may find the tiles of a part: those of a whole matrix. */
+static int spmv__convert_has_tiles(const spmv__convert *c, const spmv_part *p, const spmv__source *s)
+{
+    return p->spec.format == SPMV_TCSR && s->v->a == c->a && !s->v->owner && !s->v->list;
+}
+
 /* Should the device find the tiles of a part? Not if the host fills them, because the kernels for that have not paid yet. */
 static int spmv__convert_wants_tiles(spmv__convert *c, spmv_part *p, spmv__source *s)
 {
