@@ -1612,22 +1612,17 @@ static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv
 #endif
 
 #ifndef SPMV_NO_TCSR
-/* 1 if the device may find the tiles of a part: those of a whole matrix. */
-static int spmv__convert_has_tiles(const spmv__convert *c, const spmv_part *p, const spmv__source *s)
-{
-    return p->spec.format == SPMV_TCSR && s->v->a == c->a && !s->v->owner && !s->v->list;
-}
-
 /* Should the device find the tiles of a part? Not if the host fills them, because the kernels for that have not paid yet. */
 static int spmv__convert_wants_tiles(spmv__convert *c, spmv_part *p, spmv__source *s)
 {
     const uint64_t most = c->device->info.alloc_bytes;
-    const double nonzero = 2e-9; /* seconds for the host to find its tile; measured beside an H200 with eight threads: 1.4 to 2.7 ns */
-    const double compile = 0.5;  /* seconds for NVRTC there: these are two programs */
+    const double nonzero = 7e-10; /* seconds for the host to find its tile: clspmv_in-2004, "again" in nvidia-h200-prepare.txt */
+    const double compile = 0.3;   /* seconds for NVRTC to compile two programs at once, an estimate: a product of tcsr takes it 0.14 to
+                                     0.25 there, and the longer of these two 1.2 times as long on another machine */
     spmv__convert_job j;
     spmv__dev_options o;
     int which, there;
-    if (!spmv__convert_has_tiles(c, p, s) || c->off || !c->nnz) return 0;
+    if (p->spec.format != SPMV_TCSR || c->off || !c->nnz || s->v->a != c->a) return 0;
     if (spmv__sat_mul(c->nnz, 8) > most || (c->a->rows + 1) * 8 > most) return 0;
     spmv__convert_job_set(&j, c, p, s);
     spmv__convert_tile_segments(&j);

@@ -2757,6 +2757,7 @@ static void spmv__dev_buffer_free(const spmv_device *d, void *buffer)
 enum { SPMV__SCRATCH_PART = 512 /* or this part of the device's memory, if that is more: nobody misses 0.2% of it, an assumption */ };
 enum { SPMV__SCRATCH_BUFFERS = 20 /* more than a matrix and a part need */ };
 enum { SPMV__SCRATCH_TIMES = 4 /* as large as it must be, a buffer may be used, so that small matrices do not hold large buffers */ };
+enum { SPMV__SCRATCH_CLOSE = 16 /* or larger by this part of that, if the matrix may keep the buffer: an assumption */ };
 enum { SPMV__SCRATCH_LEAST = 4096 /* bytes: of smaller requests, sizes make no difference */ };
 
 struct spmv__scratch {
@@ -2838,7 +2839,7 @@ SPMV__SHARED spmv_status spmv__scratch_take(spmv_device *d, uint64_t bytes, void
 /* The same for a buffer that a part may keep, which is not to be much larger than it must be. */
 SPMV__SHARED spmv_status spmv__scratch_take_close(spmv_device *d, uint64_t bytes, void **out)
 {
-    return spmv__scratch_take_most(d, bytes, bytes + bytes / 16 + SPMV__SCRATCH_LEAST, out);
+    return spmv__scratch_take_most(d, bytes, bytes + bytes / SPMV__SCRATCH_CLOSE + SPMV__SCRATCH_LEAST, out);
 }
 
 /* Gives back a buffer of spmv__scratch_take, or NULL. It is kept unless too many bytes are. */

@@ -34,7 +34,7 @@
 #ifndef FIND
 #define FIND 0 // tune: 0 1 2
 /* 1: no conversion; the kernel that finds the tiles of tcsr instead, for all types of values and columns; 2: the one that fills the arrays
- * that follow from them. Each takes as long to compile as one of a product, so that they can be compiled beside it. */
+ * that follow from them. They are two because a compiler takes long for both, and compiles them at the same time. */
 #endif
 #ifndef CHECK
 #define CHECK 0 // tune: 0 1

@@ -216,8 +216,8 @@ static const command commands[] = {
      "because other work on a machine comes and goes, and FILE keeps all these samples. Of a product the median counts. The table then\n"
      "also gets fits: how much longer products take than its rates say, by fill, uneven rows and other terms; its line \"noise\" says how\n"
      "far single measurements are from their medians. With --table as well, the rates of that table are kept and only samples are taken.\n"
-     "--fit repeats the fits of --table from FILE without measuring; with --from, it corrects that table (\"bundled\": the bundled one) for the\n"
-     "device of --table. Each of these runs prints how good the estimates are for matrices that are left out of the fits.\n\n"
+     "--fit repeats the fits of --table from FILE without measuring; with --from, it corrects that table (\"bundled\": the bundled one)\n"
+     "for the device of --table. Each of these runs prints how good the estimates are for matrices that are left out of the fits.\n\n"
      "--merge keeps every rate of all tables, but no fits; where two have the same rate, the later counts. Of the heads, the highest\n"
      "speeds and the shortest launch count.\n", "",
      "  spmv tune --budget 2 --rows-max 65536 --out a.tune  # two seconds on the host; without --budget up to half an hour\n"

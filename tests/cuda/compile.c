@@ -16,7 +16,8 @@ static const char *const modes[] = { "-DLIST=0", "-DLIST=1 -DRUN=96 -DFINISH=1 -
                                      "-DIDX16=1 -DOFF=ulong -DI64=1 -DREPEAT=1 -DRUN=96",
                                      "-DBH=3 -DBW=3 -DUW=1 -DHEIGHT=16", "-DBH=2 -DBW=8 -DUW=4 -DH=256", "-DBH=6 -DBW=2 -DUW=2" };
 /* of the kernel that fills arrays, each of its macros at least once */
-static const char *const conversions[] = { "-DPLACE=BY_ROW -DTILES=1", "-DFIND=1", "-DFIND=2", "-DPLACE=BY_ROW -DIDX16=1 -DOWNED=1 -DLIST=1",
+static const char *const conversions[] = { "-DPLACE=BY_ROW -DTILES=1", "-DFIND=1", "-DFIND=2",
+                                           "-DPLACE=BY_ROW -DIDX16=1 -DOWNED=1 -DLIST=1",
                                            "-DPLACE=BY_COLUMN -DWORD=ulong", "-DPLACE=BY_SLICE -DIDX16=1",
                                            "-DPLACE=BY_GROWN -DOFF=ulong -DI64=1", "-DPLACE=BY_MATRIX -DCOLUMNS=0",
                                            "-DPLACE=BY_DIAGONAL -DCOLUMNS=0", "-DPLACE=BY_BAND -DCOLUMNS=0", "-DPLACE=BY_ROW -DNUMBER=1",
