@@ -391,7 +391,7 @@ static double spmv__chain_seconds(const spmv__estimator *e, const spmv__candidat
     if (t->device_class != SPMV_DEVICE_CLASS_GPU)
         return t->units > 0 && l->slots > 0 ? l->longest * seconds / l->slots * (double)t->units : 0;
     if (!(t->step > 0)) return 0;
-    steps = spmv__spec_steps(k->layout, l->longest) / spmv__lanes(e, k, l);
+    steps = spmv__spec_steps(k->layout, l->longest, (int)spmv_value_size(e->how->type)) / spmv__lanes(e, k, l);
     return t->launch + steps * (steps < (double)t->short_steps ? t->step : t->long_step);
 }
 

@@ -32,6 +32,7 @@ static const char *const structures[] = {
     "band_200000_4_60", "blocks_100000_2_6_80", "dense_64_50000", "permutation_500000", "kuresson_fp", "kuresson_deter4",
     "mesh3d_60_1", "blocks_48000_6_5_70", "arrow_400000", "bibd_22_8", "lengths_30000_100_40_2", "kuresson_viscoplastic1",
     "tridiag_1000000", "blocks_30000_8_4_40", "dense_50000_30", "gr_60_60", "band_30000_40_100", "mk11-b3", "poisson2d_1300",
+    "dense_1500_1500",
 };
 
 enum { STRUCTURES = sizeof structures / sizeof *structures };
