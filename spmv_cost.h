@@ -518,6 +518,20 @@ static double spmv__far_seconds(const spmv__estimator *e, const spmv__load *l)
     return spmv__longer(spmv__far_reads(e, l) - spmv__longer(known, 0) * l->nnz, 0) * t->miss;
 }
 
+/* How many seconds longer than evenly an uneven matrix of the rates takes because of its longest row alone: plain and uneven are the times
+ * of the two. The longest row of another matrix is estimated for itself, so that these do not count there. 0: that is not known. */
+static double spmv__uneven_chain(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double plain, double uneven)
+{
+    const double times = 64; /* of the mean: the most nonzeros of a row in uneven matrices that are measured (tools/tune/workload.c) */
+    const double rows = l->rows > 0 ? l->rows : 1, longest = times * l->slots / rows;
+    spmv__load measured = *l;
+    double chain;
+    if (e->t->device_class != SPMV_DEVICE_CLASS_GPU) return 0;
+    measured.longest = longest < rows ? longest : rows;
+    chain = spmv__chain_seconds(e, k, &measured, uneven);
+    return spmv__longer((chain < uneven ? chain : uneven) - plain, 0);
+}
+
 /* Predicted seconds of a product: those for a banded matrix of this size, and more as far as x is scattered and rows are uneven, both by
  * what the table has for such matrices. What x costs depends on its length, so the number of columns takes the place of the rows there.
  * Negative: nothing is known. */
@@ -535,6 +549,7 @@ static double spmv__table_seconds(const spmv__estimator *e, const spmv__candidat
     }
     if (base > 0) base += spmv__far_seconds(e, l);
     other = l->uneven > 0 ? spmv__kind_seconds(e, k, SPMV_TUNE_UNEVEN, rows, per_row, slots) : 0;
+    if (plain > 0 && other > plain) other -= spmv__uneven_chain(e, k, l, plain, other);
     if (base <= 0) base = other;
     else if (plain > 0 && other > plain) base *= 1 + (other / plain - 1) * (l->uneven < deviation ? l->uneven / deviation : 1);
     return base > 0 ? base : -1;
