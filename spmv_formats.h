@@ -6130,15 +6130,18 @@ SPMV__SHARED int spmv__spec_even(const spmv_spec *spec)
 /* The steps in which one lane goes through a row of so many slots; a step is the time of an entry whose column is read before its element
  * of x. The loops over entries are unrolled, so that a lane waits once for several of them; the loops over blocks are not, and the values
  * of a block are read one after another. Without columns nothing is read before x. On an H200 a block of 4 to 64 values took 2.4 to 17
- * steps, an entry of dense 0.3 to 0.7 and one of dia 0.1 to 0.25.
+ * steps, an entry of dense 0.3 to 0.8, the more the longer the rows are, and one of dia 0.1 to 0.25.
  *   bytes  of a value */
 SPMV__SHARED double spmv__spec_steps(const spmv_spec *spec, double longest, int bytes)
 {
     const double unrolled = 4; /* entries in flight at once */
     const double load = 16;    /* bytes that a lane reads at once */
+    const double direct = 0.5; /* steps of an entry of dense */
     const spmv__traits *t = spmv__trait[spec->format];
     double width, values;
-    if (t->category != SPMV_CLASS_BLOCK) return t->indices > 0 ? longest : longest / unrolled;
+    if (t->category == SPMV_CLASS_DENSE) return longest * direct;
+    if (t->category == SPMV_CLASS_DIAGONAL) return longest / unrolled;
+    if (t->category != SPMV_CLASS_BLOCK) return longest;
     width = (double)spmv__block_width(spec);
     values = width * (double)spmv__block_height(spec);
     return (unrolled + values * (double)bytes / load) * longest / width;
