@@ -138,12 +138,14 @@ static double spmv__look_sigma(const spmv__look *l)
     return mean > 0 ? spmv__square_root((squares / rows - mean * mean) / mean) : 0;
 }
 
-/* The deviation of the lengths of rows that are not empty over their mean, where longer rows than 64 means count as 64 means: those are the
- * longest of the uneven matrices that tables are measured on. */
+enum { SPMV__UNEVEN_MOST = 64 /* times the mean: the longest row of the uneven matrices that tables are measured on (workload.c) */ };
+
+/* The deviation of the lengths of rows that are not empty over their mean, where rows longer than SPMV__UNEVEN_MOST means count as
+ * these. */
 static double spmv__look_uneven(const spmv__look *l)
 {
     double rows = (double)l->rows, mean = rows > 0 ? (double)l->nnz / rows : 0, sum = 0, squares = 0;
-    uint64_t k, most = spmv__smaller(l->longest, (uint64_t)(64 * mean) + 64);
+    uint64_t k, most = spmv__smaller(l->longest, (uint64_t)(SPMV__UNEVEN_MOST * mean) + SPMV__UNEVEN_MOST);
     for (k = 1; k <= most; k++) {
         sum += (double)l->longer[k];
         squares += (2 * (double)k - 1) * (double)l->longer[k];

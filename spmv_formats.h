@@ -6129,8 +6129,9 @@ SPMV__SHARED int spmv__spec_even(const spmv_spec *spec)
 
 /* The steps in which one lane goes through a row of so many slots; a step is the time of an entry whose column is read before its element
  * of x. The loops over entries are unrolled, so that a lane waits once for several of them; the loops over blocks are not, and the values
- * of a block are read one after another. Without columns nothing is read before x. On an H200 a block of 4 to 64 values took 2.4 to 17
- * steps, an entry of dense 0.3 to 0.8, the more the longer the rows are, and one of dia 0.1 to 0.25.
+ * of a block are read one after another. Without columns nothing is read before x. In tuning/nvidia-h200.samples.gz a block of 4 to 64
+ * values takes 2.4 to 17 steps (dense_1500_1500 in f32), an entry of dense 0.3 to 0.8 (dense_1500_1500, dense_64_50000), one of dia 0.1 to
+ * 0.25 (these, bibd_18_9).
  *   bytes  of a value */
 SPMV__SHARED double spmv__spec_steps(const spmv_spec *spec, double longest, int bytes)
 {
