@@ -522,7 +522,7 @@ static double spmv__far_seconds(const spmv__estimator *e, const spmv__load *l)
  * of the two. The longest row of another matrix is estimated for itself, so that these do not count there. 0: that is not known. */
 static double spmv__uneven_chain(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double plain, double uneven)
 {
-    const double rows = l->rows > 0 ? l->rows : 1, longest = SPMV__UNEVEN_MOST * l->slots / rows;
+    const double rows = l->rows > 0 ? l->rows : 1, longest = (double)SPMV__UNEVEN_MOST * l->slots / rows;
     spmv__load measured = *l;
     double chain;
     if (e->t->device_class != SPMV_DEVICE_CLASS_GPU) return 0;

@@ -145,7 +145,7 @@ enum { SPMV__UNEVEN_MOST = 64 /* times the mean: the longest row of the uneven m
 static double spmv__look_uneven(const spmv__look *l)
 {
     double rows = (double)l->rows, mean = rows > 0 ? (double)l->nnz / rows : 0, sum = 0, squares = 0;
-    uint64_t k, most = spmv__smaller(l->longest, (uint64_t)(SPMV__UNEVEN_MOST * mean) + SPMV__UNEVEN_MOST);
+    uint64_t k, most = spmv__smaller(l->longest, (uint64_t)((double)SPMV__UNEVEN_MOST * mean) + SPMV__UNEVEN_MOST);
     for (k = 1; k <= most; k++) {
         sum += (double)l->longer[k];
         squares += (2 * (double)k - 1) * (double)l->longer[k];

@@ -65,7 +65,7 @@ quick() {
     self/* | tidy/* | headers/* | unit/* | readme/*) ;;
     cli/bench | cli/cocktail | cli/suite | gen/messages | gen/fresh) ;;
     examples/opencl | compile/gcc/examples) ;;
-    compile/gcc/all | compile/g++/all | compile/*/csr+sell | compile/*/no-f64 | compile/gcc/single) ;;
+    compile/gcc/all | compile/g++/all | compile/*/csr+sell | compile/*/no-f64 | compile/gcc/single | compile/clang++/single-c++2b) ;;
     *) return 1 ;;
     esac
 }
