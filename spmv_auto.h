@@ -67,6 +67,7 @@ typedef struct spmv_choice {
                                                 well (spmv_verify); else 0 */
     double        error;                     /* of the predictions, as the table says: the standard deviation of log2 of predicted over
                                                 measured times */
+    double        alike[SPMV_ALIKE_COUNT];   /* the correlations of these errors, as the table says */
     double        convert_times;             /* how many times as long as expected conversions took that were timed on a host; 0: none */
     int           rivals;                    /* options that were measured beside the first or, on a host, beside csr (spmv_verify) */
     char          steps[SPMV_COCKTAIL_TEXT]; /* cocktail: every inequality that was evaluated; "": the plan is not by cocktail */
@@ -903,8 +904,9 @@ static spmv_status spmv__offer_panels(spmv__chooser *c, const spmv__look *l, con
 
 /* ---- the whole choice ------------------------------------------------------------------------------------------------ */
 
-/* Finds the time of csr, in which conversion is counted. Where it was measured, the other predictions are scaled by the root of what it
- * took over what it was predicted to take: predictions for one matrix err alike by half. */
+/* Finds the time of csr, in which conversion is counted. Where it was measured, the other predictions are scaled by what it took over what
+ * it was predicted to take: that is done on hosts, of which hardly any is the one that the table was measured on, so that only ratios of
+ * its predictions count. */
 static spmv_status spmv__find_csr(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
 {
     spmv__load load;
@@ -920,7 +922,7 @@ static spmv_status spmv__find_csr(spmv__chooser *c, const spmv__look *l, const s
     }
     if (!(c->out->base > 0)) return s;
     c->out->csr = c->out->base;
-    if (plain > 0) c->e.scale = spmv__square_root(c->out->base / plain);
+    if (plain > 0) c->e.scale = c->out->base / plain;
     return s;
 }
 
@@ -1099,22 +1101,19 @@ static int spmv__is_csr_alone(const spmv_option *o)
  * the next one promises is the more likely to be an error, the more of them there are. */
 #define SPMV__RIVAL_PAYS_MORE 1.5
 
-/* The errors of two predictions for one matrix correlate by a = 0.5. Once csr is measured and they are corrected by its error, what is
- * left correlates by (a - a^2) / (1 - a^2), and its deviation should be that of the table times the root of 1 - a^2, 0.87. In the same
- * simulation, 0.4 prepared those 38 matrices for 1,000 products in the time of 32 products of csr (median) instead of 50, while preparing
- * and products together took as long. */
-#define SPMV__ERRORS_ALIKE_BASE 0.3333
-#define SPMV__ERROR_LEFT_BASE   0.4
+/* The share of the table's error by which ratios of predictions to that of csr are taken to err, once csr is measured: in a simulation
+ * with the measured times of preparing and multiplying by each option, for 32 matrices in f64 on two cores, preparing and 1,000 products
+ * took 1.08, 1.09 and 1.11 times as long as with the best plan by shares of 0.4, 0.7 and 1. */
+#define SPMV__ERROR_LEFT_BASE 0.4
 
 /* Seconds of building the kernels of an option for a device: NVRTC took 0.06 to 0.375 s on an H200's host. */
 #define SPMV__BUILD_SECONDS 0.2
 
-/* The error of the ratio of two predictions whose plans run alike, over that of others: an assumption. With an error of 0.1 (log2) in place
- * of this, on an H200, whose table errs by 0.33, tcsr was not measured beside tcsr:idx=16, although it took 0.86 to 0.88 times as long. */
-#define SPMV__ALIKE_LEFT 0.5
-
 /* The error of tables that do not say it, as log2: the bundled ones have 0.33 to 0.75. */
 #define SPMV__ERROR_UNKNOWN 0.5
+
+/* The correlations of tables that do not say them: those of the H200's. */
+static const double spmv__alike_unknown[SPMV_ALIKE_COUNT] = { 0.24, 0.40, 0.75, 0.80 };
 
 /* The scale of a logistic distribution over its standard deviation: the root of 3 over pi. */
 #define SPMV__LOGISTIC 0.5513
@@ -1135,38 +1134,90 @@ static double spmv__expected_gain(double own, double other, double error, double
     return calls * own * (1 - spmv__exp2(-scale * spmv__log2(1 + spmv__exp2(-later / scale))));
 }
 
-/* What is known of options that were not measured. */
+/* What the options that were measured tell of the others. Errors of predictions, as log2, are taken to be normally distributed, with the
+ * deviation and the correlations that the table says; where csr was measured first, the errors of their ratios to that of csr are. */
 typedef struct spmv__outlook {
-    double own;   /* seconds of the fastest option that was measured */
-    double shift; /* by which the predictions of the others are multiplied, as those that were measured show */
-    double error; /* of the ratio of both, as log2 */
-    double pays;  /* SPMV__RIVAL_PAYS or SPMV__RIVAL_PAYS_BASE */
-    double products; /* SPMV__RIVAL_PRODUCTS or SPMV__RIVAL_PRODUCTS_BASE */
+    const spmv_choice *c;
+    spmv__likeness     likeness[SPMV_CHOICE_MAX], csr;
+    int                count, at[SPMV_CHOICE_MAX];               /* the options that were measured, without csr if it was first */
+    double             root[SPMV_CHOICE_MAX][SPMV_CHOICE_MAX];   /* of their covariances, by Cholesky: lower triangular */
+    double             found[SPMV_CHOICE_MAX];                   /* their errors, divided by the root */
+    double             own;      /* seconds of the fastest of them */
+    double             error;    /* the deviation */
+    double             pays;     /* SPMV__RIVAL_PAYS or SPMV__RIVAL_PAYS_BASE */
+    double             products; /* SPMV__RIVAL_PRODUCTS or SPMV__RIVAL_PRODUCTS_BASE */
 } spmv__outlook;
 
-/* Where csr was not measured first, the errors of two predictions are alike by half, so that their ratio errs as much as one of them. Else
- * the measured time is known, and the others are corrected by the errors of those that were measured. */
-static spmv__outlook spmv__outlook_of(const spmv_choice *c, const spmv_option *best, double calls)
+/* What a plan has in common with others. */
+static spmv__likeness spmv__plan_likeness(const char *text)
 {
-    const double alike = SPMV__ERRORS_ALIKE_BASE;
-    spmv__outlook k = { 0, 1, 0, SPMV__RIVAL_PAYS, SPMV__RIVAL_PRODUCTS };
-    double sum = 0, count = 0;
+    spmv__likeness k;
+    spmv_plan plan;
     int i;
-    k.own = spmv__risked_seconds(c, best, calls);
-    k.error = c->error;
-    if (!(c->base > 0)) return k;
-    for (i = 0; i < c->count; i++) {
-        double seconds = spmv__risked_seconds(c, &c->option[i], calls), known = c->option[i].measured;
-        if (!(known > 0) || !(seconds > 0) || !strcmp(c->option[i].plan, "csr")) continue;
-        sum += spmv__log2(known / seconds);
-        count++;
-    }
-    k.own = best->measured;
-    k.shift = spmv__exp2(sum * alike / (1 + (count - 1) * alike));
-    k.error *= SPMV__ERROR_LEFT_BASE * spmv__square_root(1 - count * alike * alike / (1 + (count - 1) * alike));
-    k.pays = SPMV__RIVAL_PAYS_BASE;
-    k.products = SPMV__RIVAL_PRODUCTS_BASE;
+    memset(&k, 0, sizeof k);
+    if (spmv_plan_parse(&plan, text, NULL, NULL)) return k;
+    for (i = 0; i < plan.count; i++) spmv__likeness_add(&k, &plan.part[i]);
     return k;
+}
+
+/* The correlation of the errors of two predictions of different options. */
+static double spmv__correlation(const spmv__outlook *k, const spmv__likeness *a, const spmv__likeness *b)
+{
+    return k->c->alike[spmv__how_alike(a, b)];
+}
+
+/* The covariance of the errors of two options, in units of the square of the deviation. */
+static double spmv__covariance(const spmv__outlook *k, int i, int j)
+{
+    const double both = i == j ? 1 : spmv__correlation(k, &k->likeness[i], &k->likeness[j]);
+    if (!(k->c->base > 0)) return both;
+    return both + 1 - spmv__correlation(k, &k->likeness[i], &k->csr) - spmv__correlation(k, &k->likeness[j], &k->csr);
+}
+
+/* Divides the covariances of an option and those that were measured by the root. Returns what is left of its variance. */
+static double spmv__divide_by_root(const spmv__outlook *k, int option, double out[SPMV_CHOICE_MAX])
+{
+    double left = spmv__covariance(k, option, option);
+    int i, j;
+    for (i = 0; i < k->count; i++) {
+        out[i] = spmv__covariance(k, option, k->at[i]);
+        for (j = 0; j < i; j++) out[i] -= k->root[i][j] * out[j];
+        out[i] /= k->root[i][i];
+        left -= out[i] * out[i];
+    }
+    return left;
+}
+
+/* Adds an option that was measured, unless those before it tell all of it. */
+static void spmv__outlook_add(spmv__outlook *k, int option)
+{
+    const double least = 1e-6; /* of the variance: less is lost in rounding */
+    const spmv_option *o = &k->c->option[option];
+    double *row = k->root[k->count], left = spmv__divide_by_root(k, option, row);
+    int j;
+    if (!(left > least)) return;
+    row[k->count] = spmv__square_root(left);
+    k->found[k->count] = spmv__log2(o->measured / o->predicted);
+    for (j = 0; j < k->count; j++) k->found[k->count] -= row[j] * k->found[j];
+    k->found[k->count] /= row[k->count];
+    k->at[k->count++] = option;
+}
+
+static void spmv__outlook_make(spmv__outlook *k, const spmv_choice *c, const spmv_option *best)
+{
+    const int based = c->base > 0;
+    int i;
+    k->c = c;
+    k->count = 0;
+    k->csr = spmv__plan_likeness("csr");
+    k->own = best->measured;
+    k->error = based ? SPMV__ERROR_LEFT_BASE * c->error : c->error;
+    k->pays = based ? SPMV__RIVAL_PAYS_BASE : SPMV__RIVAL_PAYS;
+    k->products = based ? SPMV__RIVAL_PRODUCTS_BASE : SPMV__RIVAL_PRODUCTS;
+    for (i = 0; i < c->count; i++) k->likeness[i] = spmv__plan_likeness(c->option[i].plan);
+    for (i = 0; i < c->count; i++)
+        if (c->option[i].measured > 0 && c->option[i].predicted > 0 && (!based || strcmp(c->option[i].plan, "csr") != 0))
+            spmv__outlook_add(k, i);
 }
 
 /* Seconds that storing the matrix by an option and measuring it take, building its kernels included. */
@@ -1186,56 +1237,15 @@ static const spmv_option *spmv__fastest_option(const spmv_choice *c)
     return best;
 }
 
-/* The part as it counts where plans are compared: leaving out empty rows changes little. */
-static spmv_spec spmv__with_empty_rows(const spmv_spec *part)
+/* The seconds that the products are expected to save if an option is known beside the fastest that was measured. */
+static double spmv__option_gain(const spmv__outlook *k, int option, double calls)
 {
-    spmv_spec s = *part;
-    if (s.key[SPMV_KEY_ROWS] == SPMV_ROWS_NONEMPTY) s.key[SPMV_KEY_ROWS] = 0;
-    return s;
-}
-
-/* Do two plans run alike: have they the same parts, apart from heights, widths, thresholds, empty rows and the columns' bits? Then their
- * predictions err alike, so that the measured time of one predicts the other better than the table does. */
-static int spmv__plans_alike(const char *a, const char *b)
-{
-    spmv_plan one, two;
-    int i, alike;
-    if (spmv_plan_parse(&one, a, NULL, NULL) || spmv_plan_parse(&two, b, NULL, NULL)) return 0;
-    alike = one.count == two.count;
-    for (i = 0; i < one.count && alike; i++) {
-        spmv_spec left = spmv__with_empty_rows(&one.part[i]), right = spmv__with_empty_rows(&two.part[i]);
-        alike = spmv__runs_alike(&left, &right) && left.key[SPMV_KEY_B] == right.key[SPMV_KEY_B];
-    }
-    return alike;
-}
-
-/* The fastest option that was measured whose plan runs alike; NULL: there is none. */
-static const spmv_option *spmv__known_alike(const spmv_choice *c, const spmv_option *o)
-{
-    const spmv_option *best = NULL;
-    double least = 0, known;
+    const spmv_option *o = &k->c->option[option];
+    double part[SPMV_CHOICE_MAX], left = spmv__divide_by_root(k, option, part), mean = 0;
     int i;
-    for (i = 0; i < c->count; i++) {
-        known = c->option[i].measured;
-        if (!(known > 0) || (best && known >= least) || !spmv__plans_alike(c->option[i].plan, o->plan)) continue;
-        best = &c->option[i];
-        least = known;
-    }
-    return best;
-}
-
-/* The seconds that the products are expected to save if an option is known beside one that takes k->own. What was measured of an option
- * that runs alike says more than the prediction. Where csr was measured first, options that run like it are left out: there its prediction
- * is what was measured, so that the ratio of predictions says nothing. */
-static double spmv__option_gain(const spmv_choice *c, const spmv_option *o, const spmv__outlook *k, double calls)
-{
-    const double predicted = spmv__risked_seconds(c, o, calls);
-    const spmv_option *alike = spmv__known_alike(c, o);
-    double beside;
-    if (!alike) return spmv__expected_gain(k->own, k->shift * predicted, k->error, calls);
-    if (c->base > 0 && !strcmp(alike->plan, "csr")) return 0;
-    beside = spmv__risked_seconds(c, alike, calls);
-    return beside > 0 ? spmv__expected_gain(k->own, alike->measured * predicted / beside, SPMV__ALIKE_LEFT * k->error, calls) : 0;
+    for (i = 0; i < k->count; i++) mean += part[i] * k->found[i];
+    return spmv__expected_gain(k->own, spmv__risked_seconds(k->c, o, calls) * spmv__exp2(mean),
+                               k->error * spmv__square_root(left), calls);
 }
 
 /* What the products must be expected to save by an option that costs so many seconds, after so many others. */
@@ -1255,12 +1265,12 @@ static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints,
     spmv__outlook k;
     int i, next = -1;
     if (!best || !(c->error > 0)) return -1;
-    k = spmv__outlook_of(c, best, calls);
+    spmv__outlook_make(&k, c, best);
     for (i = 0; i < c->count; i++) {
         const spmv_option *o = &c->option[i];
         double cost = spmv__rival_cost(c, o, &k, build), gain;
         if (o->measured != 0 || !(o->predicted > 0)) continue;
-        gain = spmv__option_gain(c, o, &k, calls);
+        gain = spmv__option_gain(&k, i, calls);
         if (gain < spmv__must_save(&k, cost, c->rivals) || gain - cost <= most) continue;
         most = gain - cost;
         next = i;
@@ -1341,15 +1351,34 @@ static void spmv__refine(spmv__chooser *c)
     if (best > 0) spmv__to_front(out, best);
 }
 
+/* If the first choice, which takes so many seconds, is slow, measures csr, unless that was done, and takes it if it is faster than the
+ * best so far. */
+static void spmv__verify_csr(spmv__chooser *c, double first, double build)
+{
+    spmv_choice *out = c->out;
+    int i = 0;
+    while (i < out->count && !(spmv__is_csr_alone(&out->option[i]) && out->option[i].measured > 0)) i++;
+    if (i == out->count) {
+        if (!spmv__csr_pays(out, c->hints, out->option[0].measured, build)) return;
+        i = spmv__csr_option(out);
+        spmv__measure_option(c, &out->option[i]);
+    }
+    if (spmv__is_slow(out, first)) out->slow = first;
+    if (out->option[i].measured > 0 && out->option[i].measured < out->option[0].measured) spmv__to_front(out, i);
+}
+
 /* Checks the choice by the caller's clock, as spmv_verify says. */
 static void spmv__verify(spmv__chooser *c)
 {
+    const double build = c->e.t->device_class == SPMV_DEVICE_CLASS_HOST ? 0 : SPMV__BUILD_SECONDS;
     spmv_choice *out = c->out;
     const spmv_option *best;
+    double first;
     int csr, i;
-    double build = c->e.t->device_class == SPMV_DEVICE_CLASS_HOST ? 0 : SPMV__BUILD_SECONDS;
     if (!c->hints || !c->hints->measure || !out->count || !spmv__verifies(c->hints, c->e.how->reproducible)) return;
+    csr = !spmv_format_built(SPMV_CSR) || c->e.without >> SPMV_CSR & 1u || spmv__is_csr_alone(&out->option[0]);
     spmv__measure_option(c, &out->option[0]);
+    first = out->option[0].measured;
     while (c->hints->refine < 1 && (i = spmv__next_rival(out, c->hints, build)) >= 0) {
         spmv__measure_option(c, &out->option[i]);
         out->rivals++;
@@ -1357,12 +1386,7 @@ static void spmv__verify(spmv__chooser *c)
     }
     best = spmv__fastest_option(out);
     if (best) spmv__to_front(out, (int)(best - out->option));
-    if (!spmv_format_built(SPMV_CSR) || c->e.without >> SPMV_CSR & 1u || spmv__is_csr_alone(&out->option[0])) return;
-    if (!spmv__csr_pays(out, c->hints, out->option[0].measured, build)) return;
-    out->slow = out->option[0].measured;
-    csr = spmv__csr_option(out);
-    spmv__measure_option(c, &out->option[csr]);
-    if (out->option[csr].measured > 0 && out->option[csr].measured < out->slow) spmv__to_front(out, csr);
+    if (!csr) spmv__verify_csr(c, first, build);
 }
 
 /* Reads the matrix once and offers every kind of plan. */
@@ -1534,7 +1558,10 @@ static spmv_status spmv__choose(spmv_choice *out, const char *text, const spmv_c
     s = spmv__estimator_make(&c.e, a, how, target, hints ? hints->tuning : NULL, hints ? hints->without : 0, hooks);
     if (!s) memcpy(out->table, c.e.t->device, sizeof out->table);
     out->exact = c.e.exact;
-    if (!s) out->error = c.e.t->left_out > 0 ? c.e.t->left_out : SPMV__ERROR_UNKNOWN;
+    if (!s) {
+        out->error = c.e.t->left_out > 0 ? c.e.t->left_out : SPMV__ERROR_UNKNOWN;
+        memcpy(out->alike, c.e.t->alike[SPMV_ALIKE_LAYOUT] > 0 ? c.e.t->alike : spmv__alike_unknown, sizeof out->alike);
+    }
     if (!s && cocktail) s = spmv__choose_cocktail(&c, &keys);
     if (!s && !cocktail) s = spmv__find_candidates(&c.e);
     if (!s && !cocktail && a->nnz) s = spmv__choose_all(&c);

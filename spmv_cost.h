@@ -191,6 +191,42 @@ SPMV__SHARED int spmv__runs_alike(const spmv_spec *a, const spmv_spec *b)
     return a->format == b->format && !a->key[SPMV_KEY_RUN] == !b->key[SPMV_KEY_RUN] && a->key[SPMV_KEY_ROWS] == b->key[SPMV_KEY_ROWS];
 }
 
+/* What layouts or plans have in common: two of them are alike to a degree if the numbers there are the same. */
+typedef struct spmv__likeness {
+    uint64_t at[SPMV_ALIKE_COUNT];
+} spmv__likeness;
+
+static void spmv__likeness_key(uint64_t *at, int64_t key)
+{
+    *at = (*at ^ (uint64_t)key) * 0x9e3779b97f4a7c15u; /* Knuth 6.4; different layouts have the same number hardly ever */
+    *at ^= *at >> 32;
+}
+
+/* Adds a part of a plan, of which those before it were added. At first, all numbers are 0. Whether empty rows are left out changes
+ * little, so that it does not count. */
+SPMV__SHARED void spmv__likeness_add(spmv__likeness *k, const spmv_spec *part)
+{
+    const int64_t rows = part->key[SPMV_KEY_ROWS] == SPMV_ROWS_NONEMPTY ? 0 : part->key[SPMV_KEY_ROWS];
+    int i;
+    for (i = SPMV_ALIKE_FORMAT; i < SPMV_ALIKE_COUNT; i++) spmv__likeness_key(&k->at[i], (int64_t)part->format + 1);
+    for (i = SPMV_ALIKE_RUNS; i < SPMV_ALIKE_COUNT; i++) {
+        spmv__likeness_key(&k->at[i], part->key[SPMV_KEY_RUN] ? 1 : 0);
+        spmv__likeness_key(&k->at[i], rows);
+        spmv__likeness_key(&k->at[i], part->key[SPMV_KEY_B]);
+    }
+    spmv__likeness_key(&k->at[SPMV_ALIKE_LAYOUT], (int64_t)spmv__height(part));
+    for (i = 0; i < SPMV_KEY_COUNT; i++)
+        if (i != SPMV_KEY_ROWS && i != SPMV_KEY_H) spmv__likeness_key(&k->at[SPMV_ALIKE_LAYOUT], part->key[i]);
+}
+
+/* The degree to which two are alike. */
+SPMV__SHARED spmv_alike spmv__how_alike(const spmv__likeness *a, const spmv__likeness *b)
+{
+    int i = SPMV_ALIKE_COUNT - 1;
+    while (i > 0 && a->at[i] != b->at[i]) i--;
+    return (spmv_alike)i;
+}
+
 /* How well a fit suits a candidate: 5 of these knobs, 4 of the layout without knobs, 3 of the layout, 2 of a layout that runs alike, 1 of
  * the format; 0: not at all. */
 static int spmv__fit_suits(const spmv_tune_fit *fit, const spmv__candidate *k)

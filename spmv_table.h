@@ -25,6 +25,7 @@
  *     per_row 1 4 16 64           nonzeros in a row, rising
  *     f64 banded csr:run=1024/WG=256 0.81 1.6 3 3.1 2 8 11 12 5 - - -
  *     left_out 0.19 46 5120       of the fits below: the error of estimates for structures left out of them; structures; samples; optional
+ *     alike 0.2 0.4 0.7 0.9       the correlations of these errors, as SPMV_ALIKE_LIST has them; optional
  *     noise 0.07                  how far the measurements of a sample are from their median, which it is; in the same unit, optional
  *     terms all spread fill ...   the terms of the fits, as SPMV_TERM_LIST has them
  *     work csr 1 0.9 0 0.25 ...   what the work of products in a format costs, as SPMV_WORK_LIST has it
@@ -90,6 +91,20 @@ typedef enum spmv_term {
     SPMV_TERM_COUNT
 } spmv_term;
 
+/* X(IDENT, "what"): how alike two candidates are, whose estimates for one structure err alike the more. */
+#define SPMV_ALIKE_LIST(X)                                                                          \
+    X(ANY,    "of different formats")                                                               \
+    X(FORMAT, "of the same format")                                                                 \
+    X(RUNS,   "with blocks of the same size, both in runs or not, and both with rows in the same order") \
+    X(LAYOUT, "of the same layout, with other knobs")
+
+typedef enum spmv_alike {
+#define X(ID, text) SPMV_ALIKE_##ID,
+    SPMV_ALIKE_LIST(X)
+#undef X
+    SPMV_ALIKE_COUNT
+} spmv_alike;
+
 /* X(IDENT, "name", seconds of one): the kinds of work of which the time of a product is made up. What is counted costs picoseconds, the
  * others are seconds already. spmv_cost.h computes them, spmv tune fits what they cost in each format. */
 #define SPMV_WORK_LIST(X)                                                                                                   \
@@ -141,6 +156,7 @@ typedef struct spmv_tuning {
     double         work[SPMV_FORMAT_COUNT][SPMV_WORK_COUNT]; /* what one of each kind of work costs in a format: seconds, or a factor of
                                          launch, bytes and chain, which are seconds already; all 0: not known */
     double         left_out;          /* error of estimates for structures that were left out of the fits, as log2 */
+    double         alike[SPMV_ALIKE_COUNT]; /* correlations of these errors; all 0: not known */
     double         noise;             /* of single measurements around their median, which a sample is, as log2; 0: not known */
     double         regret[SPMV_TYPE_COUNT], worst[SPMV_TYPE_COUNT]; /* time of the layout that the fits choose for a structure that was
                                          left out of them, over that of the fastest: geometric mean, and the most; 0: not known */
@@ -334,6 +350,19 @@ static spmv_status spmv__tune_left_out(spmv_tuning *t, spmv__lines *l)
     return s;
 }
 
+/* Reads the rest of the line "alike". */
+static spmv_status spmv__tune_alike(spmv_tuning *t, spmv__lines *l)
+{
+    int i;
+    spmv_status s = SPMV_OK;
+    for (i = 0; i < SPMV_ALIKE_COUNT && !s; i++) {
+        s = spmv__tune_number(l, 1, &t->alike[i]);
+        if (!s && (t->alike[i] >= 1 || (i && t->alike[i] < t->alike[i - 1])))
+            s = spmv__bad_line(l, "correlations are below 1, and none is below the one before it");
+    }
+    return s;
+}
+
 /* Checks that the rest of the line has the names of the terms, in their order. */
 static spmv_status spmv__tune_terms(spmv__lines *l)
 {
@@ -434,6 +463,7 @@ static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
     } else if (!strcmp(w, "launch")) s = spmv__tune_number(l, 1e-6, &t->launch);
     else if (!strcmp(w, "step")) s = spmv__tune_step(t, l);
     else if (!strcmp(w, "left_out")) s = spmv__tune_left_out(t, l);
+    else if (!strcmp(w, "alike")) s = spmv__tune_alike(t, l);
     else if (!strcmp(w, "noise")) s = spmv__tune_number(l, 1, &t->noise);
     else if (!strcmp(w, "regret")) s = spmv__tune_regret(t, l);
     else if (!strcmp(w, "terms")) s = spmv__tune_terms(l);

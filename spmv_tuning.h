@@ -2946,7 +2946,9 @@ static const spmv_tuning spmv__ready = {
     { 0, 1.57, 5.9e-10, 7.8e-11, 4.6e-09, 1.88e-11, 0 },
     { 0, 1.97, 5.2e-10, 5.5e-11, 2.33e-09, 0, 0 },
     },
-    0.54, 0,
+    0.54,
+    { 0, 0, 0, 0 },
+    0,
     { 1.093, 1.086, 0 },
     { 1.486, 1.586, 0 },
     25, 2667, { NULL, NULL, NULL, NULL },
@@ -3395,6 +3397,7 @@ static const char spmv__tune_1[][2048] = {
     "f32 uneven tcsr:idx=16,tile=2048/ 0.5 1.98 10.1 41 163 - 4.2 20.1 56 258 680 - 19.6 - 253 -3 56 - "
     "840 -9 430 -5\n"
     "left_out 0.279 47 6130\n"
+    "alike 0.24 0.40 0.75 0.80\n"
     "noise 0.111\n"
     "terms all spread fill pads model work gather bands chain\n"
     "low 1.00 0 0 0 -3.64 -2.15 0 0 1.00\n"

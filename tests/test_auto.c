@@ -1506,7 +1506,8 @@ static double by_turns(void *user)
  * several parts. */
 Test(choice, close_options_are_measured_on_the_host)
 {
-    static const char table[] = HEAD "left_out 0.4 9 99\nf64 banded csr/ 6\nf64 banded sell/ 8\n";
+    static const char *const table[] = { HEAD "left_out 0.4 9 99\nf64 banded csr/ 6\nf64 banded sell/ 8\n",
+                                         HEAD "left_out 0.4 9 99\nf64 banded csr/ 6\nf64 banded sell/ 1\n" };
     static const struct {
         double        first, later;
         spmv_verify   verify;
@@ -1516,7 +1517,7 @@ Test(choice, close_options_are_measured_on_the_host)
     } t[] = {
         { 1, 0.1, SPMV_VERIFY_DEFAULT, 1000, SPMV_SELL, ROW_READS, CONVERT_READS + ROW_READS },    /* csr is slower */
         { 1, 10, SPMV_VERIFY_DEFAULT, 1000, SPMV_CSR, ROW_READS, CONVERT_READS + ROW_READS - 2 }, /* one row shows that sell is slower */
-        { 1e-12, 1, SPMV_VERIFY_DEFAULT, 1000, SPMV_CSR, ROW_READS, 0 },                          /* sell cannot be faster */
+        { 1, 1, SPMV_VERIFY_DEFAULT, 1000, SPMV_CSR, ROW_READS, 0 },                              /* sell is predicted to be far slower */
         { 1, 0.1, SPMV_VERIFY_OFF, 1000, SPMV_SELL, 0, 0 },
         { 1, 0.1, SPMV_VERIFY_DEFAULT, SPMV_VERIFY_CALLS / 5, SPMV_CSR, 0, 0 },                  /* too few for sell to pay */
     };
@@ -1529,7 +1530,6 @@ Test(choice, close_options_are_measured_on_the_host)
     spmv_desc d;
     size_t i;
     free(c);
-    cr_assert_eq(spmv_tuning_read(&tuning, table, sizeof table - 1, "table", NULL), SPMV_OK);
     memset(&d, 0, sizeof d);
     d.csr = &a;
     d.hints = &hints;
@@ -1538,7 +1538,9 @@ Test(choice, close_options_are_measured_on_the_host)
     hints.clock = by_turns;
     for (i = 0; i < sizeof t / sizeof *t; i++) {
         turns clock = { 0, t[i].first, t[i].later, 0 };
+        const char *text = table[i == 2];
         spmv_matrix made;
+        cr_assert_eq(spmv_tuning_read(&tuning, text, strlen(text), "table", NULL), SPMV_OK);
         hints.clock_user = &clock;
         hints.verify = t[i].verify;
         hints.expected_calls = t[i].calls;
@@ -1549,8 +1551,8 @@ Test(choice, close_options_are_measured_on_the_host)
         } else cr_assert_eq(clock.reads, t[i].reads, "%d: %d reads", (int)i, clock.reads);
         cr_assert_eq(spmv_plan_of(&made)->part[0].format, t[i].kept, "%d", (int)i);
         spmv_destroy(&made);
+        spmv_tuning_free(&tuning);
     }
-    spmv_tuning_free(&tuning);
     spmv_csr_free(&a);
     matrix_free(&m);
 }
@@ -1581,6 +1583,57 @@ Test(choice, many_products_measure_more)
     matrix_free(&m);
 }
 
+/* The plans that were measured, in this order, and the seconds of a product with sell and with others. */
+typedef struct order {
+    char   plan[SPMV_CHOICE_MAX][32];
+    double sell, other;
+    int    count;
+} order;
+
+static double in_order(void *user, const spmv_plan *plan, const char *variant)
+{
+    order *o = (order *)user;
+    (void)variant;
+    cr_assert(o->count < SPMV_CHOICE_MAX);
+    spmv_plan_print(plan, o->plan[o->count++], sizeof *o->plan);
+    return plan->part[0].format == SPMV_SELL ? o->sell : o->other;
+}
+
+/* If a plan is much slower than predicted, plans that err alike are not worth being measured, and those of other formats are, although they
+ * were predicted to be slower. */
+Test(choice, what_was_measured_tells_of_plans_that_are_alike)
+{
+    static const struct {
+        const char *alike, *second; /* the correlations; what is measured after sell */
+    } t[] = { { "alike 0.2 0.4 0.8 0.9\n", "ell" }, { "alike 0 0 0 0.01\n", "sell:h=8" } };
+    matrix m;
+    spmv_csr a = grid(&m);
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
+    char table[512];
+    size_t i;
+    for (i = 0; i < sizeof t / sizeof *t; i++) {
+        order o;
+        memset(&o, 0, sizeof o);
+        o.sell = 1e-2;
+        o.other = 1e-3;
+        spmv_print(table, sizeof table, "%sleft_out 0.4 9 99\n%sf64 banded csr/ 1\nf64 banded sell/ 8.4\nf64 banded sell:h=8/ 7.8\n"
+                   "f64 banded ell/ 7.4\n", HEAD, t[i].alike);
+        hints.measure = in_order;
+        hints.measure_user = &o;
+        hints.without = ~(1u << SPMV_CSR | 1u << SPMV_SELL | 1u << SPMV_ELL);
+        hints.expected_calls = 100000000;
+        cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+        cr_assert_gt(o.count, 1);
+        cr_assert_str_eq(o.plan[0], "sell");
+        cr_assert_str_eq(o.plan[1], t[i].second);
+    }
+    free(c);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
 /* By the caller's clock, further options are measured as long as that pays, and fewer the fewer products are expected. */
 Test(choice, close_options_are_measured)
 {
@@ -1595,7 +1648,7 @@ Test(choice, close_options_are_measured)
     spmv_build_hints hints;
     spmv_build how;
     spmv_choice *c = fresh(&hints, &how);
-    two_speeds clock = { 1e-7, 1e-7, 0 };
+    two_speeds clock = { 9e-7, 9e-7, 0 }; /* as sell is predicted */
     char table[512], text[4096];
     size_t i;
     hints.measure = two_times;

@@ -13,7 +13,7 @@
 #define AXES "rows 1024 16384\nper_row 1 4 16\n"
 #define RATES " 1 2 4 8 16 32\n"
 #define FITS \
-    "left_out 0.2 46 5120\nnoise 0.07\nterms all spread fill pads model work gather bands chain\n" \
+    "left_out 0.2 46 5120\nalike 0.2 0.4 0.7 0.9\nnoise 0.07\nterms all spread fill pads model work gather bands chain\n" \
     "low 1 0 0 0 -1 0 0 0 1\nhigh 1 2 3 2 1.5 2 1 4 1\nwork sell 1 0.5 0 250 0 3 0.25\nregret f64 1.08 1.7\n"
 
 static spmv_status read_text(spmv_tuning *t, const char *text, ledger *l)
@@ -132,6 +132,10 @@ static const fault faults[] = {
     {6, HEAD AXES "f64 banded csr/ 1 2 3 4 5 1.2.3\n"},
     {4, HEAD "left_out 0.2 46\n"},
     {4, HEAD "left_out x 46 5120\n"},
+    {4, HEAD "alike 0.2 0.4 0.7\n"},
+    {4, HEAD "alike 0.4 0.2 0.7 0.9\n"},
+    {4, HEAD "alike 0.2 0.4 0.7 1\n"},
+    {4, HEAD "alike -0.2 0.4 0.7 0.9\n"},
     {4, HEAD "noise\n"},
     {4, HEAD "noise -0.1\n"},
     {4, HEAD "terms all spread\n"},
@@ -357,6 +361,7 @@ Test(tuning, host_table_is_ready)
     for (i = 0; i < SPMV_TUNE_LEVELS; i++) near(ready->peak[i], t.peak[i]);
     near(ready->left_out, t.left_out);
     near(ready->noise, t.noise);
+    for (i = 0; i < SPMV_ALIKE_COUNT; i++) near(ready->alike[i], t.alike[i]);
     near(ready->high[SPMV_TERM_SPREAD], t.high[SPMV_TERM_SPREAD]);
     near(-ready->low[SPMV_TERM_MODEL], -t.low[SPMV_TERM_MODEL]);
     for (k = 0; k < SPMV_FORMAT_COUNT; k++)
@@ -467,6 +472,8 @@ Test(tuning, fits_are_read)
     spmv_tuning t = good(HEAD AXES FITS "fit f32 sell:h=8/WG=64 0.15 1 0 -2.5 0 0.25 -0.5 0 0 -0.01\nf64 banded csr/" RATES);
     cr_assert(fabs(t.left_out - 0.2) < 1e-12 && t.structures == 46 && t.samples == 5120 && t.fits == 1);
     cr_assert(fabs(t.noise - 0.07) < 1e-12);
+    cr_assert(fabs(t.alike[SPMV_ALIKE_ANY] - 0.2) < 1e-12 && fabs(t.alike[SPMV_ALIKE_FORMAT] - 0.4) < 1e-12);
+    cr_assert(fabs(t.alike[SPMV_ALIKE_RUNS] - 0.7) < 1e-12 && fabs(t.alike[SPMV_ALIKE_LAYOUT] - 0.9) < 1e-12);
     cr_assert(t.fit[0].type == SPMV_F32 && t.fit[0].layout.format == SPMV_SELL && t.fit[0].layout.key[SPMV_KEY_H] == 8);
     cr_assert_str_eq(t.fit[0].variant, "WG=64");
     cr_assert(fabs(t.fit[0].error - 0.15) < 1e-12 && fabs(t.fit[0].factor[SPMV_TERM_ALL] - 1) < 1e-12);

@@ -85,6 +85,16 @@ int library_runs_alike(const spmv_spec *a, const spmv_spec *b)
     return spmv__runs_alike(a, b);
 }
 
+spmv_alike library_how_alike(const spmv_spec *a, const spmv_spec *b)
+{
+    spmv__likeness one, two;
+    memset(&one, 0, sizeof one);
+    memset(&two, 0, sizeof two);
+    spmv__likeness_add(&one, a);
+    spmv__likeness_add(&two, b);
+    return spmv__how_alike(&one, &two);
+}
+
 void *library_large_block(size_t bytes)
 {
     return spmv__large_block(bytes);

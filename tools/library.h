@@ -34,6 +34,9 @@ double library_work_term(const spmv_tuning *t, spmv_format f, const double work[
 /* 1: what was learned of the products of one layout holds for the other. */
 int library_runs_alike(const spmv_spec *a, const spmv_spec *b);
 
+/* How alike two layouts are. */
+spmv_alike library_how_alike(const spmv_spec *a, const spmv_spec *b);
+
 /* Allocates as the library does without hooks: from the C library, in large pages where there are any. NULL: there is no memory. */
 void *library_large_block(size_t bytes);
 

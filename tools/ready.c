@@ -162,6 +162,8 @@ static void print_head(const spmv_tuning *t, size_t rows)
     for (i = 0; i < SPMV_FORMAT_COUNT; i++) reals(t->work[i], SPMV_WORK_COUNT);
     puts("    },");
     real(t->left_out);
+    line_end();
+    reals(t->alike, SPMV_ALIKE_COUNT);
     real(t->noise);
     line_end();
     reals(t->regret, SPMV_TYPE_COUNT);

@@ -471,10 +471,15 @@ typedef struct error_sum {
     double squares, weights;
 } error_sum;
 
+/* Limits an error, as one sample that is far off would decide all sums. */
+static double error_limited(double error)
+{
+    return error > ERROR_MOST ? ERROR_MOST : error < -ERROR_MOST ? -ERROR_MOST : error;
+}
+
 static void error_add(error_sum *e, double weight, double error)
 {
-    if (error > ERROR_MOST) error = ERROR_MOST;
-    if (error < -ERROR_MOST) error = -ERROR_MOST;
+    error = error_limited(error);
     e->squares += weight * error * error;
     e->weights += weight;
 }
@@ -497,10 +502,16 @@ static int judges(const point *p, int structure, spmv_type type)
     return p->structure == structure && p->of->type == type && p->by.rates > 0;
 }
 
+/* Sums over pairs of samples of a structure and type: the products of their errors, and the means of the squares of both. */
+typedef struct error_pairs {
+    double products, squares;
+} error_pairs;
+
 /* The sums of errors: of each candidate; of all; of all without what the samples of a structure and type have in common. Where a table is
  * corrected, the errors of candidates are without it, too. */
 typedef struct errors {
-    error_sum *own, all, order;
+    error_sum  *own, all, order;
+    error_pairs pairs[SPMV_ALIKE_COUNT]; /* by how alike the candidates of a pair are */
 } errors;
 
 /* The mean error of a structure in one type, as log2; 0 if nothing is predicted there. */
@@ -515,6 +526,37 @@ static double error_mean(const fitting *f, int structure, spmv_type type)
         weights += p->weight;
     }
     return weights > 0 ? sum / weights : 0;
+}
+
+/* Adds the pairs of all samples of a structure in one type with a sample that was predicted. */
+static void pairs_add(const fitting *f, const point *p, error_pairs *pairs)
+{
+    const double error = error_limited(library_log2(predicted(f, p) / p->of->seconds));
+    const point *o;
+    for (o = f->p; o < p; o++) {
+        double other;
+        error_pairs *sum;
+        if (!judges(o, p->structure, p->of->type)) continue;
+        other = error_limited(library_log2(predicted(f, o) / o->of->seconds));
+        sum = &pairs[library_how_alike(&f->candidate[o->candidate]->layout, &f->candidate[p->candidate]->layout)];
+        sum->products += o->weight * p->weight * error * other;
+        sum->squares += o->weight * p->weight * (error * error + other * other) / 2;
+    }
+}
+
+/* The correlations of errors that pairs show. Candidates that are more alike err no less alike; where the pairs show otherwise, or there
+ * are none, that is by chance. */
+static void correlations(const error_pairs *pairs, double out[SPMV_ALIKE_COUNT])
+{
+    const double most = 0.99; /* different candidates are never the same */
+    double least = 0;
+    int i;
+    for (i = 0; i < SPMV_ALIKE_COUNT; i++) {
+        double v = pairs[i].squares > 0 ? pairs[i].products / pairs[i].squares : 0;
+        if (v < least) v = least;
+        if (v > most) v = most;
+        out[i] = least = v;
+    }
 }
 
 /* Adds the errors of one structure in one type to the sums, and the regret of the choice among its samples. choices: of that type. */
@@ -533,6 +575,7 @@ static void judge(const fitting *f, int structure, spmv_type type, errors *e, un
         error_add(&e->all, p->weight, error);
         error_add(&e->order, p->weight, error - mean);
         error_add(&here, p->weight, error - mean);
+        pairs_add(f, p, e->pairs);
         q->good += seconds >= 0.8 * p->of->seconds && seconds <= 1.25 * p->of->seconds;
         q->samples++;
         if (least > 0 && seconds >= least) continue;
@@ -549,16 +592,18 @@ static void judge(const fitting *f, int structure, spmv_type type, errors *e, un
 /* Leaves out one structure after another and judges the fits by it. own: becomes the errors of each candidate. */
 static void fit_judge(fitting *f, error_sum *own, fit_quality *q, normal *n)
 {
-    errors e = {NULL, {0, 0}, {0, 0}};
+    errors e;
     unsigned choices[SPMV_TYPE_COUNT] = {0};
     int i, type;
     memset(q, 0, sizeof *q);
+    memset(&e, 0, sizeof e);
     memset(own, 0, (size_t)f->candidates * sizeof *own);
     e.own = own;
     for (i = 0; i < f->structures; i++) {
         fit_all(f, i, n);
         for (type = 0; type < SPMV_TYPE_COUNT; type++) judge(f, i, (spmv_type)type, &e, &choices[type], q);
     }
+    correlations(e.pairs, q->alike);
     q->structures = (unsigned)f->structures;
     q->terms = (unsigned)f->terms;
     q->error = e.all.weights > 0 ? sqrt(e.all.squares / e.all.weights) : 0;
@@ -814,6 +859,7 @@ static int fits_store(fitting *f, const error_sum *own, const fit_quality *q)
     t->fit = fit;
     t->fits = n;
     t->left_out = q->error;
+    memcpy(t->alike, q->alike, sizeof t->alike);
     t->noise = f->samples->noise;
     t->structures = q->structures;
     t->samples = q->samples;

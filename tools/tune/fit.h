@@ -11,6 +11,7 @@
 typedef struct fit_quality {
     double   error; /* root mean square of log2 of predicted over measured, of each sample as much as it counts */
     double   order; /* the same without what all samples of a structure and type have in common, which does not matter to the choice */
+    double   alike[SPMV_ALIKE_COUNT]; /* the correlations of these errors, by how alike candidates are */
     double   good;  /* share of the samples that are predicted within 0.8 to 1.25 of what was measured */
     double   regret[SPMV_TYPE_COUNT]; /* measured time of the candidate that is predicted to be the best over that of the fastest of all
                                          samples: geometric mean; 0: no samples */

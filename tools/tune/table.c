@@ -127,6 +127,11 @@ static void fits_print(growing *out, const spmv_tuning *t, const unsigned char *
     int k;
     if (!t->fits) return;
     growing_add(out, "left_out %.3f %llu %llu\n", t->left_out, (unsigned long long)t->structures, (unsigned long long)t->samples);
+    if (t->alike[SPMV_ALIKE_LAYOUT] > 0) {
+        growing_add(out, "alike");
+        for (k = 0; k < SPMV_ALIKE_COUNT; k++) growing_add(out, " %.2f", t->alike[k]);
+        growing_add(out, "\n");
+    }
     if (t->noise > 0) growing_add(out, "noise %.3f\n", t->noise);
     growing_add(out, "terms");
     for (k = 0; k < SPMV_TERM_COUNT; k++) growing_add(out, " %s", spmv_term_name((spmv_term)k));
