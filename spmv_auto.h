@@ -114,11 +114,14 @@ typedef struct spmv__chooser {
 
 /* ---- options -------------------------------------------------------------------------------------------------------- */
 
+/* The most parts of a plan that is an option. Structures with SPMV_MAX_PARTS take 6 KB, and one is copied for every candidate. */
+enum { SPMV__MIX_PARTS = 12 };
+
 /* A plan that is being put together, with its variants and what it costs. */
 typedef struct spmv__mix {
     int         count;
-    spmv_spec   part[SPMV_MAX_PARTS];
-    const char *variant[SPMV_MAX_PARTS];
+    spmv_spec   part[SPMV__MIX_PARTS];
+    const char *variant[SPMV__MIX_PARTS];
     double      seconds, convert; /* of a product; in products of csr */
     int         sampled;          /* 1: the size of a part was estimated from a sample */
     int         alike;            /* 1: all parts are panels that are stored alike */
@@ -150,10 +153,10 @@ static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec 
     if (m->count > 1 && c->e.t->read > 0) m->seconds += 2e-9 * rows * (double)spmv_vector_size(c->e.how->type) / c->e.t->read;
 }
 
+/* Copies the parts of a plan that there are. */
 static void spmv__mix_plan(const spmv__mix *m, spmv_plan *plan)
 {
     int i;
-    memset(plan, 0, sizeof *plan);
     plan->count = m->count;
     for (i = 0; i < m->count; i++) plan->part[i] = m->part[i];
 }
@@ -515,7 +518,7 @@ static spmv_status spmv__offer_width(spmv__chooser *c, const spmv__candidate *k,
     spmv__mix m = *prefix;
     spmv_spec first = *k->layout, last;
     spmv_status s = spmv__policy_width(c, k, l, f, &best);
-    if (s || !best.w || m.count + 2 > SPMV_MAX_PARTS) return s;
+    if (s || !best.w || m.count + 2 > SPMV__MIX_PARTS) return s;
     last = *best.rest->layout;
     first.key[SPMV_KEY_W] = (int64_t)best.w;
     if (spmv_format_takes_key(last.format, SPMV_KEY_ROWS) && !last.key[SPMV_KEY_ROWS]) last.key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
@@ -558,7 +561,7 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
         double t;
         spmv_spec spec = *k->layout;
         int own = (int)spec.format;
-        if (!spmv__is_flat(spec.format) || m.count >= SPMV_MAX_PARTS || (spmv__reads_columns(&spec) != (n >= c->e.cands))) continue;
+        if (!spmv__is_flat(spec.format) || m.count >= SPMV__MIX_PARTS || (spmv__reads_columns(&spec) != (n >= c->e.cands))) continue;
         if (!spmv__suits(spec.format, f)) continue;
         if (!prefix->count) {
             t = spmv__least_seconds(c, k, l, f);
@@ -761,6 +764,7 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
     spmv__beyond_w b;
     spmv__load load;
     int i;
+    if (plan->count > SPMV__MIX_PARTS) return;
     memset(&m, 0, sizeof m);
     spmv__beyond_begin(l, &b);
     for (i = 0; i < plan->count; i++) {
