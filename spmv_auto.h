@@ -1134,6 +1134,7 @@ static double spmv__expected_gain(double own, double other, double error, double
 {
     double scale = SPMV__LOGISTIC * error, later;
     if (!(own > 0) || !(other > 0)) return 0;
+    if (!(scale > 0)) return other < own ? calls * (own - other) : 0;
     later = spmv__log2(other / own);
     return calls * own * (1 - spmv__exp2(-scale * spmv__log2(1 + spmv__exp2(-later / scale))));
 }
@@ -1143,11 +1144,11 @@ static double spmv__expected_gain(double own, double other, double error, double
 typedef struct spmv__outlook {
     const spmv_choice *c;
     spmv__likeness     likeness[SPMV_CHOICE_MAX], csr;
-    int                count, at[SPMV_CHOICE_MAX];               /* the options that were measured, without csr if it was first */
-    double             root[SPMV_CHOICE_MAX][SPMV_CHOICE_MAX];   /* of their covariances, by Cholesky: lower triangular */
-    double             found[SPMV_CHOICE_MAX];                   /* their errors, divided by the root */
-    double             own;      /* seconds of the fastest of them */
-    double             error;    /* the deviation */
+    int                count, at[SPMV_CHOICE_MAX]; /* the options that were measured, without csr if it was first */
+    double             root[SPMV_CHOICE_MAX][SPMV_CHOICE_MAX]; /* of their covariances, by Cholesky: lower triangular */
+    double             found[SPMV_CHOICE_MAX];     /* their errors, divided by the root */
+    double             own;      /* seconds of the fastest option that was measured, csr included */
+    double             error;    /* the deviation, as log2 */
     double             pays;     /* SPMV__RIVAL_PAYS or SPMV__RIVAL_PAYS_BASE */
     double             products; /* SPMV__RIVAL_PRODUCTS or SPMV__RIVAL_PRODUCTS_BASE */
 } spmv__outlook;
