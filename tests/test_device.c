@@ -946,7 +946,8 @@ Test(device, every_call_may_fail_with_programs)
 }
 
 /* csr is predicted to take twice as long as sell, and neither as long as 0.08 s. The events show that sell takes longer, so csr is
- * prepared as well. Unless that was requested, nothing is measured where all products take less time than building the kernels of csr. */
+ * prepared as well, and perhaps others. Unless that was requested, nothing is measured where all products take less time than building
+ * the kernels of csr. */
 Test(device, slow_choices_are_compared_with_csr)
 {
     static const char text[] = "spmv tuning table 1\ndevice d\nclass gpu\nrows 1\nper_row 1\nf64 banded csr/ 4\nf64 banded sell/ 8\n";
@@ -966,7 +967,7 @@ Test(device, slow_choices_are_compared_with_csr)
         soon = EACH;
         later = i == 1 ? 0.5 : 0.125;
         cr_assert_eq(store(&m, &d, i == 3 ? "cocktail" : "auto", SPMV_F64), SPMV_OK);
-        cr_assert_eq(timed, i < 2 ? EACH + 2 * TURNS * EACH : 0, "%d: %d products", i, timed);
+        cr_assert(i < 2 ? timed > EACH && (timed - EACH) % (2 * TURNS * EACH) == 0 : !timed, "%d: %d products", i, timed);
         cr_assert_eq(spmv_plan_of(&m)->part[0].format, i == 0 ? SPMV_CSR : SPMV_SELL);
         cr_assert_eq(strstr(said, " takes 83333 us, more than 1.25 times") != NULL, i == 0, "%s", said);
         cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK);
