@@ -1110,9 +1110,8 @@ static int spmv__is_csr_alone(const spmv_option *o)
  * took 1.08, 1.09 and 1.11 times as long as with the best plan by shares of 0.4, 0.7 and 1. */
 #define SPMV__ERROR_LEFT_BASE 0.4
 
-/* The variance of an error that all predictions for a device share, in units of the square of the table's: so large that only ratios of
- * predictions count, as the table may be of another device. Where it is the device's own that costs nothing: with the recorded times of 63
- * matrices on an H200, told a million products, the plans found were as fast as with a variance of 0, 0.5 and 1, within 0.3%. */
+/* The variance of an error that all predictions by a table of another device share, in units of the square of the table's: so large that
+ * only ratios of predictions count. */
 #define SPMV__ERROR_SHARED 1e4
 
 /* Seconds of building the kernels of an option for a device: NVRTC took 0.06 to 0.375 s on an H200's host. */
@@ -1180,7 +1179,7 @@ static double spmv__correlation(const spmv__outlook *k, const spmv__likeness *a,
 static double spmv__covariance(const spmv__outlook *k, int i, int j)
 {
     const double both = i == j ? 1 : spmv__correlation(k, &k->likeness[i], &k->likeness[j]);
-    if (!(k->c->base > 0)) return both + SPMV__ERROR_SHARED;
+    if (!(k->c->base > 0)) return both + (k->c->exact ? 0 : SPMV__ERROR_SHARED);
     return both + 1 - spmv__correlation(k, &k->likeness[i], &k->csr) - spmv__correlation(k, &k->likeness[j], &k->csr);
 }
 
