@@ -92,9 +92,9 @@ typedef enum spmv_term {
 } spmv_term;
 
 /* X(IDENT, "what"): how alike two candidates are, whose estimates for one structure err alike the more. */
-#define SPMV_ALIKE_LIST(X)                                                                          \
-    X(ANY,    "of different formats")                                                               \
-    X(FORMAT, "of the same format")                                                                 \
+#define SPMV_ALIKE_LIST(X)                                                                               \
+    X(ANY,    "of different formats")                                                                    \
+    X(FORMAT, "of the same format")                                                                      \
     X(RUNS,   "with blocks of the same size, both in runs or not, and both with rows in the same order") \
     X(LAYOUT, "of the same layout, with other knobs")
 

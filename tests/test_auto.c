@@ -1634,6 +1634,60 @@ Test(choice, what_was_measured_tells_of_plans_that_are_alike)
     matrix_free(&m);
 }
 
+/* Every plan takes so many times as long as it was predicted to take. */
+typedef struct all_slower {
+    const spmv_choice *predicted;
+    double             times;
+} all_slower;
+
+static double as_predicted(void *user, const spmv_plan *plan, const char *variant)
+{
+    const all_slower *o = (const all_slower *)user;
+    char text[SPMV_PLAN_TEXT];
+    int i;
+    spmv_plan_print(plan, text, sizeof text);
+    for (i = 0; i < o->predicted->count; i++)
+        if (!strcmp(o->predicted->option[i].plan, text) && !strcmp(o->predicted->option[i].variant, variant))
+            return o->times * o->predicted->option[i].predicted;
+    return -1;
+}
+
+/* Where a device goes by the table of another one, all plans may be slower than predicted alike, which tells nothing of which is the
+ * fastest: then no more options are measured than if they took what was predicted. */
+Test(choice, a_slower_device_is_no_reason_to_measure_more)
+{
+    static const double times[] = { 1, 8 };
+    spmv_target gpu = { "another GPU", SPMV_DEVICE_CLASS_GPU, NULL, 0 };
+    matrix m;
+    spmv_csr a;
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how), *first = fresh(&hints, &how);
+    int i, rivals[2];
+    matrix_random(&m, "a large random one", 20000, 20000, 0.0005);
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    hints.expected_calls = 1000000;
+    cr_assert_eq(spmv_choose(first, "auto", &a, &how, &gpu, &hints, NULL, NULL), SPMV_OK);
+    cr_assert(!first->exact && first->count > 2);
+    for (i = 0; i < 2; i++) {
+        all_slower clock;
+        clock.predicted = first;
+        clock.times = times[i];
+        hints.measure = as_predicted;
+        hints.measure_user = &clock;
+        hints.expected_calls = i ? 125000 : 1000000; /* as many seconds of products */
+        cr_assert_eq(spmv_choose(c, "auto", &a, &how, &gpu, &hints, NULL, NULL), SPMV_OK);
+        rivals[i] = c->rivals;
+        cr_assert_str_eq(c->option[0].plan, first->option[0].plan);
+    }
+    cr_assert_leq(rivals[1], rivals[0], "%d, not %d", rivals[1], rivals[0]);
+    free(first);
+    free(c);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
 /* By the caller's clock, further options are measured as long as that pays, and fewer the fewer products are expected. */
 Test(choice, close_options_are_measured)
 {
