@@ -5,7 +5,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 files() {
     if git rev-parse --git-dir >/dev/null 2>&1; then git ls-files --cached --others --exclude-standard
-    else find . -type f ! -path './build/*' ! -path './dist/*' ! -path './.*' | sed 's|^\./||'; fi |
+    else find . -type f ! -path './build/*' ! -path './quick.c' ! -path './dist/*' ! -path './.*' | sed 's|^\./||'; fi |
         while IFS= read -r f; do [ -f "$f" ] && echo "$f"; done
 }
 text() { files | grep -v '\.gz$\|\.png$\|\.bin$\|^tests/fuzz/.*/\|^tests/data/'; }
