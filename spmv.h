@@ -117,8 +117,9 @@ typedef struct spmv_desc {
                                 refused with SPMV_ERR_UNSUPPORTED. They must outlive the matrix if it is updatable. The device checks
                                 them. With a plan of one part of ell, sell, bell, sbell, bcsr or tcsr with no keys but b, h, tile,
                                 and idx of tcsr, all three stay there; csr, with no keys but run, needs ptr on the host; other plans, a
-                                matrix that is updatable and a device that does not convert need col, too. Parts that the host fills
-                                need val as well. csr must be NULL */
+                                matrix that is updatable and a device that does not convert need col, too. "auto" has the host look at
+                                the matrix, which takes some milliseconds, only if hints.expected_calls products may save that much on
+                                a GPU; else it takes tcsr or sell. Parts that the host fills need val as well. csr must be NULL */
     int             strict;  /* 1: use no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
                                 the rows that use them */
     int             updatable;    /* 1: allow spmv_update; costs 4 or 8 bytes for each stored slot */
@@ -351,9 +352,10 @@ static int spmv__converts_there(const spmv_desc *d)
     return d->convert == SPMV_CONVERT_DEFAULT ? spmv_convert_here(d->device) : d->convert == SPMV_CONVERT_ON_DEVICE;
 }
 
-/* 1 if no columns are needed on the host to store the matrix on the device by the plan: one part that takes all nonzeros, in a format whose
- * sizes follow from the row pointers or whose blocks the device counts. *rows: 1 if no row pointers are needed there, either. */
-static int spmv__columns_stay(const spmv_desc *d, int *rows)
+/* 1 if no columns are needed on the host to store the matrix on the device by the plan, or by that of spmv__leave_unseen if this is not
+ * empty: one part that takes all nonzeros, in a format whose sizes follow from the row pointers or whose blocks the device counts. *rows: 1
+ * if no row pointers are needed there, either. */
+static int spmv__columns_stay(const spmv_desc *d, const spmv_plan *unseen, int *rows)
 {
     const unsigned there = SPMV_BIT_ELL | SPMV_BIT_SELL | SPMV_BIT_BELL | SPMV_BIT_SBELL | SPMV_BIT_BCSR | SPMV_BIT_TCSR;
     const unsigned by_row = SPMV_BIT_CSR; /* the host finds out where rows begin */
@@ -363,7 +365,9 @@ static int spmv__columns_stay(const spmv_desc *d, int *rows)
     int k, stay;
     quiet.log = spmv__dev_hush;
     *rows = 0;
-    if (!d->plan || d->updatable || spmv_plan_parse(&plan, d->plan, NULL, &quiet) || plan.count != 1) return 0;
+    plan = *unseen;
+    if (!plan.count && (!d->plan || d->updatable || spmv_plan_parse(&plan, d->plan, NULL, &quiet))) return 0;
+    if (plan.count != 1) return 0;
     stay = (there | by_row) >> plan.part[0].format & 1u;
     if (plan.part[0].format == SPMV_TCSR) known |= 1u << SPMV_KEY_IDX;
     for (k = 0; k < SPMV_KEY_COUNT; k++) stay &= !plan.part[0].key[k] || (known >> k & 1u);
@@ -404,6 +408,76 @@ static void spmv__look_there(const spmv_desc *d, spmv__taken *t)
     t->there = t->found.pointers;
     t->work.entries = a.nnz;
 }
+
+#ifndef SPMV_NO_AUTO
+/* The tuning table that a device keeps. */
+typedef struct spmv__kept {
+    spmv_tuning table;
+    spmv_hooks  hooks;
+    int         exact;
+} spmv__kept;
+
+static void spmv__kept_free(void *kept)
+{
+    spmv__kept *k = (spmv__kept *)kept;
+    spmv_hooks h = k->hooks;
+    spmv_tuning_free(&k->table);
+    spmv_free(&h, k);
+}
+
+/* Sets target->table to the device's bundled table, which is read for the first matrix and kept until the device is closed. */
+static spmv_status spmv__keep_table(spmv_device *d, spmv_target *target)
+{
+    spmv__kept *k = (spmv__kept *)d->kept;
+    if (!k) {
+        void *block;
+        spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *k, 0);
+        if (s) return s;
+        k = (spmv__kept *)block;
+        k->hooks = d->hooks;
+        s = spmv__bundled_table(&k->table, &k->exact, target, &d->hooks);
+        if (s) spmv_free(&d->hooks, k);
+        if (s) return s;
+        d->kept = k;
+        d->kept_free = spmv__kept_free;
+    }
+    target->table = &k->table;
+    target->exact = k->exact;
+    return SPMV_OK;
+}
+#endif
+
+#if defined(SPMV_NO_AUTO) || defined(SPMV_NO_SELL) || defined(SPMV_NO_TCSR)
+#define spmv__leave_unseen(m, d, t) SPMV_OK
+#else
+/* Sets m->store.plan to the plan by which the matrix is stored if the host is not to look at it (spmv__plan_unseen); else leaves it empty.
+ * That is decided only where the library is free to choose, and the device has looked at the matrix and can store it by itself. */
+static spmv_status spmv__leave_unseen(spmv_matrix *m, const spmv_desc *d, const spmv__taken *t)
+{
+    const unsigned both = SPMV_BIT_TCSR | SPMV_BIT_SELL;
+    const spmv_build_hints *hints = d->hints;
+    const spmv_tuning *table = hints ? hints->tuning : NULL;
+    const char *plan;
+    spmv_target target = spmv_target_of(d->device);
+    spmv_build how;
+    spmv_csr a;
+    double padded;
+    spmv_status s = SPMV_OK;
+    if (!t->there || (d->plan && !spmv__is_auto(d->plan)) || d->updatable || d->reproducible || d->strict || d->max_bytes) return s;
+    if (target.device_class != SPMV_DEVICE_CLASS_GPU || (hints && (hints->measure || hints->without & both))) return s;
+    memset(&a, 0, sizeof a);
+    memset(&how, 0, sizeof how);
+    a.rows = t->work.rows;
+    a.cols = t->work.cols;
+    a.nnz = t->work.entries;
+    a.type = how.type = d->type;
+    if (spmv__is_tiny(&a, hints)) return s;
+    if (!table) s = spmv__keep_table(d->device, &target);
+    padded = s ? 0 : spmv__convert_padding(d->device, &a, t->ptr, t->work.ptr_bits, &d->hooks);
+    plan = padded > 0 ? spmv__plan_unseen(table ? table : target.table, &a, &how, hints, padded) : NULL;
+    return s || !plan ? s : spmv_plan_parse(&m->store.plan, plan, NULL, &d->hooks);
+}
+#endif
 
 /* Copies the row pointers to the host if they are needed there, and has it check them unless the device has. */
 static spmv_status spmv__take_pointers(const spmv_desc *d, spmv__taken *t, int stay)
@@ -453,10 +527,11 @@ SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
     t.work.ptr_bits = t.in.ptr_bits == 64 ? 64 : 32;
     t.work.index_bits = 32;
     m->own.hooks = d->hooks;
-    columns_stay = spmv__columns_stay(d, &rows_stay);
     s = spmv__import_shape(&t.work);
     if (!s) s = spmv__holds(d, "ptr", t.ptr, t.work.rows + 1, (uint64_t)t.work.ptr_bits / 8);
     if (!s) spmv__look_there(d, &t);
+    if (!s) s = spmv__leave_unseen(m, d, &t);
+    columns_stay = spmv__columns_stay(d, &m->store.plan, &rows_stay);
     if (!s) s = spmv__take_pointers(d, &t, rows_stay);
     if (!s) s = spmv__take_columns(d, &t, columns_stay, &col);
     t.in.val = &t.in; /* borrowed and not looked at */
@@ -928,44 +1003,6 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
     }
 }
 
-#ifdef SPMV_DEVICE_H
-/* The tuning table that a device keeps. */
-typedef struct spmv__kept {
-    spmv_tuning table;
-    spmv_hooks  hooks;
-    int         exact;
-} spmv__kept;
-
-static void spmv__kept_free(void *kept)
-{
-    spmv__kept *k = (spmv__kept *)kept;
-    spmv_hooks h = k->hooks;
-    spmv_tuning_free(&k->table);
-    spmv_free(&h, k);
-}
-
-/* Sets target->table to the device's bundled table, which is read for the first matrix and kept until the device is closed. */
-static spmv_status spmv__keep_table(spmv_device *d, spmv_target *target)
-{
-    spmv__kept *k = (spmv__kept *)d->kept;
-    if (!k) {
-        void *block;
-        spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *k, 0);
-        if (s) return s;
-        k = (spmv__kept *)block;
-        k->hooks = d->hooks;
-        s = spmv__bundled_table(&k->table, &k->exact, target, &d->hooks);
-        if (s) spmv_free(&d->hooks, k);
-        if (s) return s;
-        d->kept = k;
-        d->kept_free = spmv__kept_free;
-    }
-    target->table = &k->table;
-    target->exact = k->exact;
-    return SPMV_OK;
-}
-#endif
-
 /* Chooses a plan and stores the matrix by it. spmv_choice is large, so it is allocated. */
 SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
@@ -1001,6 +1038,7 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
 static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
     const char *text = d->plan ? d->plan : d->reproducible ? "csr" : "auto";
+    if (m->store.plan.count) text = spmv_format_name(m->store.plan.part[0].format); /* by spmv__leave_unseen */
     if (spmv__is_auto(text) && spmv__is_tiny(csr, d->hints)) text = "csr";
     if (!spmv__is_auto(text) && !spmv__is_cocktail(text)) return spmv__store_given(m, d, csr, how, text);
     return spmv__choose_and_store(m, d, csr, how);

@@ -1542,6 +1542,70 @@ static int spmv__is_tiny(const spmv_csr *a, const spmv_build_hints *hints)
     return !hints || !(hints->tuning || (hints->measure && hints->refine > 0) || (hints->without >> SPMV_CSR & 1u));
 }
 
+/* ---- a matrix on a device that is not worth a look ------------------------------------------------------------------- */
+
+/* Copying columns and row pointers from a device to the host and looking at them takes about so many seconds and, for each byte, so many
+ * more: from 16 host cores beside an H200, 11 matrices of 1 to 17 million nonzeros took 0.7 to 1.4 times as long as that
+ * (bench/results/nvidia-h200-buffers.txt of 2026-11-25). */
+#define SPMV__LOOK_BEGINS 2.4e-3
+#define SPMV__LOOK_BYTE   1.1e-10
+
+/* The shares that a look is expected to save: of the time beyond what the slots of padded rows take to be read, to which the best plans of
+ * matrices with even rows come close (H200, f32: 0.6 to 1.0 of it on cantilever, protein, qcd, spheres and wind_tunnel); or at least of
+ * the time itself, where rows are uneven (0 to 0.1 for the others of bench/results/nvidia-h200-plans.txt). */
+#define SPMV__LOOK_SAVES       0.8
+#define SPMV__LOOK_SAVES_LEAST 0.1
+
+/* Predicted seconds of a product in a format without keys, with a matrix of which nothing is known but its size and the slots. 0: the table
+ * has nothing for the format in this type. */
+static double spmv__seconds_by_size(const spmv_tuning *t, const spmv_csr *a, const spmv_build *how, spmv_format format, double slots)
+{
+    spmv__estimator e;
+    spmv__candidate k;
+    spmv__load l;
+    size_t i;
+    memset(&e, 0, sizeof e);
+    memset(&k, 0, sizeof k);
+    memset(&l, 0, sizeof l);
+    e.a = a;
+    e.how = how;
+    e.t = t;
+    e.rates = how->type;
+    e.scale = 1;
+    for (i = 0; i < t->count; i++) {
+        const spmv_tune_row *r = &t->row[i];
+        if (r->layout.format != format || r->type != how->type || !r->curve || spmv__has_keys(&r->layout) || *r->variant) continue;
+        k.layout = &r->layout;
+        k.variant = r->variant;
+        k.kind[r->kind] = r;
+    }
+    if (!k.layout) return 0;
+    k.fit = spmv__fit_of(t, how->type, &k);
+    l.rows = (double)a->rows;
+    l.nnz = (double)a->nnz;
+    l.slots = slots;
+    l.longest = slots / l.rows;
+    l.gather = 0.5; /* between banded and scattered */
+    return spmv__cost(&e, &k, &l);
+}
+
+/* Finds out whether a matrix on a GPU is not worth a look by the host, as the products that are expected cannot save what it takes. Returns
+ * the text of the plan to store it by, one for which the host needs neither columns nor row pointers, or NULL: it is worth a look.
+ *   a       rows, columns and nonzeros of the matrix, none of them 0
+ *   padded  the slots of sell for each nonzero */
+SPMV__SHARED const char *spmv__plan_unseen(const spmv_tuning *t, const spmv_csr *a, const spmv_build *how, const spmv_build_hints *hints,
+                                           double padded)
+{
+    const double nnz = (double)a->nnz, rows = (double)a->rows, value = (double)spmv_value_size(how->type);
+    const double vectors = (rows + (double)a->cols) * (double)spmv_vector_size(how->type);
+    const double tcsr = spmv__seconds_by_size(t, a, how, SPMV_TCSR, nnz), sell = spmv__seconds_by_size(t, a, how, SPMV_SELL, padded * nnz);
+    const double least = t->launch + spmv__peak_seconds(t, padded * nnz * value + vectors), own = sell < tcsr ? sell : tcsr;
+    const double saves = spmv__longer(SPMV__LOOK_SAVES * (own - least), SPMV__LOOK_SAVES_LEAST * own);
+    const double look = SPMV__LOOK_BEGINS + SPMV__LOOK_BYTE * (4 * nnz + 8 * rows);
+    if (t->device_class != SPMV_DEVICE_CLASS_GPU || !(tcsr > 0) || !(sell > 0)) return NULL;
+    return spmv__calls(hints) * saves > look ? NULL : sell < tcsr ? "sell" : "tcsr";
+}
+
 /* spmv_choose; base: that of the choice. */
 static spmv_status spmv__choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
                                 const spmv_build_hints *hints, int *column, const spmv_hooks *hooks, double base)

@@ -537,6 +537,33 @@ static spmv_status spmv__convert_longest(const spmv__convert *c, uint64_t height
     return status ? status : spmv__convert_check_longest(c, s, slices);
 }
 
+/* The slots of sell for each nonzero, of a matrix whose row pointers of ptr_bits bits are in a buffer; 0: they could not be counted. */
+#ifndef SPMV_NO_SELL
+SPMV__SHARED double spmv__convert_padding(spmv_device *d, const spmv_csr *a, void *ptr, int ptr_bits, const spmv_hooks *h)
+{
+    spmv__convert c;
+    spmv__source from;
+    spmv_spec sell;
+    uint64_t height, t, slots = 0;
+    spmv_status s;
+    memset(&c, 0, sizeof c);
+    memset(&from, 0, sizeof from);
+    memset(&sell, 0, sizeof sell);
+    sell.format = SPMV_SELL;
+    height = spmv__sell_height(&sell, a->rows);
+    c.device = d;
+    c.a = a;
+    c.nnz = a->nnz;
+    if (ptr_bits == 64) c.ptr = ptr;
+    else c.narrow = ptr;
+    from.h = h;
+    s = spmv__convert_longest(&c, height, &from);
+    for (t = 0; !s && t < spmv__ceil_div(a->rows, height); t++) slots += from.longest[t];
+    spmv_free(h, from.longest);
+    return s ? 0 : (double)slots * (double)height / (double)a->nnz;
+}
+#endif
+
 /* ---- the CSR matrix there and here -------------------------------------------------------------------------------- */
 
 /* Uploads what is not there yet of an array of the CSR matrix; with stop, as spmv__dev_copy_rest does. */

@@ -566,6 +566,87 @@ Test(convert, many_columns_stay_there)
     free(y);
 }
 
+/* A matrix on a GPU is looked at by the host only if that may pay: with few products it is stored as sell or tcsr, by how much padding sell
+ * has, and neither row pointers nor columns leave the device. */
+Test(convert, what_a_look_cannot_save_is_left_unseen)
+{
+    enum { ROWS = 4000, MOST = 20000 };
+    static const struct {
+        const char *plan; /* NULL: as the default */
+        int         uneven; /* some rows are 40 times as long as the others */
+        uint64_t    calls;
+        int         stays;
+        const char *stored; /* NULL: whatever is chosen */
+    } tries[] = {
+        { NULL, 0, 100, 1, "sell" },  { "auto", 0, 100, 1, "sell" }, { NULL, 1, 100, 1, "tcsr" },
+        { NULL, 0, 100000000, 0, NULL }, { NULL, 1, 100000000, 0, NULL }, { "csr", 1, 100, 1, "csr" },
+    };
+    uint64_t *ptr = (uint64_t *)need_exact((ROWS + 1) * 8);
+    uint32_t *col = (uint32_t *)need_exact(MOST * 4);
+    double *val = (double *)need_exact(MOST * 8), *x = (double *)need_exact(ROWS * 8), *y = (double *)need_exact(ROWS * 8);
+    const char *text;
+    spmv_tuning table;
+    spmv_device d;
+    size_t i, length;
+    uint64_t r, k;
+    int exact;
+    open_device(&d);
+    d.info.type = SPMV_DEVICE_GPU;
+    text = spmv_tuning_bundled("NVIDIA H200", SPMV_DEVICE_CLASS_GPU, &length, &exact);
+    cr_assert_eq(spmv_tuning_read(&table, text, length, "", NULL), SPMV_OK);
+    for (i = 0; i < sizeof tries / sizeof *tries; i++) {
+        char stored[SPMV_PLAN_TEXT];
+        spmv_build_hints hints;
+        spmv_desc desc;
+        spmv_matrix m;
+        in_buffers b;
+        ledger l;
+        memset(&hints, 0, sizeof hints);
+        memset(&desc, 0, sizeof desc);
+        for (r = ptr[0] = 0; r < ROWS; r++) {
+            const uint64_t n = !tries[i].uneven ? 4 : r % 32 ? 2 : 80;
+            ptr[r + 1] = ptr[r] + n;
+            for (k = 0; k < n; k++) {
+                col[ptr[r] + k] = (uint32_t)((r < ROWS - 80 ? r : ROWS - 80) + k);
+                val[ptr[r] + k] = (double)(k + 1);
+            }
+            x[r] = (double)r;
+        }
+        buffers_make(&b, &d, ptr, ROWS, 8, col, val, ptr[ROWS]);
+        desc.matrix.rows = desc.matrix.cols = ROWS;
+        desc.matrix.ptr_bits = 64;
+        buffers_describe(&b, &desc, &d);
+        hints.expected_calls = tries[i].calls;
+        hints.verify = SPMV_VERIFY_OFF;
+        hints.tuning = &table;
+        desc.hints = &hints;
+        desc.hooks = ledger_hooks(&l);
+        desc.plan = tries[i].plan;
+        desc.convert = SPMV_CONVERT_ON_DEVICE;
+        watch(&desc, &m);
+        cr_assert_eq(spmv_create(&m, &desc), SPMV_OK, "try %zu: %s", i, l.text);
+        spmv_plan_print(&m.store.plan, stored, sizeof stored);
+        cr_assert_eq(columns_stayed, tries[i].stays, "try %zu: %s", i, stored);
+        if (tries[i].stored) cr_assert_str_eq(stored, tries[i].stored, "try %zu", i);
+        cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK, "%s", l.text);
+        for (r = 0; r < ROWS; r++) {
+            double sum = 0;
+            for (k = ptr[r]; k < ptr[r + 1]; k++) sum += val[k] * x[col[k]];
+            cr_assert_eq(y[r], sum, "try %zu, row %d: %g, not %g", i, (int)r, y[r], sum);
+        }
+        spmv_destroy(&m);
+        cr_assert_eq(l.live, 0);
+        buffers_free(&b, &d);
+    }
+    spmv_tuning_free(&table);
+    spmv_device_close(&d);
+    free(ptr);
+    free(col);
+    free(val);
+    free(x);
+    free(y);
+}
+
 /* A matrix of some 60,000 nonzeros whose rows are long or short, by kind: all of one length, so that no tile is padded; very different,
  * with empty ones, and a row over many tiles; far apart, so that some or all warps of idx=16 need high bytes, or columns do not fit. */
 static void make_tiled(spmv_csr *a, int kind)
