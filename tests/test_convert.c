@@ -575,11 +575,15 @@ Test(convert, what_a_look_cannot_save_is_left_unseen)
         const char *plan; /* NULL: as the default */
         int         uneven; /* some rows are 40 times as long as the others */
         uint64_t    calls;
+        spmv_verify verify;
+        int         own;    /* 1: with the device's own table */
         int         stays;
         const char *stored; /* NULL: whatever is chosen */
     } tries[] = {
-        { NULL, 0, 100, 1, "sell" },  { "auto", 0, 100, 1, "sell" }, { NULL, 1, 100, 1, "tcsr" },
-        { NULL, 0, 100000000, 0, NULL }, { NULL, 1, 100000000, 0, NULL }, { "csr", 1, 100, 1, "csr" },
+        { NULL, 0, 100, SPMV_VERIFY_OFF, 0, 1, "sell" },     { "auto", 0, 100, SPMV_VERIFY_DEFAULT, 1, 1, "sell" },
+        { NULL, 1, 100, SPMV_VERIFY_OFF, 0, 1, "tcsr" },     { NULL, 0, 100000000, SPMV_VERIFY_OFF, 0, 0, NULL },
+        { NULL, 1, 100000000, SPMV_VERIFY_OFF, 0, 0, NULL }, { NULL, 0, 100, SPMV_VERIFY_ON, 0, 0, NULL },
+        { "csr", 1, 100, SPMV_VERIFY_OFF, 0, 1, "csr" },
     };
     uint64_t *ptr = (uint64_t *)need_exact((ROWS + 1) * 8);
     uint32_t *col = (uint32_t *)need_exact(MOST * 4);
@@ -617,12 +621,23 @@ Test(convert, what_a_look_cannot_save_is_left_unseen)
         desc.matrix.ptr_bits = 64;
         buffers_describe(&b, &desc, &d);
         hints.expected_calls = tries[i].calls;
-        hints.verify = SPMV_VERIFY_OFF;
-        hints.tuning = &table;
+        hints.verify = tries[i].verify;
+        hints.tuning = tries[i].own ? NULL : &table;
         desc.hints = &hints;
         desc.hooks = ledger_hooks(&l);
         desc.plan = tries[i].plan;
         desc.convert = SPMV_CONVERT_ON_DEVICE;
+        for (k = 1; i < 3; k++) { /* without memory, the host looks, or it is said; nothing is left */
+            spmv_status s;
+            desc.hooks = ledger_hooks(&l);
+            l.fail_at = (long)k;
+            s = spmv_create(&m, &desc);
+            cr_assert(!s || s == SPMV_ERR_MEMORY, "try %zu: request %d of memory: %s", i, (int)k, l.text);
+            spmv_destroy(&m);
+            cr_assert_eq(l.live, 0, "try %zu: request %d of memory", i, (int)k);
+            if (l.calls < l.fail_at) break;
+        }
+        desc.hooks = ledger_hooks(&l);
         watch(&desc, &m);
         cr_assert_eq(spmv_create(&m, &desc), SPMV_OK, "try %zu: %s", i, l.text);
         spmv_plan_print(&m.store.plan, stored, sizeof stored);
