@@ -1545,14 +1545,14 @@ static int spmv__is_tiny(const spmv_csr *a, const spmv_build_hints *hints)
 /* ---- a matrix on a device that is not worth a look ------------------------------------------------------------------- */
 
 /* Copying columns and row pointers from a device to the host and looking at them takes about so many seconds and, for each byte, so many
- * more: from 16 host cores beside an H200, 11 matrices of 1 to 17 million nonzeros took 0.7 to 1.4 times as long as that
- * (bench/results/nvidia-h200-buffers.txt of 2026-11-25). */
+ * more: input and analysis of 11 matrices of 1 to 17 million nonzeros took 0.7 to 1.2 times as long as that, with 16 host cores beside an
+ * H200 (build/prepare -d cuda:0 -p auto f64, when every matrix was looked at; with -c 100000 they are). */
 #define SPMV__LOOK_BEGINS 2.4e-3
 #define SPMV__LOOK_BYTE   1.1e-10
 
-/* The shares that a look is expected to save: of the time beyond what the slots of padded rows take to be read, to which the best plans of
- * matrices with even rows come close (H200, f32: 0.6 to 1.0 of it on cantilever, protein, qcd, spheres and wind_tunnel); or at least of
- * the time itself, where rows are uneven (0 to 0.1 for the others of bench/results/nvidia-h200-plans.txt). */
+/* The shares that a look is expected to save: of the time beyond what the slots of padded rows take to be read, or at least of the time
+ * itself. On an H200 in f32 (bench/results/nvidia-h200-plans.txt), the best plans of cantilever, protein, qcd, spheres and wind_tunnel, whose
+ * rows are even, save 0.6 and more of the former; those of matrices with uneven rows save 0 to 0.1 of the time of tcsr. */
 #define SPMV__LOOK_SAVES       0.8
 #define SPMV__LOOK_SAVES_LEAST 0.1
 

@@ -55,9 +55,9 @@ typedef double (*spmv_clock)(void *user);
  * was measured before. With refine, without csr and by measure it does as on a device.
  * On a device, the first choice is prepared and measured. Further options are as well if, by their predictions, by how much those of this
  * table err and by what was measured of options like them, the products are expected to save twice what that is taken to cost (conversion,
- * 7 products and the building of kernels), and 1.5 times more with each of them. csr is as well if a product takes more than 1.25 times what
- * the fastest csr was predicted to take and the products would save the building of its kernels. spmv_create measures nothing on a device
- * if all products with csr are expected to take less time than this building. SPMV_VERIFY_ON lifts these last two conditions.
+ * 7 products and the building of kernels), and 1.5 times more with each of them. csr is as well if a product takes more than 1.25 times
+ * what the fastest csr was predicted to take and the products would save the building of its kernels. spmv_create measures nothing on a
+ * device if all products with csr are expected to take less time than this building. SPMV_VERIFY_ON lifts these last two conditions.
  * The fastest is kept. Meanwhile two prepared matrices are in memory beside the CSR form. On the host, no part of a plan that is measured
  * beside csr may take more than 2.25 times the bytes of the CSR form, of which those of a faster plan that is kept meanwhile are
  * subtracted, down to 1.25 times. Plans, and so the last bits of y, may differ from run to run. */
