@@ -1551,8 +1551,8 @@ static int spmv__is_tiny(const spmv_csr *a, const spmv_build_hints *hints)
 #define SPMV__LOOK_BYTE   1.1e-10
 
 /* The shares that a look is expected to save: of the time beyond what the slots of padded rows take to be read, or at least of the time
- * itself. On an H200 in f32 (bench/results/nvidia-h200-plans.txt), the best plans of cantilever, protein, qcd, spheres and wind_tunnel, whose
- * rows are even, save 0.6 and more of the former; those of matrices with uneven rows save 0 to 0.1 of the time of tcsr. */
+ * itself. On an H200 in f32 (bench/results/nvidia-h200-plans.txt), the best plans of cantilever, protein, qcd, spheres and wind_tunnel,
+ * whose rows are even, save 0.6 and more of the former; those of matrices with uneven rows save 0 to 0.1 of the time of tcsr. */
 #define SPMV__LOOK_SAVES       0.8
 #define SPMV__LOOK_SAVES_LEAST 0.1
 
