@@ -1578,6 +1578,7 @@ static double spmv__seconds_by_size(const spmv_tuning *t, const spmv_csr *a, con
         k.layout = &r->layout;
         k.variant = r->variant;
         k.kind[r->kind] = r;
+        k.times[r->kind] = 1;
     }
     if (!k.layout) return 0;
     k.fit = spmv__fit_of(t, how->type, &k);

@@ -73,7 +73,7 @@ typedef struct spmv__candidate {
     const char          *variant;
     const spmv_tune_row *kind[SPMV_TUNE_KIND_COUNT];
     const spmv_tune_fit *fit; /* NULL: nothing was fitted */
-    unsigned             lent; /* bits of kinds for which these knobs were not measured, so that the row is of other knobs */
+    double times[SPMV_TUNE_KIND_COUNT]; /* how many times as long as by the row: 1, or more if it is lent by another candidate */
 } spmv__candidate;
 
 /* What estimates need: the device's table, the candidates of a type, and how the matrix will be stored. */
@@ -85,7 +85,8 @@ typedef struct spmv__estimator {
     spmv_tuning        own;     /* the table if the caller gave none */
     int                exact;   /* 1: the table is the device's own or the caller's */
     spmv__candidate   *cand;
-    size_t             cands;
+    size_t             cands, measured; /* how many there are, and of how many of them, the first, the table has rows */
+    spmv_spec         *unmeasured; /* the layouts of the others */
     spmv_type          rates;   /* the type that all rows of the candidates were measured with */
     float             *best;    /* the highest curve of all candidates of a group for a kind: [group][kind][rows][per_row] */
     unsigned char      any[SPMV__GROUPS][SPMV_TUNE_KIND_COUNT]; /* 1: there is such a curve */
@@ -129,12 +130,17 @@ static void spmv__raise_best(spmv__estimator *e, const spmv_tune_row *r, int gro
     e->any[group][r->kind] = 1;
 }
 
-/* Collects the layouts and knobs of a type that may be used, each with its rows of the table, and the highest curves of all groups. */
+/* The block formats, in the order in which they are looked at. */
+static const spmv_format spmv__block_formats[] = { SPMV_BELL, SPMV_SBELL, SPMV_BCSR };
+enum { SPMV__BLOCK_FORMATS = sizeof spmv__block_formats / sizeof *spmv__block_formats };
+
+/* Collects the layouts and knobs of a type that may be used, each with its rows of the table, and the highest curves of all groups. There
+ * is room for the block formats that the table lacks. */
 static spmv_status spmv__gather_candidates(spmv__estimator *e, spmv_type type)
 {
     void *block;
     size_t i, j;
-    spmv_status s = spmv__new(e->h, &block, e->t->count + 1, sizeof *e->cand, 0);
+    spmv_status s = spmv__new(e->h, &block, SPMV__BLOCK_FORMATS * e->t->count + 1, sizeof *e->cand, 0);
     if (s) return s;
     spmv_free(e->h, e->cand);
     e->cand = (spmv__candidate *)block;
@@ -152,6 +158,7 @@ static spmv_status spmv__gather_candidates(spmv__estimator *e, spmv_type type)
             e->cands++;
         }
         e->cand[j].kind[r->kind] = r;
+        e->cand[j].times[r->kind] = 1;
     }
     return SPMV_OK;
 }
@@ -165,6 +172,11 @@ static double spmv__curve_mean(const spmv__estimator *e, const spmv_tune_row *r)
     return sum / n;
 }
 
+/* How many times as long as with the rates that stand in for them: what the tuner dropped was at least so far behind the best of its
+ * format, and of its class. */
+#define SPMV__LENT          1.05
+#define SPMV__LENT_BY_CLASS 1.3
+
 /* For each kind that a candidate was not measured on, lends it the best row of the same layout with other knobs. */
 static void spmv__lend_rows(spmv__estimator *e)
 {
@@ -176,12 +188,97 @@ static void spmv__lend_rows(spmv__estimator *e)
             if (k->kind[kind]) continue;
             for (j = 0; j < e->cands; j++) {
                 const spmv__candidate *o = &e->cand[j];
-                if (j == i || !o->kind[kind] || o->lent >> kind & 1u || !spmv__same_spec(o->layout, k->layout)) continue;
+                if (j == i || !o->kind[kind] || o->times[kind] > 1 || !spmv__same_spec(o->layout, k->layout)) continue;
                 if (k->kind[kind] && spmv__curve_mean(e, o->kind[kind]) <= spmv__curve_mean(e, k->kind[kind])) continue;
                 k->kind[kind] = o->kind[kind];
-                k->lent |= 1u << kind;
+                k->times[kind] = SPMV__LENT;
             }
         }
+}
+
+/* ---- block formats that the table lacks ------------------------------------------------------------------------------- */
+
+/* Do both have blocks of the same size, with columns as narrow? */
+static int spmv__same_blocks(const spmv_spec *a, const spmv_spec *b)
+{
+    return spmv__is_block(a->format) && spmv__is_block(b->format) && a->key[SPMV_KEY_B] == b->key[SPMV_KEY_B] &&
+           a->key[SPMV_KEY_IDX] == b->key[SPMV_KEY_IDX];
+}
+
+/* Of the candidates in other block formats than a layout, but with the same blocks, the best that was measured on a kind of matrix. NULL:
+ * there is none. */
+static const spmv_tune_row *spmv__best_blocks(const spmv__estimator *e, const spmv_spec *like, int kind)
+{
+    const spmv_tune_row *best = NULL;
+    size_t i;
+    for (i = 0; i < e->measured; i++) {
+        const spmv__candidate *o = &e->cand[i];
+        if (!spmv__same_blocks(o->layout, like) || o->layout->format == like->format) continue;
+        if (!o->kind[kind] || o->times[kind] > 1) continue;
+        if (!best || spmv__curve_mean(e, o->kind[kind]) > spmv__curve_mean(e, best)) best = o->kind[kind];
+    }
+    return best;
+}
+
+/* How many times as long as in the best of the others products in a block format take on a kind of matrix: the geometric mean over the
+ * blocks of which the table has both, but at least 1, as what it lacks was behind. */
+static double spmv__blocks_behind(const spmv__estimator *e, spmv_format format, int kind)
+{
+    double sum = 0;
+    size_t i, both = 0;
+    for (i = 0; i < e->measured; i++) {
+        const spmv__candidate *k = &e->cand[i];
+        const spmv_tune_row *other;
+        if (k->layout->format != format || *k->variant || !k->kind[kind] || k->times[kind] > 1) continue;
+        other = spmv__best_blocks(e, k->layout, kind);
+        if (!other) continue;
+        sum += spmv__log2(spmv__curve_mean(e, other) / spmv__curve_mean(e, k->kind[kind]));
+        both++;
+    }
+    return sum > 0 ? spmv__exp2(sum / (double)both) : 1;
+}
+
+/* Adds the candidate of a block format with the blocks of a layout, unless there is one. */
+static void spmv__lend_block(spmv__estimator *e, spmv_format format, const spmv_spec *like, const double behind[])
+{
+    spmv__candidate *added = &e->cand[e->cands];
+    spmv_spec *layout = &e->unmeasured[e->cands - e->measured];
+    size_t i;
+    int kind;
+    for (i = 0; i < e->cands; i++)
+        if (e->cand[i].layout->format == format && spmv__same_blocks(e->cand[i].layout, like)) return;
+    *layout = *like;
+    layout->format = format;
+    if (spmv_spec_check(layout, NULL)) return;
+    added->layout = layout;
+    added->variant = "";
+    for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++) {
+        added->kind[kind] = spmv__best_blocks(e, layout, kind);
+        added->times[kind] = SPMV__LENT * behind[kind];
+    }
+    e->cands++;
+}
+
+/* Adds the block formats that the table lacks for blocks that it has in another format. The tuner compares them on banded matrices, where
+ * block rows are equally long and no format fills them up, and leaves out those that are behind there; elsewhere they may be ahead. They
+ * take so many times as long as the best of the others as the format does with the blocks that were measured in both. */
+static spmv_status spmv__lend_blocks(spmv__estimator *e)
+{
+    void *block;
+    size_t i;
+    int f, kind;
+    spmv_status s = spmv__new(e->h, &block, SPMV__BLOCK_FORMATS * (uint64_t)e->cands + 1, sizeof *e->unmeasured, 0);
+    if (s) return s;
+    e->unmeasured = (spmv_spec *)block;
+    e->measured = e->cands;
+    for (f = 0; f < SPMV__BLOCK_FORMATS; f++) {
+        double behind[SPMV_TUNE_KIND_COUNT];
+        if (!spmv__usable(e, spmv__block_formats[f])) continue;
+        for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++) behind[kind] = spmv__blocks_behind(e, spmv__block_formats[f], kind);
+        for (i = 0; i < e->measured; i++)
+            if (spmv__is_block(e->cand[i].layout->format)) spmv__lend_block(e, spmv__block_formats[f], e->cand[i].layout, behind);
+    }
+    return SPMV_OK;
 }
 
 /* Layouts whose products run alike, so that what was learned of one holds for the other: of the same format, both in runs or not, and both
@@ -333,6 +430,7 @@ static spmv_status spmv__find_candidates(spmv__estimator *e)
         s = spmv__gather_candidates(e, order[e->how->type][i]);
     }
     if (!s) spmv__lend_rows(e);
+    if (!s) s = spmv__lend_blocks(e);
     if (!s) spmv__find_fits(e);
     return s ? s : spmv__look_far(e);
 }
@@ -340,6 +438,7 @@ static spmv_status spmv__find_candidates(spmv__estimator *e)
 static void spmv__estimator_free(spmv__estimator *e)
 {
     spmv_free(e->h, e->cand);
+    spmv_free(e->h, e->unmeasured);
     spmv_free(e->h, e->best);
     spmv_tuning_free(&e->own);
 }
@@ -363,14 +462,10 @@ static spmv_status spmv__estimator_make(spmv__estimator *e, const spmv_csr *a, c
 
 /* ---- the cost of a part --------------------------------------------------------------------------------------------- */
 
-/* How many times as long as with the rates that stand in for them: what the tuner dropped was at least so far behind the best of its
- * format, and of its class. */
-#define SPMV__LENT          1.05
-#define SPMV__LENT_BY_CLASS 1.3
-
 /* Seconds of a product if the matrix were of that kind; 0: nothing is known. What the table lacks was never near the best while tuning, so
  * a candidate without a row counts as a little worse than its layout with other knobs, else than the best of its format, else as clearly
- * worse than the best of its class. Block formats have no such substitute, as one block size says nothing about another. */
+ * worse than the best of its class. One block size says nothing about another, so that block formats have no substitute but those of
+ * spmv__lend_blocks. */
 static double spmv__kind_seconds(const spmv__estimator *e, const spmv__candidate *k, int kind, double rows, double per_row, double slots)
 {
     spmv_format_class category = spmv_format_class_of(k->layout->format);
@@ -380,7 +475,7 @@ static double spmv__kind_seconds(const spmv__estimator *e, const spmv__candidate
     spmv_spec plain;
     if (k->kind[kind]) {
         p = spmv__tune_at(e->t, e->rates, k->layout, rows, per_row);
-        return (k->lent >> kind & 1u ? SPMV__LENT : 1) * 2e-9 * slots / spmv__tune_read(&p, k->kind[kind]->curve);
+        return k->times[kind] * 2e-9 * slots / spmv__tune_read(&p, k->kind[kind]->curve);
     }
     if (category == SPMV_CLASS_BLOCK) return 0;
     plain = *k->layout; /* rows of other layouts do not show what narrow columns gain */

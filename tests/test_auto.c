@@ -1399,6 +1399,50 @@ Test(estimate, huge_rows_are_slow)
     free(c);
 }
 
+/* A table with sbell in blocks of 2x2 and 3x3, but bcsr, which is half as fast, only in the former, and no bell. What it lacks is estimated
+ * by sbell's blocks of the same size, and is an option; blocks that it has in no format stay unknown. */
+Test(estimate, block_formats_that_the_table_lacks)
+{
+    static const char table[] = HEAD "f64 banded csr/ 1\nf64 banded sbell:b=2x2/ 4\nf64 banded bcsr:b=2x2/ 2\n"
+                                "f64 banded sbell:b=3x3/ 5\n";
+    static const struct { const char *plan; double times; } want[] = {
+        { "sbell:b=3x3", 1 }, { "bcsr:b=3x3", 1.05 * 2 }, { "bell:b=3x3", 1.05 }, { "bell:b=4x4", 0 } };
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
+    spmv_estimate part[SPMV_MAX_PARTS];
+    spmv_plan plan;
+    spmv_tuning t;
+    matrix m;
+    spmv_csr a;
+    size_t i;
+    int found = 0, k;
+    double base = 0;
+    matrix_open(&m, "blocks of 3x3", 96, 96);
+    for (i = 0; i < 96; i++) {
+        for (k = 0; k < 3; k++) matrix_add(&m, i / 3 * 3 + (uint64_t)k);
+        m.ptr[i + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    cr_assert_eq(spmv_tuning_read(&t, table, strlen(table), "table", NULL), SPMV_OK);
+    for (i = 0; i < sizeof want / sizeof *want; i++) {
+        cr_assert_eq(spmv_plan_parse(&plan, want[i].plan, NULL, NULL), SPMV_OK);
+        cr_assert_eq(spmv_predict(part, &plan, NULL, &a, &how, NULL, &t, NULL), SPMV_OK);
+        if (!i) base = part[0].seconds;
+        cr_assert_float_eq(part[0].seconds, want[i].times * base, 1e-6 * base, "%s: %g", want[i].plan, part[0].seconds / base);
+    }
+    cr_assert_gt(base, 0);
+    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+    for (k = 0; k < c->count; k++) found += !strcmp(c->option[k].plan, "bcsr:b=3x3");
+    cr_assert_eq(found, 1);
+    cr_assert_str_eq(c->option[0].plan, "sbell:b=3x3");
+    spmv_tuning_free(&t);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    free(c);
+}
+
 /* By this clock csr takes csr seconds, and everything else other. */
 typedef struct two_speeds {
     double csr, other;

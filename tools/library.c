@@ -61,6 +61,23 @@ spmv_status library_estimates(const spmv_csr *a, spmv_type type, const spmv_tuni
     return s;
 }
 
+spmv_status library_unmeasured(const spmv_tuning *t, spmv_type type, spmv_spec *out, size_t room, size_t *n, const spmv_hooks *hooks)
+{
+    const spmv_csr none = {0};
+    spmv__estimator e;
+    spmv_build how;
+    size_t i;
+    spmv_status s;
+    memset(&how, 0, sizeof how);
+    how.type = type;
+    *n = 0;
+    s = spmv__estimator_make(&e, &none, &how, NULL, t, 0, hooks);
+    if (!s) s = spmv__find_candidates(&e);
+    for (i = e.measured; i < e.cands && *n < room && !s && e.rates == type; i++) out[(*n)++] = *e.cand[i].layout;
+    spmv__estimator_free(&e);
+    return s;
+}
+
 const spmv_tune_fit *library_fit_of(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, const char *variant)
 {
     spmv__candidate k;

@@ -22,6 +22,10 @@ double library_model_rate(const spmv_tuning *t, spmv_type type, const spmv_spec 
 spmv_status library_estimates(const spmv_csr *a, spmv_type type, const spmv_tuning *t, size_t n, const spmv_spec *layout,
                               const char *const *variant, spmv_estimate *out, const spmv_hooks *hooks);
 
+/* The layouts that estimates by table t have candidates for although no row of the table is of them: block formats that it lacks, with
+ * default knobs. Writes at most room of them to out, and their number to *n. */
+spmv_status library_unmeasured(const spmv_tuning *t, spmv_type type, spmv_spec *out, size_t room, size_t *n, const spmv_hooks *hooks);
+
 /* The fit that estimates by table t use for a layout with these knobs; NULL: there is none. */
 const spmv_tune_fit *library_fit_of(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, const char *variant);
 

@@ -208,7 +208,7 @@ enum { PASSES = 5 };
 typedef struct measuring {
     tuner             *u;
     const structures_wish *wish;
-    const spmv_tuning *table;
+    spmv_tuning        table;       /* the wish's, whose rates it borrows; its further rows have layouts that are estimated without rows */
     FILE              *file;        /* NULL: none */
     sample_list        past;
     const char        *structure;
@@ -221,8 +221,8 @@ typedef struct measuring {
 static void strike(const measuring *m, const candidate *c)
 {
     size_t i;
-    for (i = 0; m->wish->struck && i < m->table->count; i++) {
-        const spmv_tune_row *r = &m->table->row[i];
+    for (i = 0; m->wish->struck && i < m->wish->table->count; i++) {
+        const spmv_tune_row *r = &m->table.row[i];
         if (r->type == c->row.type && table_same_layout(&r->layout, &c->row.layout) && !strcmp(r->variant, c->row.variant))
             m->wish->struck[i] = 1;
     }
@@ -310,7 +310,7 @@ static int row_is_repeated(const spmv_tuning *t, size_t i)
 static void measure_rows(measuring *m, size_t i)
 {
     tuner *u = m->u;
-    const spmv_tuning *t = m->table;
+    const spmv_tuning *t = &m->table;
     candidate c;
     double plain;
     size_t k;
@@ -344,7 +344,7 @@ static int compare_expected(const void *a, const void *b)
  * are; *out: the caller frees it. */
 static size_t expect(const measuring *m, const spmv_csr *pattern, expected **out)
 {
-    const spmv_tuning *t = m->table;
+    const spmv_tuning *t = &m->table;
     spmv_spec *layout = (spmv_spec *)calloc(t->count + 1, sizeof *layout);
     const char **variant = (const char **)calloc(t->count + 1, sizeof *variant);
     spmv_estimate *by = (spmv_estimate *)calloc(t->count + 1, sizeof *by);
@@ -387,7 +387,7 @@ static int is_likely(const spmv_tuning *t, const expected *e, size_t i)
 static void measure_likely(measuring *m, const spmv_csr *pattern)
 {
     tuner *u = m->u;
-    const spmv_tuning *t = m->table;
+    const spmv_tuning *t = &m->table;
     expected *e;
     size_t n = expect(m, pattern, &e), i, k;
     candidate c;
@@ -422,10 +422,10 @@ static void measure_structure(measuring *m, const spmv_csr *pattern)
         return;
     }
     if (workload_take(&u->at->w, pattern, u->type, &u->t->hooks) != SPMV_OK) return;
-    for (i = 0; i < m->table->count && !sample_out_of_time(u); i++) {
-        if (m->table->row[i].type != u->type) continue;
+    for (i = 0; i < m->table.count && !sample_out_of_time(u); i++) {
+        if (m->table.row[i].type != u->type) continue;
         for (k = 0; k < i; k++)
-            if (m->table->row[k].type == u->type && table_same_layout(&m->table->row[k].layout, &m->table->row[i].layout)) break;
+            if (m->table.row[k].type == u->type && table_same_layout(&m->table.row[k].layout, &m->table.row[i].layout)) break;
         if (k == i) measure_rows(m, i);
     }
 }
@@ -443,6 +443,29 @@ static int structures_open(measuring *m, const char *path)
     if (!m->file) return cli_complain(u->t, "%s: %s", path, strerror(errno));
     if (fresh) fprintf(m->file, "%s\n%s\n%s\n", samples_head, u->head.device, u->head.driver);
     return DONE;
+}
+
+/* Sets the rows that are measured: those of the table and, without rates, one for each layout that estimates know besides. */
+static int rows_set(measuring *m)
+{
+    const spmv_tuning *t = m->wish->table;
+    const size_t most = 3 * t->count + 1; /* at most two further block formats for each row */
+    spmv_spec *extra = (spmv_spec *)calloc(most, sizeof *extra);
+    spmv_tune_row *row = (spmv_tune_row *)calloc(most, sizeof *row);
+    size_t i, n;
+    int type, result = extra && row ? DONE : cli_no_memory(m->u->t);
+    m->table = *t;
+    m->table.row = row;
+    if (result == DONE && t->count) memcpy(row, t->row, t->count * sizeof *row);
+    for (type = 0; type < SPMV_TYPE_COUNT && result == DONE; type++) {
+        if (library_unmeasured(t, (spmv_type)type, extra, most - m->table.count, &n, &m->u->t->hooks) != SPMV_OK) result = FAILED;
+        for (i = 0; i < n && result == DONE; i++) {
+            row[m->table.count].type = (spmv_type)type;
+            row[m->table.count++].layout = extra[i];
+        }
+    }
+    free(extra);
+    return result;
 }
 
 /* Measures all layouts on a structure, in all types that are wanted. */
@@ -473,9 +496,9 @@ int structures_measure(tuner *u, const structures_wish *wish)
     memset(&m, 0, sizeof m);
     m.u = u;
     m.wish = wish;
-    m.table = wish->table;
     u->patience /= PASSES;
-    result = structures_open(&m, path);
+    result = rows_set(&m);
+    if (result == DONE) result = structures_open(&m, path);
     for (i = 0; i < PASSES * STRUCTURES && result == DONE && !sample_out_of_time(u); i++) {
         m.pass = i / STRUCTURES;
         m.structure = structures[i % STRUCTURES];
@@ -486,6 +509,7 @@ int structures_measure(tuner *u, const structures_wish *wish)
     if (i < PASSES * STRUCTURES) u->complete = 0;
     if (m.file && (ferror(m.file) | fclose(m.file))) result = cli_complain(u->t, "%s: cannot be written", path);
     if (m.full) result = cli_no_memory(u->t);
+    free(m.table.row);
     samples_join(&m.past);
     if (wish->taken) *wish->taken = m.past;
     else samples_free(&m.past);

@@ -79,13 +79,20 @@ static void head_number(growing *out, const char *name, double v)
     growing_add(out, "%s %s\n", name, number);
 }
 
-/* 1: a row of the table that is kept has that type and layout. */
+/* 1: a row of the table that is kept has the type and layout of the fit, or it has blocks of the same size in another format, so that
+ * estimates know the layout by that row. */
 static int fit_is_used(const spmv_tuning *t, const unsigned char *keep, const spmv_tune_fit *fit)
 {
     size_t i;
-    for (i = 0; i < t->count; i++)
-        if ((!keep || keep[i]) && t->row[i].type == fit->type && table_same_layout(&t->row[i].layout, &fit->layout) &&
-            !strcmp(t->row[i].variant, fit->variant)) return 1;
+    spmv_spec like = fit->layout;
+    for (i = 0; i < t->count; i++) {
+        const spmv_tune_row *r = &t->row[i];
+        if ((keep && !keep[i]) || r->type != fit->type) continue;
+        if (table_same_layout(&r->layout, &fit->layout) && !strcmp(r->variant, fit->variant)) return 1;
+        like.format = r->layout.format;
+        if (*fit->variant || !table_row_has_blocks(r) || spmv_format_class_of(fit->layout.format) != SPMV_CLASS_BLOCK) continue;
+        if (table_same_layout(&r->layout, &like)) return 1;
+    }
     return 0;
 }
 
