@@ -845,14 +845,14 @@ static spmv_status spmv__convert_count(spmv__convert_job *j)
 static spmv_status spmv__convert_make_all(spmv__convert_job *j)
 {
     const uint64_t aligned = 256; /* bytes, as allocations are */
-    const spmv_device *d = j->c->device;
+    spmv_device *d = j->c->device;
     const spmv_part *p = j->p;
     uint64_t bytes = 0;
     int k;
     spmv_status s;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) bytes += spmv__round_up(p->a[k].count * p->a[k].width, aligned);
     if (!d->info.backend->within || bytes > d->info.alloc_bytes) return SPMV_OK;
-    s = spmv__dev_new_buffer(d, bytes, 0, &j->e->all);
+    s = spmv__dev_own(d, bytes, &j->e->all);
     for (bytes = 0, k = 0; k < SPMV_MAX_ARRAYS && !s; k++) {
         if (p->a[k].count) j->e->a[k] = d->info.backend->within(j->e->all, bytes);
         bytes += spmv__round_up(p->a[k].count * p->a[k].width, aligned);
@@ -871,13 +871,13 @@ static spmv_status spmv__convert_send_array(spmv__convert_job *j, int k)
 /* A buffer for an array that the kernel fills, with padding and fill in it: PAD in columns, zeros elsewhere. Fills are of 4 bytes. */
 static spmv_status spmv__convert_buffer(spmv__convert_job *j, int k)
 {
-    const spmv_device *d = j->c->device;
+    spmv_device *d = j->c->device;
     const spmv_array *a = &j->p->a[k];
     const uint64_t bytes = spmv__round_up(a->count * a->width, 4);
     const int full = k != j->t->flags && (j->p->nnz == j->p->a[SPMV_VAL].count || j->t->flags != SPMV__NO_ARRAY); /* by the kernel */
     spmv_status s = SPMV_OK;
     if (!a->count) return s;
-    if (!j->e->a[k]) s = spmv__dev_new_buffer(d, bytes, 0, &j->e->a[k]);
+    if (!j->e->a[k]) s = spmv__dev_own(d, bytes, &j->e->a[k]);
     if (!s && !full) s = d->info.backend->fill(d, d->queue, j->e->a[k], bytes, k == j->t->columns ? SPMV_PAD : 0);
     return s;
 }
@@ -1743,7 +1743,7 @@ static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__
 
 SPMV_API int spmv_convert_here(const spmv_device *d)
 {
-    return d && d->info.backend && d->info.type != SPMV_DEVICE_CPU && !d->info.unified;
+    return d && d->info.backend && spmv__dev_has_memory(d);
 }
 
 SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, const spmv_csr *a)
@@ -1769,6 +1769,7 @@ SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, c
     if (s) spmv_free(&d->hooks, c);
     if (s) return s;
     d->info.backend->queue_free(d, queue);
+    spmv__scratch_settle(d); /* if that fails, buffers that an earlier matrix has left are not used */
     *out = &c->base;
     return SPMV_OK;
 }

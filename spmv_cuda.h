@@ -48,7 +48,7 @@ SPMV_API const spmv_backend *spmv_cuda(void);
  * the stream.
  * Allocates nothing, waits for nothing and makes no events unless timing is on (spmv_exec_timing), so that products can be captured
  * into a graph (cuStreamBeginCapture on the stream of e): the graph then holds pointers to what e and its matrix own, and both must
- * outlive it. Launches of such a graph and products of e may not run at the same time.
+ * outlive it and its launches. Launches of such a graph and products of e may not run at the same time.
  * One thread at a time: SPMV_ERR_BUSY as in spmv_exec_mul of spmv_cl.h. */
 SPMV_API spmv_status spmv_cuda_mul(spmv_exec *e, double alpha, unsigned long long x, uint64_t x_offset, double beta,
                                    unsigned long long y, uint64_t y_offset);

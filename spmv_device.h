@@ -167,6 +167,8 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
 /* Copies the values again, after spmv_part_update of the parts that the matrix was made from, but for parts that the device filled
  * (spmv_converter_update). No product may be running. */
 SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv_part *parts, size_t count);
+/* Buffers that only products in the device's own queue have used are kept for the next matrix, 32 MiB or a 512th of the device's memory at
+ * most, until memory runs out or the device is closed. */
 SPMV_API void spmv_device_matrix_free(spmv_device_matrix *m);
 /* The variant in use for part i of those the matrix was made from (if the part was cut, for its first stretch); NULL if there is no
  * such part. */
@@ -342,6 +344,7 @@ struct spmv_device_part {
     uint64_t     finish;               /* work-groups of the finishing launch, which adds the carries to y; 0: there is none */
     uint64_t     carries;              /* how many carries an exec holds for it */
     uint64_t     counters;             /* after the carries: one for each group that has left its own; 0 between products */
+    long         elsewhere;            /* of the first: 1: products may be in other queues than the device's */
 };
 
 /* The program of a format for build options ("-DVAL=double -DVEC=double -DF64 -DWG=64 ..."); built if the device object has none yet.
@@ -2729,13 +2732,21 @@ static spmv_status spmv__dev_prepare(spmv_device *d, const spmv_part *p, const s
 
 /* ---- upload ------------------------------------------------------------------------------------------------------ */
 
-/* Creates a buffer with a copy of the bytes at from (NULL: uninitialised). 0 bytes give a buffer of 16, as none can be empty. */
+static int spmv__scratch_empty(const spmv_device *d);
+
+/* Creates a buffer with a copy of the bytes at from (NULL: uninitialised). 0 bytes give a buffer of 16, as none can be empty. Where that
+ * fails, it is tried again without what the device keeps for the next matrix. */
 static spmv_status spmv__dev_new_filled(const spmv_device *d, uint64_t bytes, int read_only, const void *from, void **out)
 {
+    spmv_status s;
     if (bytes > d->info.alloc_bytes || bytes > (uint64_t)(size_t)-1)
         return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "a buffer of %llu bytes exceeds the device's limit of %llu", (spmv__ull)bytes,
                         (spmv__ull)d->info.alloc_bytes);
-    return d->info.backend->buffer(d, bytes ? bytes : 16, read_only, from, out);
+    if (!bytes) bytes = 16;
+    s = d->info.backend->buffer(d, bytes, read_only, from, out);
+    if (s != SPMV_ERR_MEMORY || !spmv__scratch_empty(d)) return s;
+    spmv_log(&d->hooks, SPMV_OK, "what was kept for the next matrix is freed, so that there may be memory");
+    return d->info.backend->buffer(d, bytes, read_only, from, out);
 }
 
 static spmv_status spmv__dev_new_buffer(const spmv_device *d, uint64_t bytes, int read_only, void **out)
@@ -2748,9 +2759,9 @@ static void spmv__dev_buffer_free(const spmv_device *d, void *buffer)
     if (buffer) d->info.backend->buffer_free(d, buffer);
 }
 
-/* Memory that is needed for as long as a matrix is prepared. An H200 takes 20 to 220 us to allocate or to free memory, as long as a kernel
- * that converts millions of nonzeros, so the device object keeps what was given back for the next matrix. All work on it is in the device's
- * queue, one after another. */
+/* Memory of the device that the device object keeps: what a matrix needed while it was prepared, and the arrays that it left when it was
+ * destroyed, for the next one. An H200 takes 20 to 220 us to allocate or to free memory, as long as a kernel that converts millions of
+ * nonzeros. All work on it is in the device's queue, one after another. */
 #ifndef SPMV__SCRATCH_BYTES
 #define SPMV__SCRATCH_BYTES (32u << 20) /* that are kept at most, an assumption: row pointers of 4 million rows take as many */
 #endif
@@ -2761,11 +2772,14 @@ enum { SPMV__SCRATCH_CLOSE = 16 /* or larger by this part of that, if the matrix
 enum { SPMV__SCRATCH_LEAST = 4096 /* bytes: of smaller requests, sizes make no difference */ };
 
 struct spmv__scratch {
-    long busy; /* the lock of the rest: a matrix may be destroyed while another one is prepared */
+    long     busy;  /* the lock of the rest: a matrix may be destroyed while another one is prepared */
+    uint64_t given; /* how many buffers were given back so far */
     struct {
         void    *at; /* NULL: this place is free */
         uint64_t bytes;
+        uint64_t given;   /* the number of this one among those that were given back */
         int      used;
+        int      running; /* 1: products in the device's queue may still use it: spmv__scratch_settle waits for them */
     } buffer[SPMV__SCRATCH_BUFFERS];
 };
 
@@ -2774,13 +2788,14 @@ static void spmv__scratch_lock(spmv__scratch *t)
     while (!spmv__try_lock(&t->busy)) {} /* never held for long */
 }
 
-/* Takes the smallest kept buffer of at least so many bytes and at most others; NULL: there is none. */
+/* Takes the smallest kept buffer of at least so many bytes and at most others that no product may still use; NULL: there is none. */
 static void *spmv__scratch_find(spmv__scratch *t, uint64_t bytes, uint64_t most)
 {
     int i, best = -1;
     spmv__scratch_lock(t);
     for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) {
-        if (!t->buffer[i].at || t->buffer[i].used || t->buffer[i].bytes < bytes || t->buffer[i].bytes > most) continue;
+        if (!t->buffer[i].at || t->buffer[i].used || t->buffer[i].running) continue;
+        if (t->buffer[i].bytes < bytes || t->buffer[i].bytes > most) continue;
         if (best < 0 || t->buffer[i].bytes < t->buffer[best].bytes) best = i;
     }
     if (best >= 0) t->buffer[best].used = 1;
@@ -2788,20 +2803,52 @@ static void *spmv__scratch_find(spmv__scratch *t, uint64_t bytes, uint64_t most)
     return best < 0 ? NULL : t->buffer[best].at;
 }
 
-/* Notes a new buffer, in a free place or that of one that is too small and not in use, which is returned; NULL: there is none to free. If
+/* The place of the buffer that was given back longest ago, of those that are kept and not in use; -1: there is none. */
+static int spmv__scratch_oldest(const spmv__scratch *t)
+{
+    int i, oldest = -1;
+    for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) {
+        if (!t->buffer[i].at || t->buffer[i].used) continue;
+        if (oldest < 0 || t->buffer[i].given < t->buffer[oldest].given) oldest = i;
+    }
+    return oldest;
+}
+
+/* Frees the buffers that are kept. Returns how many there were. */
+static int spmv__scratch_empty(const spmv_device *d)
+{
+    spmv__scratch *t = d->scratch;
+    int oldest = 0, freed = 0;
+    while (t && oldest >= 0) {
+        void *at = NULL;
+        spmv__scratch_lock(t);
+        oldest = spmv__scratch_oldest(t);
+        if (oldest >= 0) {
+            at = t->buffer[oldest].at;
+            t->buffer[oldest].at = NULL;
+            freed++;
+        }
+        spmv__unlock(&t->busy);
+        spmv__dev_buffer_free(d, at);
+    }
+    return freed;
+}
+
+/* Notes a buffer that is in use, in a free place or that of the oldest one that is kept, which is returned; NULL: there is none to free. If
  * all are in use, the new one will not be kept. */
 static void *spmv__scratch_note(spmv__scratch *t, void *buffer, uint64_t bytes)
 {
     void *old = NULL;
-    int i, place = -1;
+    int i;
     spmv__scratch_lock(t);
-    for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++)
-        if (!t->buffer[i].used && (place < 0 || !t->buffer[i].at)) place = i;
-    if (place >= 0) {
-        old = t->buffer[place].at;
-        t->buffer[place].at = buffer;
-        t->buffer[place].bytes = bytes;
-        t->buffer[place].used = 1;
+    for (i = 0; i < SPMV__SCRATCH_BUFFERS && t->buffer[i].at;) i++;
+    if (i == SPMV__SCRATCH_BUFFERS) i = spmv__scratch_oldest(t);
+    if (i >= 0) {
+        old = t->buffer[i].at;
+        t->buffer[i].at = buffer;
+        t->buffer[i].bytes = bytes;
+        t->buffer[i].used = 1;
+        t->buffer[i].running = 0;
     }
     spmv__unlock(&t->busy);
     return old;
@@ -2814,6 +2861,28 @@ SPMV__SHARED spmv_status spmv__scratch_make(spmv_device *d)
     spmv_status s = SPMV_OK;
     if (!block) s = spmv__new(&d->hooks, &block, 1, sizeof *d->scratch, 0);
     d->scratch = (spmv__scratch *)block;
+    return s;
+}
+
+/* Waits, if there are buffers that products in the device's queue may still use, so that they serve the next matrix. */
+SPMV__SHARED spmv_status spmv__scratch_settle(const spmv_device *d)
+{
+    spmv__scratch *t = d->scratch;
+    uint64_t last;
+    int i, any = 0;
+    spmv_status s;
+    if (!t) return SPMV_OK;
+    spmv__scratch_lock(t);
+    last = t->given;
+    for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) any |= t->buffer[i].at && t->buffer[i].running;
+    spmv__unlock(&t->busy);
+    if (!any) return SPMV_OK;
+    s = d->info.backend->finish(d, d->queue);
+    if (s) return s;
+    spmv__scratch_lock(t);
+    for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++)
+        if (t->buffer[i].given <= last) t->buffer[i].running = 0;
+    spmv__unlock(&t->busy);
     return s;
 }
 
@@ -2842,28 +2911,43 @@ SPMV__SHARED spmv_status spmv__scratch_take_close(spmv_device *d, uint64_t bytes
     return spmv__scratch_take_most(d, bytes, bytes + bytes / SPMV__SCRATCH_CLOSE + SPMV__SCRATCH_LEAST, out);
 }
 
-/* Gives back a buffer of spmv__scratch_take, or NULL. It is kept unless too many bytes are. */
-SPMV__SHARED void spmv__scratch_give(const spmv_device *d, void *buffer)
+/* Keeps a buffer that was noted. Too many bytes are freed then, those first that were given back first; a buffer that is more than may be
+ * kept is freed itself. */
+static void spmv__scratch_keep(const spmv_device *d, void *buffer, int running)
 {
     const uint64_t part = d->info.global_bytes / SPMV__SCRATCH_PART, most = part > SPMV__SCRATCH_BYTES ? part : SPMV__SCRATCH_BYTES;
     spmv__scratch *t = d->scratch;
+    void *gone[SPMV__SCRATCH_BUFFERS + 1];
     uint64_t kept = 0;
-    int i, place = -1;
-    if (!buffer) return;
+    int i, place = -1, n = 0;
     spmv__scratch_lock(t);
     for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) {
         if (t->buffer[i].at && !t->buffer[i].used) kept += t->buffer[i].bytes;
         if (t->buffer[i].at == buffer) place = i;
     }
-    if (place >= 0) {
+    if (place < 0) gone[n++] = buffer; /* there was no place for it */
+    else if (t->buffer[place].bytes > most) {
+        gone[n++] = buffer;
+        t->buffer[place].at = NULL;
+    }
+    else {
         t->buffer[place].used = 0;
-        if (kept + t->buffer[place].bytes > most) {
-            t->buffer[place].at = NULL;
-            place = -1;
+        t->buffer[place].running = running;
+        t->buffer[place].given = ++t->given;
+        for (kept += t->buffer[place].bytes; kept > most; kept -= t->buffer[i].bytes) {
+            i = spmv__scratch_oldest(t);
+            gone[n++] = t->buffer[i].at;
+            t->buffer[i].at = NULL;
         }
     }
     spmv__unlock(&t->busy);
-    if (place < 0) spmv__dev_buffer_free(d, buffer);
+    while (n--) spmv__dev_buffer_free(d, gone[n]);
+}
+
+/* Gives back a buffer of spmv__scratch_take, or NULL. */
+SPMV__SHARED void spmv__scratch_give(const spmv_device *d, void *buffer)
+{
+    if (buffer) spmv__scratch_keep(d, buffer, 0);
 }
 
 /* Leaves a buffer of spmv__scratch_take to a matrix that needs it for as long as it lives: it is not kept when it is given back. */
@@ -2879,6 +2963,33 @@ SPMV__SHARED void spmv__scratch_leave(const spmv_device *d, void *buffer)
         t->buffer[i].used = 0;
     }
     spmv__unlock(&t->busy);
+}
+
+/* 1: the device has memory of its own. That of the host is allocated as fast as a list of buffers is searched. */
+static int spmv__dev_has_memory(const spmv_device *d) { return d->info.type != SPMV_DEVICE_CPU && !d->info.unified; }
+
+/* Makes a buffer for what a matrix or an exec owns until it gives that to spmv__dev_left, with any contents. */
+SPMV__SHARED spmv_status spmv__dev_own(spmv_device *d, uint64_t bytes, void **out)
+{
+    spmv_status s;
+    if (!spmv__dev_has_memory(d)) return spmv__dev_new_buffer(d, bytes, 0, out);
+    s = spmv__scratch_take_close(d, bytes, out);
+    if (!s) spmv__scratch_leave(d, *out);
+    return s;
+}
+
+/* Takes a buffer, or NULL, that a matrix or an exec leaves when it is destroyed. ordered: 1: nothing but the device's queue has used it, so
+ * that it may serve the next matrix. */
+static void spmv__dev_left(const spmv_device *d, void *buffer, int ordered)
+{
+    uint64_t bytes;
+    if (!buffer) return;
+    if (!ordered || !d->scratch || !spmv__dev_has_memory(d) || d->info.backend->buffer_bytes(d, buffer, &bytes)) {
+        spmv__dev_buffer_free(d, buffer);
+        return;
+    }
+    spmv__dev_buffer_free(d, spmv__scratch_note(d->scratch, buffer, bytes));
+    spmv__scratch_keep(d, buffer, 1);
 }
 
 static void spmv__scratch_free(spmv_device *d)
@@ -2970,7 +3081,7 @@ static spmv_status spmv__stage_make(spmv_device *d, unsigned chunk)
 /* 1 if copies of so many bytes to the device or from it may go through pinned memory. */
 static int spmv__stage_may(const spmv_device *d, uint64_t bytes)
 {
-    const int own = (d->info.type != SPMV_DEVICE_CPU && !d->info.unified) || SPMV__STAGE_ANYWHERE;
+    const int own = spmv__dev_has_memory(d) || SPMV__STAGE_ANYWHERE;
     return own && !d->unstaged && d->info.backend->transfer && (d->stage || d->copied + bytes >= SPMV__STAGE_PAYS);
 }
 
@@ -2997,8 +3108,10 @@ static uint64_t spmv__stage_place(spmv_device *d, uint64_t want, unsigned char *
 /* Flags that one thread sets and another one reads. */
 #ifdef __GNUC__
 static int spmv__is_set(const long *flag) { return __atomic_load_n(flag, __ATOMIC_ACQUIRE) != 0; }
+static void spmv__set_flag(long *flag) { __atomic_store_n(flag, 1L, __ATOMIC_RELEASE); }
 #else
 static int spmv__is_set(const long *flag) { return *(const volatile long *)flag != 0; }
+static void spmv__set_flag(long *flag) { *(volatile long *)flag = 1; }
 #endif
 
 /* A copy in host memory, in shares. */
@@ -3133,7 +3246,7 @@ static spmv_status spmv__dev_upload(spmv_device *d, const spmv_array *a, void **
 {
     spmv_status s;
     if (!a->count) return SPMV_OK;
-    s = spmv__dev_new_buffer(d, a->count * a->width, 1, out);
+    s = spmv__dev_own(d, a->count * a->width, out);
     if (!s) s = spmv__dev_copy(d, *out, a->count * a->width, a->data);
     return s;
 }
@@ -3531,6 +3644,8 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
     for (i = 0; !s && i < count; i++) s = spmv__dev_check_part(out, &parts[i], i);
     if (!s) s = spmv__dev_check_bytes(d, parts, count, &n);
     if (!s) s = spmv__new(&d->hooks, &block, n, sizeof(spmv_device_part), 0);
+    if (!s) s = spmv__scratch_make(d); /* before other threads use the matrix */
+    spmv__scratch_settle(d); /* if that fails, buffers that an earlier matrix has left are not used */
     out->part = (spmv_device_part *)block;
     out->sources = count;
     out->count = s ? 0 : n;
@@ -3591,9 +3706,11 @@ SPMV_API void spmv_device_matrix_free(spmv_device_matrix *m)
     if (!m) return;
     h = m->hooks;
     for (i = 0; i < m->count; i++) {
-        for (k = 0; k < SPMV_MAX_ARRAYS && !m->part[i].all; k++) spmv__dev_buffer_free(m->device, m->part[i].a[k]);
-        spmv__dev_buffer_free(m->device, m->part[i].all);
-        spmv__dev_buffer_free(m->device, m->part[i].list);
+        const spmv_device_part *p = &m->part[i];
+        const int ordered = !spmv__is_set(&m->part[0].elsewhere);
+        for (k = 0; k < SPMV_MAX_ARRAYS && !p->all; k++) spmv__dev_left(m->device, p->a[k], ordered);
+        spmv__dev_left(m->device, p->all, ordered);
+        spmv__dev_left(m->device, p->list, ordered);
     }
     spmv_free(&h, m->part);
     memset(m, 0, sizeof *m);
@@ -3656,15 +3773,24 @@ static spmv_status spmv__dev_launch_part(spmv__launch *l, const spmv_device_matr
     return a.s;
 }
 
+/* Makes a buffer that e owns until it is freed. One that the device keeps may still be in use by the preparation of a matrix in another
+ * thread, and so only follows that in the device's queue, if it is in order. */
+static spmv_status spmv__dev_exec_own(const spmv_exec *e, uint64_t bytes, void **out)
+{
+    spmv_device *d = e->matrix->device;
+    return e->queue == d->queue && !e->chain ? spmv__dev_own(d, bytes, out) : spmv__dev_new_buffer(d, bytes, 0, out);
+}
+
 /* Creates the buffer of carries, followed by the counters, which begin at zero. It enqueues nothing, as the queue may be waiting for the
  * caller. */
-static spmv_status spmv__dev_new_carries(const spmv_device_matrix *m, const spmv_device_part *p, void **out)
+static spmv_status spmv__dev_new_carries(const spmv_exec *e, const spmv_device_part *p, void **out)
 {
+    const spmv_device_matrix *m = e->matrix;
     const spmv_device *d = m->device;
     uint64_t bytes = p->carries * spmv_vector_size(m->type) + p->counters * 4;
     void *zeros = NULL;
     spmv_status s;
-    if (!p->counters || bytes > d->info.alloc_bytes) return spmv__dev_new_buffer(d, bytes, 0, out);
+    if (!p->counters || bytes > d->info.alloc_bytes) return spmv__dev_exec_own(e, bytes, out);
     s = spmv__new(&m->hooks, &zeros, bytes, 1, 0);
     if (s) return s;
     s = spmv__dev_new_filled(d, bytes, 0, zeros, out);
@@ -3678,9 +3804,8 @@ static spmv_status spmv__dev_launch_all(spmv_exec *e, const spmv_device_matrix *
     spmv__launch *l = &e->launch[e->count];
     spmv_status s = SPMV_OK;
     e->count += p->finish ? 2 : 1;
-    if (p->carries) s = spmv__dev_new_carries(m, p, &l->carry[0]);
-    if (!s && p->carries && spmv__dev_format_of(p->format)->carry_rows)
-        s = spmv__dev_new_buffer(m->device, p->carries * 4, 0, &l->carry[1]);
+    if (p->carries) s = spmv__dev_new_carries(e, p, &l->carry[0]);
+    if (!s && p->carries && spmv__dev_format_of(p->format)->carry_rows) s = spmv__dev_exec_own(e, p->carries * 4, &l->carry[1]);
     if (!s) s = spmv__dev_launch_part(l, m, p, "spmv", p->groups, l->carry);
     if (!s && p->finish) s = spmv__dev_launch_part(l + 1, m, p, "finish", p->finish, l->carry);
     return s;
@@ -3725,6 +3850,7 @@ SPMV_API spmv_status spmv_exec_create(spmv_exec *out, const spmv_device_matrix *
     s = spmv__dev_exec_queue(out, queue);
     if (!s) s = spmv__new(&m->hooks, &block, 2 * (uint64_t)m->count, sizeof(spmv__launch), 0);
     out->launch = (spmv__launch *)block;
+    if (!s && m->count && out->queue != m->device->queue) spmv__set_flag(&m->part[0].elsewhere);
     if (!s && m->rows) s = spmv__dev_launch_scale(&out->scale, m);
     for (i = 0; !s && i < m->count; i++)
         if (m->part[i].groups) s = spmv__dev_launch_all(out, m, &m->part[i]);
@@ -3732,11 +3858,12 @@ SPMV_API spmv_status spmv_exec_create(spmv_exec *out, const spmv_device_matrix *
     return s;
 }
 
-static void spmv__dev_launch_free(const spmv_device *d, spmv__launch *l)
+/* ordered: as for spmv__dev_left */
+static void spmv__dev_launch_free(const spmv_device *d, spmv__launch *l, int ordered)
 {
     if (l->kernel) d->info.backend->kernel_free(d, l->kernel);
-    spmv__dev_buffer_free(d, l->carry[0]);
-    spmv__dev_buffer_free(d, l->carry[1]);
+    spmv__dev_left(d, l->carry[0], ordered);
+    spmv__dev_left(d, l->carry[1], ordered);
 }
 
 static void spmv__dev_event_free(const spmv_device *d, void *event)
@@ -3777,15 +3904,17 @@ SPMV_API void spmv_exec_free(spmv_exec *e)
     const spmv_device *d;
     spmv_hooks h;
     size_t i;
+    int ordered;
     if (!e || !e->matrix) return;
     d = e->matrix->device;
+    ordered = e->queue == d->queue;
     h = e->hooks;
     spmv__dev_exec_forget(e);
     spmv__dev_exec_untimed(e);
-    spmv__dev_launch_free(d, &e->scale);
-    for (i = 0; i < e->count; i++) spmv__dev_launch_free(d, &e->launch[i]);
-    spmv__dev_buffer_free(d, e->x);
-    spmv__dev_buffer_free(d, e->y);
+    spmv__dev_launch_free(d, &e->scale, ordered);
+    for (i = 0; i < e->count; i++) spmv__dev_launch_free(d, &e->launch[i], ordered);
+    spmv__dev_left(d, e->x, ordered);
+    spmv__dev_left(d, e->y, ordered);
     if (e->queue) d->info.backend->queue_free(d, e->queue);
     spmv_free(&h, e->launch);
     memset(e, 0, sizeof *e);
@@ -4022,8 +4151,8 @@ static spmv_status spmv__dev_exec_host_buffers(spmv_exec *e)
     const spmv_device_matrix *m = e->matrix;
     uint64_t size = spmv_vector_size(m->type);
     spmv_status s = SPMV_OK;
-    if (!e->x) s = spmv__dev_new_buffer(m->device, spmv__sat_mul(m->cols, size), 1, &e->x);
-    if (!s && !e->y) s = spmv__dev_new_buffer(m->device, spmv__sat_mul(m->rows, size), 0, &e->y);
+    if (!e->x) s = spmv__dev_exec_own(e, spmv__sat_mul(m->cols, size), &e->x);
+    if (!s && !e->y) s = spmv__dev_exec_own(e, spmv__sat_mul(m->rows, size), &e->y);
     return s;
 }
 

@@ -251,10 +251,16 @@ Test(convert, scratch_memory_is_kept)
     cr_assert_eq(spmv__scratch_take(&d, 80000, &larger), SPMV_OK);
     cr_assert(larger != at[0] && larger != at[1]);
     spmv__scratch_give(&d, at[0]);
-    spmv__scratch_give(&d, larger); /* too many bytes */
     cr_assert_eq(kept_bytes(&d), 60000);
+    spmv__scratch_give(&d, larger); /* too many bytes together: the older one goes */
+    cr_assert_eq(kept_bytes(&d), 80000);
     spmv__scratch_give(&d, at[1]);
-    cr_assert_eq(kept_bytes(&d), 90000);
+    cr_assert_eq(kept_bytes(&d), 30000);
+    cr_assert_eq(spmv__scratch_take(&d, 200000, &larger), SPMV_OK);
+    spmv__scratch_give(&d, larger); /* too many alone */
+    cr_assert_eq(kept_bytes(&d), 30000);
+    cr_assert_eq(spmv__scratch_take(&d, 60000, &at[0]), SPMV_OK);
+    spmv__scratch_give(&d, at[0]);
     spmv__scratch_give(&d, NULL);
     cr_assert_eq(spmv__scratch_take(&d, 1000, &again), SPMV_OK);
     cr_assert_eq(kept_bytes(&d), 90000); /* both are much too large for that */

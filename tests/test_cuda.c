@@ -443,6 +443,7 @@ static spmv_status everything(int together)
     if (!s) s = spmv_mul(&m, 0, x, 1, y); /* no launch, and an event all the same */
     if (!s) s = spmv_exec_seconds(m.exec, &seconds);
     if (!s) cr_assert_float_eq(seconds, 2.5e-3, 1e-12);
+    if (!s) fake.fail_in = -1; /* freeing makes calls, too, but has nobody to tell */
     spmv_destroy(&m);
     spmv_device_close(&d);
     return s;
@@ -616,7 +617,7 @@ Test(failures, of_every_call, .timeout = 60)
             if (!*fake.failed) break; /* fewer calls */
             check_clean(fake.failed);
             if (!strncmp(fake.failed, "cuDeviceGet", 11) || !strcmp(fake.failed, "cuDeviceTotalMem_v2")) continue; /* a device less */
-            if (!s && strstr(said, "the host converts instead")) continue;
+            if (!s && (strstr(said, "the host converts instead") || strstr(said, "so that there may be memory"))) continue;
             cr_assert_eq(s, errors[i] == 2 ? SPMV_ERR_MEMORY : strncmp(fake.failed, "nvrtc", 5) ? SPMV_ERR_BACKEND : SPMV_ERR_BUILD,
                          "%s: %d", fake.failed, (int)s);
             cr_assert_not_null(strstr(said, strncmp(fake.failed, "nvrtcCompile", 12) ? fake.failed : "did not build"), "%s: %s",

@@ -34,6 +34,7 @@ typedef struct thing {
 
 static thing *alive; /* objects that were given out and not yet freed */
 static int count[KINDS], launches, chained, fails_left, bad; /* chained: launches that wait for the one before by its event */
+static int finished;       /* waits for a queue */
 static int builds, loads;  /* programs compiled from source; made from images */
 static int no_images;      /* 1: the back end has no images of programs; 2: it takes none */
 static char driver[16] = "1.0";
@@ -53,6 +54,12 @@ static int fails(const spmv_device *d)
     if (fails_left-- != 0) return 0;
     spmv_log(&d->hooks, SPMV_ERR_MEMORY, "this call was to fail");
     return 1;
+}
+
+/* No call fails from here on: freeing makes calls, too, but has nobody to tell. */
+static void spare(void)
+{
+    if (fails_left >= 0) fails_left = INT_MAX;
 }
 
 static thing *new_thing(kind what)
@@ -292,7 +299,11 @@ static spmv_status fake_queue_keep(const spmv_device *d, void *queue, int *out_o
 
 static void fake_queue_free(const spmv_device *d, void *queue) { (void)d; release(queue, QUEUE); }
 
-static spmv_status fake_finish(const spmv_device *d, void *queue) { return fails(d) || !lives(queue, QUEUE) ? SPMV_ERR_MEMORY : SPMV_OK; }
+static spmv_status fake_finish(const spmv_device *d, void *queue)
+{
+    finished++;
+    return fails(d) || !lives(queue, QUEUE) ? SPMV_ERR_MEMORY : SPMV_OK;
+}
 
 static spmv_status fake_marker(const spmv_device *d, void *queue, const spmv_order *order, void **event)
 {
@@ -778,6 +789,7 @@ static spmv_status use_programs(const void *from, size_t bytes, void **out, size
     if (!s) s = store(&m, &d, "ell:w=2+dia:d=0.9+csr:run=64", SPMV_F64);
     if (!s) s = spmv_mul(&m, 1, x, 0, y);
     if (!s) s = spmv_device_programs_take(&d, out, out_bytes);
+    if (!s) spare();
     spmv_destroy(&m);
     spmv_device_close(&d);
     return s;
@@ -800,6 +812,49 @@ Test(device, builds_nothing_for_a_second_matrix_with_the_same_plan)
     cr_assert_gt(builds, before);
     spmv_destroy(&one);
     spmv_destroy(&two);
+    spmv_device_close(&d);
+}
+
+/* The buffers of a matrix are kept when it is destroyed, and the next one gets them, but not before the queue is done with them. Those that
+ * another queue may still use are freed. What is kept is given up where memory runs out. */
+Test(device, buffers_that_a_matrix_left_serve_the_next)
+{
+    spmv_device d;
+    spmv_matrix m;
+    spmv_exec e;
+    void *first, *other;
+    int buffers;
+    cr_assert_eq(open_fake(&d, NULL), SPMV_OK);
+    cr_assert_eq(store(&m, &d, "sell", SPMV_F64), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK);
+    first = m.on_device->part[0].a[SPMV_VAL];
+    buffers = count[BUFFER];
+    spmv_destroy(&m);
+    cr_assert_eq(count[BUFFER], buffers);
+    cr_assert_null(spmv__scratch_find(d.scratch, 1, 1 << 20), "a product may still be running");
+    finished = 0;
+    cr_assert_eq(store(&m, &d, "sell", SPMV_F64), SPMV_OK, "%s", said);
+    cr_assert_gt(finished, 0);
+    cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK);
+    cr_assert_eq(m.on_device->part[0].a[SPMV_VAL], first);
+    cr_assert_eq(count[BUFFER], buffers);
+    other = new_thing(QUEUE);
+    cr_assert_eq(spmv_exec_create(&e, m.on_device, other), SPMV_OK);
+    spmv_exec_free(&e);
+    release(other, QUEUE);
+    spmv_destroy(&m);
+    cr_assert_lt(count[BUFFER], buffers);
+    cr_assert_eq(store(&m, &d, "ell", SPMV_F64), SPMV_OK, "%s", said);
+    buffers = count[BUFFER];
+    fails_left = 0;
+    spmv_destroy(&m); /* one buffer whose size is not told is freed */
+    cr_assert_lt(fails_left, 0);
+    cr_assert_eq(count[BUFFER], buffers - 1);
+    fails_left = 0;
+    cr_assert_eq(spmv_buffer_create(&d, 1000, &other), SPMV_OK);
+    cr_assert(strstr(said, "so that there may be memory"), "%s", said);
+    cr_assert_leq(count[BUFFER], 2); /* that one, and the one that stands for arrays without elements */
+    spmv_buffer_free(&d, other);
     spmv_device_close(&d);
 }
 
@@ -939,7 +994,8 @@ Test(device, every_call_may_fail_with_programs)
         cr_assert_eq(!s, other != NULL);
         free(other);
         if (fails_left >= 0) break;
-        cr_assert(s || builds == 1, "call %d failed, and nobody said so", n); /* a program that is not loaded is compiled */
+        cr_assert(s || builds == 1 || strstr(said, "so that there may be memory"), "call %d failed, and nobody said so", n); /* a program
+                                                                                      that is not loaded is compiled */
     }
     cr_assert_gt(n, 20);
     free(good);
@@ -990,9 +1046,10 @@ Test(device, slow_choices_are_compared_with_csr)
             int reached = fails_left < 0;
             fails_left = -1;
             cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK, "call %d", n);
+            spmv_destroy(&m);
             fails_left = reached ? -1 : 0;
         }
-        spmv_destroy(&m);
+        else spmv_destroy(&m);
     }
     cr_assert_gt(n, 20);
     fails_left = -1;
@@ -1006,13 +1063,16 @@ static spmv_status everything(const char *plan)
     spmv_device d;
     spmv_matrix m;
     double took;
-    spmv_status s = open_fake(&d, NULL);
+    spmv_status s;
+    said[0] = 0;
+    s = open_fake(&d, NULL);
     memset(&m, 0, sizeof m);
     if (!s) s = store(&m, &d, plan, SPMV_F64);
     if (!s) s = spmv_exec_timing(m.exec, 1);
     if (!s) s = spmv_mul(&m, 1, x, 2, y);
     if (!s) s = spmv_update(&m, val);
     if (!s) s = spmv_exec_seconds(m.exec, &took);
+    if (!s) spare();
     spmv_destroy(&m);
     spmv_device_close(&d);
     return s;
@@ -1032,7 +1092,7 @@ Test(device, every_call_may_fail)
                 cr_assert_eq(s, SPMV_OK, "%s: %s", plans[i], said);
                 break;
             }
-            cr_assert_neq(s, SPMV_OK, "%s: call %d failed, and nobody said so", plans[i], n);
+            cr_assert(s || strstr(said, "so that there may be memory"), "%s: call %d failed, and nobody said so", plans[i], n);
         }
     cr_assert_gt(failed, 20 * (int)LENGTH(plans)); /* each has to open, to build and to set six arguments or more */
 }
@@ -1074,8 +1134,9 @@ static int convert_with_fault(const char *plan, int n, int *fell_back)
     if (!s) s = store(&m, &d, plan, SPMV_F64);
     if (!s && fails_left < 0) {
         const int checked = strstr(said, "the host checks them") != NULL;
-        cr_assert(checked || strstr(said, "the host converts instead"), "%s: call %d failed: %s", plan, n, said);
-        if (!checked && !strchr(plan, '+')) cr_assert(filled_by_host(&m, &d, plan), "%s: call %d", plan, n);
+        const int again = strstr(said, "so that there may be memory") != NULL;
+        cr_assert(checked || again || strstr(said, "the host converts instead"), "%s: call %d failed: %s", plan, n, said);
+        if (!checked && !again && !strchr(plan, '+')) cr_assert(filled_by_host(&m, &d, plan), "%s: call %d", plan, n);
         ++*fell_back;
     }
     if (!s && (fixed == 2 || fixed == 3)) {
@@ -1083,6 +1144,7 @@ static int convert_with_fault(const char *plan, int n, int *fell_back)
         s = fixed == 3 ? spmv_update_buffer(&m, on_device[2]) : spmv_update(&m, val);
         if (before >= 0 && fails_left < 0) cr_assert_neq(s, SPMV_OK, "%s: call %d failed, and nobody said so", plan, n);
     }
+    if (!s) spare();
     spmv_destroy(&m);
     free_buffers(&d);
     spmv_device_close(&d);
