@@ -167,7 +167,7 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
 /* Copies the values again, after spmv_part_update of the parts that the matrix was made from, but for parts that the device filled
  * (spmv_converter_update). No product may be running. */
 SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv_part *parts, size_t count);
-/* Buffers that only products in the device's own queue have used are kept for the next matrix, 32 MiB or a 512th of the device's memory at
+/* With CUDA, buffers that only products in the device's own queue have used are kept for the next matrix, 32 MiB or a 512th of the device's memory at
  * most, until memory runs out or the device is closed. */
 SPMV_API void spmv_device_matrix_free(spmv_device_matrix *m);
 /* The variant in use for part i of those the matrix was made from (if the part was cut, for its first stretch); NULL if there is no
@@ -2965,14 +2965,17 @@ SPMV__SHARED void spmv__scratch_leave(const spmv_device *d, void *buffer)
     spmv__unlock(&t->busy);
 }
 
-/* 1: the device has memory of its own. That of the host is allocated as fast as a list of buffers is searched. */
+/* 1: the device has memory of its own. */
 static int spmv__dev_has_memory(const spmv_device *d) { return d->info.type != SPMV_DEVICE_CPU && !d->info.unified; }
+
+/* 1: what a matrix leaves is kept: where allocations are known to take long, in the memory of GPUs by CUDA, whose buffers are addresses. */
+static int spmv__dev_keeps(const spmv_device *d) { return spmv__dev_has_memory(d) && d->info.backend->within; }
 
 /* Makes a buffer for what a matrix or an exec owns until it gives that to spmv__dev_left, with any contents. */
 SPMV__SHARED spmv_status spmv__dev_own(spmv_device *d, uint64_t bytes, void **out)
 {
     spmv_status s;
-    if (!spmv__dev_has_memory(d)) return spmv__dev_new_buffer(d, bytes, 0, out);
+    if (!spmv__dev_keeps(d)) return spmv__dev_new_buffer(d, bytes, 0, out);
     s = spmv__scratch_take_close(d, bytes, out);
     if (!s) spmv__scratch_leave(d, *out);
     return s;
@@ -2984,7 +2987,7 @@ static void spmv__dev_left(const spmv_device *d, void *buffer, int ordered)
 {
     uint64_t bytes;
     if (!buffer) return;
-    if (!ordered || !d->scratch || !spmv__dev_has_memory(d) || d->info.backend->buffer_bytes(d, buffer, &bytes)) {
+    if (!ordered || !d->scratch || !spmv__dev_keeps(d) || d->info.backend->buffer_bytes(d, buffer, &bytes)) {
         spmv__dev_buffer_free(d, buffer);
         return;
     }
