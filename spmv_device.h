@@ -167,8 +167,8 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
 /* Copies the values again, after spmv_part_update of the parts that the matrix was made from, but for parts that the device filled
  * (spmv_converter_update). No product may be running. */
 SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv_part *parts, size_t count);
-/* With CUDA, buffers that only products in the device's own queue have used are kept for the next matrix, 32 MiB or a 512th of the device's memory at
- * most, until memory runs out or the device is closed. */
+/* With CUDA, buffers that only products in the device's own queue have used are kept for the next matrix, 32 MiB or a 512th of the
+ * device's memory at most, until memory runs out or the device is closed. */
 SPMV_API void spmv_device_matrix_free(spmv_device_matrix *m);
 /* The variant in use for part i of those the matrix was made from (if the part was cut, for its first stretch); NULL if there is no
  * such part. */
