@@ -852,7 +852,7 @@ static spmv_status spmv__convert_make_all(spmv__convert_job *j)
     spmv_status s;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) bytes += spmv__round_up(p->a[k].count * p->a[k].width, aligned);
     if (!d->info.backend->within || bytes > d->info.alloc_bytes) return SPMV_OK;
-    s = spmv__dev_own(d, bytes, &j->e->all);
+    s = spmv__dev_own(d, bytes, 0, &j->e->all);
     for (bytes = 0, k = 0; k < SPMV_MAX_ARRAYS && !s; k++) {
         if (p->a[k].count) j->e->a[k] = d->info.backend->within(j->e->all, bytes);
         bytes += spmv__round_up(p->a[k].count * p->a[k].width, aligned);
@@ -877,7 +877,7 @@ static spmv_status spmv__convert_buffer(spmv__convert_job *j, int k)
     const int full = k != j->t->flags && (j->p->nnz == j->p->a[SPMV_VAL].count || j->t->flags != SPMV__NO_ARRAY); /* by the kernel */
     spmv_status s = SPMV_OK;
     if (!a->count) return s;
-    if (!j->e->a[k]) s = spmv__dev_own(d, bytes, &j->e->a[k]);
+    if (!j->e->a[k]) s = spmv__dev_own(d, bytes, 0, &j->e->a[k]);
     if (!s && !full) s = d->info.backend->fill(d, d->queue, j->e->a[k], bytes, k == j->t->columns ? SPMV_PAD : 0);
     return s;
 }

@@ -74,6 +74,7 @@ typedef struct spmv__candidate {
     const spmv_tune_row *kind[SPMV_TUNE_KIND_COUNT];
     const spmv_tune_fit *fit; /* NULL: nothing was fitted */
     double times[SPMV_TUNE_KIND_COUNT]; /* how many times as long as by the row: 1, or more if it is lent by another candidate */
+    double mean[SPMV_TUNE_KIND_COUNT];  /* of the row's curve, to compare rows by */
 } spmv__candidate;
 
 /* What estimates need: the device's table, the candidates of a type, and how the matrix will be stored. */
@@ -134,13 +135,26 @@ static void spmv__raise_best(spmv__estimator *e, const spmv_tune_row *r, int gro
 static const spmv_format spmv__block_formats[] = { SPMV_BELL, SPMV_SBELL, SPMV_BCSR };
 enum { SPMV__BLOCK_FORMATS = sizeof spmv__block_formats / sizeof *spmv__block_formats };
 
+/* The mean of a row's curve. */
+static double spmv__curve_mean(const spmv__estimator *e, const spmv_tune_row *r)
+{
+    double sum = 0;
+    int i, n = e->t->rows * e->t->per_row;
+    for (i = 0; i < n; i++) sum += (double)r->curve[i];
+    return sum / n;
+}
+
 /* Collects the layouts and knobs of a type that may be used, each with its rows of the table, and the highest curves of all groups. There
  * is room for the block formats that the table lacks. */
 static spmv_status spmv__gather_candidates(spmv__estimator *e, spmv_type type)
 {
     void *block;
+    uint64_t room = 1;
     size_t i, j;
-    spmv_status s = spmv__new(e->h, &block, SPMV__BLOCK_FORMATS * e->t->count + 1, sizeof *e->cand, 0);
+    spmv_status s;
+    for (i = 0; i < e->t->count; i++)
+        if (e->t->row[i].type == type) room += spmv__is_block(e->t->row[i].layout.format) ? SPMV__BLOCK_FORMATS : 1;
+    s = spmv__new(e->h, &block, room, sizeof *e->cand, 0);
     if (s) return s;
     spmv_free(e->h, e->cand);
     e->cand = (spmv__candidate *)block;
@@ -159,17 +173,9 @@ static spmv_status spmv__gather_candidates(spmv__estimator *e, spmv_type type)
         }
         e->cand[j].kind[r->kind] = r;
         e->cand[j].times[r->kind] = 1;
+        e->cand[j].mean[r->kind] = spmv__curve_mean(e, r);
     }
     return SPMV_OK;
-}
-
-/* The mean of a curve, to compare rows by. */
-static double spmv__curve_mean(const spmv__estimator *e, const spmv_tune_row *r)
-{
-    double sum = 0;
-    int i, n = e->t->rows * e->t->per_row;
-    for (i = 0; i < n; i++) sum += (double)r->curve[i];
-    return sum / n;
 }
 
 /* How many times as long as with the rates that stand in for them: what the tuner dropped was at least so far behind the best of its
@@ -189,8 +195,9 @@ static void spmv__lend_rows(spmv__estimator *e)
             for (j = 0; j < e->cands; j++) {
                 const spmv__candidate *o = &e->cand[j];
                 if (j == i || !o->kind[kind] || o->times[kind] > 1 || !spmv__same_spec(o->layout, k->layout)) continue;
-                if (k->kind[kind] && spmv__curve_mean(e, o->kind[kind]) <= spmv__curve_mean(e, k->kind[kind])) continue;
+                if (k->kind[kind] && o->mean[kind] <= k->mean[kind]) continue;
                 k->kind[kind] = o->kind[kind];
+                k->mean[kind] = o->mean[kind];
                 k->times[kind] = SPMV__LENT;
             }
         }
@@ -198,24 +205,20 @@ static void spmv__lend_rows(spmv__estimator *e)
 
 /* ---- block formats that the table lacks ------------------------------------------------------------------------------- */
 
-/* Do both have blocks of the same size, with columns as narrow? */
-static int spmv__same_blocks(const spmv_spec *a, const spmv_spec *b)
+/* Has a layout blocks of the same size as another one with blocks, and columns as narrow? */
+static int spmv__same_blocks(const spmv_spec *a, const spmv_spec *like)
 {
-    return spmv__is_block(a->format) && spmv__is_block(b->format) && a->key[SPMV_KEY_B] == b->key[SPMV_KEY_B] &&
-           a->key[SPMV_KEY_IDX] == b->key[SPMV_KEY_IDX];
+    return a->key[SPMV_KEY_B] == like->key[SPMV_KEY_B] && a->key[SPMV_KEY_IDX] == like->key[SPMV_KEY_IDX] && spmv__is_block(a->format);
 }
 
 /* Of the candidates in other block formats than a layout, but with the same blocks, the best that was measured on a kind of matrix. NULL:
  * there is none. */
-static const spmv_tune_row *spmv__best_blocks(const spmv__estimator *e, const spmv_spec *like, int kind)
+static const spmv__candidate *spmv__best_blocks(const spmv__estimator *e, const spmv_spec *like, int kind)
 {
-    const spmv_tune_row *best = NULL;
-    size_t i;
-    for (i = 0; i < e->measured; i++) {
-        const spmv__candidate *o = &e->cand[i];
+    const spmv__candidate *best = NULL, *o;
+    for (o = e->cand; o < e->cand + e->measured; o++) {
         if (!spmv__same_blocks(o->layout, like) || o->layout->format == like->format) continue;
-        if (!o->kind[kind] || o->times[kind] > 1) continue;
-        if (!best || spmv__curve_mean(e, o->kind[kind]) > spmv__curve_mean(e, best)) best = o->kind[kind];
+        if (o->kind[kind] && !(o->times[kind] > 1) && (!best || o->mean[kind] > best->mean[kind])) best = o;
     }
     return best;
 }
@@ -228,11 +231,11 @@ static double spmv__blocks_behind(const spmv__estimator *e, spmv_format format, 
     size_t i, both = 0;
     for (i = 0; i < e->measured; i++) {
         const spmv__candidate *k = &e->cand[i];
-        const spmv_tune_row *other;
+        const spmv__candidate *other;
         if (k->layout->format != format || *k->variant || !k->kind[kind] || k->times[kind] > 1) continue;
         other = spmv__best_blocks(e, k->layout, kind);
         if (!other) continue;
-        sum += spmv__log2(spmv__curve_mean(e, other) / spmv__curve_mean(e, k->kind[kind]));
+        sum += spmv__log2(other->mean[kind] / k->mean[kind]);
         both++;
     }
     return sum > 0 ? spmv__exp2(sum / (double)both) : 1;
@@ -253,7 +256,10 @@ static void spmv__lend_block(spmv__estimator *e, spmv_format format, const spmv_
     added->layout = layout;
     added->variant = "";
     for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++) {
-        added->kind[kind] = spmv__best_blocks(e, layout, kind);
+        const spmv__candidate *best = spmv__best_blocks(e, layout, kind);
+        if (!best) continue;
+        added->kind[kind] = best->kind[kind];
+        added->mean[kind] = best->mean[kind];
         added->times[kind] = SPMV__LENT * behind[kind];
     }
     e->cands++;
@@ -265,12 +271,15 @@ static void spmv__lend_block(spmv__estimator *e, spmv_format format, const spmv_
 static spmv_status spmv__lend_blocks(spmv__estimator *e)
 {
     void *block;
+    uint64_t room = 1;
     size_t i;
     int f, kind;
-    spmv_status s = spmv__new(e->h, &block, SPMV__BLOCK_FORMATS * (uint64_t)e->cands + 1, sizeof *e->unmeasured, 0);
+    spmv_status s;
+    e->measured = e->cands;
+    for (i = 0; i < e->measured; i++) room += spmv__is_block(e->cand[i].layout->format) ? SPMV__BLOCK_FORMATS - 1 : 0;
+    s = spmv__new(e->h, &block, room, sizeof *e->unmeasured, 0);
     if (s) return s;
     e->unmeasured = (spmv_spec *)block;
-    e->measured = e->cands;
     for (f = 0; f < SPMV__BLOCK_FORMATS; f++) {
         double behind[SPMV_TUNE_KIND_COUNT];
         if (!spmv__usable(e, spmv__block_formats[f])) continue;

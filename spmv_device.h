@@ -2971,11 +2971,11 @@ static int spmv__dev_has_memory(const spmv_device *d) { return d->info.type != S
 /* 1: what a matrix leaves is kept: where allocations are known to take long, in the memory of GPUs by CUDA, whose buffers are addresses. */
 static int spmv__dev_keeps(const spmv_device *d) { return spmv__dev_has_memory(d) && d->info.backend->within; }
 
-/* Makes a buffer for what a matrix or an exec owns until it gives that to spmv__dev_left, with any contents. */
-SPMV__SHARED spmv_status spmv__dev_own(spmv_device *d, uint64_t bytes, void **out)
+/* Makes a buffer for what a matrix or an exec owns until it gives that to spmv__dev_left, with any contents. read_only: of a new one. */
+SPMV__SHARED spmv_status spmv__dev_own(spmv_device *d, uint64_t bytes, int read_only, void **out)
 {
     spmv_status s;
-    if (!spmv__dev_keeps(d)) return spmv__dev_new_buffer(d, bytes, 0, out);
+    if (!spmv__dev_keeps(d)) return spmv__dev_new_buffer(d, bytes, read_only, out);
     s = spmv__scratch_take_close(d, bytes, out);
     if (!s) spmv__scratch_leave(d, *out);
     return s;
@@ -3249,7 +3249,7 @@ static spmv_status spmv__dev_upload(spmv_device *d, const spmv_array *a, void **
 {
     spmv_status s;
     if (!a->count) return SPMV_OK;
-    s = spmv__dev_own(d, a->count * a->width, out);
+    s = spmv__dev_own(d, a->count * a->width, 1, out);
     if (!s) s = spmv__dev_copy(d, *out, a->count * a->width, a->data);
     return s;
 }
@@ -3778,10 +3778,10 @@ static spmv_status spmv__dev_launch_part(spmv__launch *l, const spmv_device_matr
 
 /* Makes a buffer that e owns until it is freed. One that the device keeps may still be in use by the preparation of a matrix in another
  * thread, and so only follows that in the device's queue, if it is in order. */
-static spmv_status spmv__dev_exec_own(const spmv_exec *e, uint64_t bytes, void **out)
+static spmv_status spmv__dev_exec_own(const spmv_exec *e, uint64_t bytes, int read_only, void **out)
 {
     spmv_device *d = e->matrix->device;
-    return e->queue == d->queue && !e->chain ? spmv__dev_own(d, bytes, out) : spmv__dev_new_buffer(d, bytes, 0, out);
+    return e->queue == d->queue && !e->chain ? spmv__dev_own(d, bytes, read_only, out) : spmv__dev_new_buffer(d, bytes, read_only, out);
 }
 
 /* Creates the buffer of carries, followed by the counters, which begin at zero. It enqueues nothing, as the queue may be waiting for the
@@ -3793,7 +3793,7 @@ static spmv_status spmv__dev_new_carries(const spmv_exec *e, const spmv_device_p
     uint64_t bytes = p->carries * spmv_vector_size(m->type) + p->counters * 4;
     void *zeros = NULL;
     spmv_status s;
-    if (!p->counters || bytes > d->info.alloc_bytes) return spmv__dev_exec_own(e, bytes, out);
+    if (!p->counters || bytes > d->info.alloc_bytes) return spmv__dev_exec_own(e, bytes, 0, out);
     s = spmv__new(&m->hooks, &zeros, bytes, 1, 0);
     if (s) return s;
     s = spmv__dev_new_filled(d, bytes, 0, zeros, out);
@@ -3808,7 +3808,7 @@ static spmv_status spmv__dev_launch_all(spmv_exec *e, const spmv_device_matrix *
     spmv_status s = SPMV_OK;
     e->count += p->finish ? 2 : 1;
     if (p->carries) s = spmv__dev_new_carries(e, p, &l->carry[0]);
-    if (!s && p->carries && spmv__dev_format_of(p->format)->carry_rows) s = spmv__dev_exec_own(e, p->carries * 4, &l->carry[1]);
+    if (!s && p->carries && spmv__dev_format_of(p->format)->carry_rows) s = spmv__dev_exec_own(e, p->carries * 4, 0, &l->carry[1]);
     if (!s) s = spmv__dev_launch_part(l, m, p, "spmv", p->groups, l->carry);
     if (!s && p->finish) s = spmv__dev_launch_part(l + 1, m, p, "finish", p->finish, l->carry);
     return s;
@@ -4154,8 +4154,8 @@ static spmv_status spmv__dev_exec_host_buffers(spmv_exec *e)
     const spmv_device_matrix *m = e->matrix;
     uint64_t size = spmv_vector_size(m->type);
     spmv_status s = SPMV_OK;
-    if (!e->x) s = spmv__dev_exec_own(e, spmv__sat_mul(m->cols, size), &e->x);
-    if (!s && !e->y) s = spmv__dev_exec_own(e, spmv__sat_mul(m->rows, size), &e->y);
+    if (!e->x) s = spmv__dev_exec_own(e, spmv__sat_mul(m->cols, size), 1, &e->x);
+    if (!s && !e->y) s = spmv__dev_exec_own(e, spmv__sat_mul(m->rows, size), 0, &e->y);
     return s;
 }
 
