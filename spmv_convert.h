@@ -868,17 +868,18 @@ static spmv_status spmv__convert_send_array(spmv__convert_job *j, int k)
     return spmv__dev_copy(j->c->device, j->e->a[k], a->count * a->width, a->data);
 }
 
-/* A buffer for an array that the kernel fills, with padding and fill in it: PAD in columns, zeros elsewhere. Fills are of 4 bytes. */
+/* A buffer for an array that the kernel fills. Unless the kernel fills all of it, with padding and fill in it: PAD in columns, zeros
+ * elsewhere. Fills are of 4 bytes. */
 static spmv_status spmv__convert_buffer(spmv__convert_job *j, int k)
 {
     spmv_device *d = j->c->device;
     const spmv_array *a = &j->p->a[k];
     const uint64_t bytes = spmv__round_up(a->count * a->width, 4);
-    const int full = k != j->t->flags && (j->p->nnz == j->p->a[SPMV_VAL].count || j->t->flags != SPMV__NO_ARRAY); /* by the kernel */
+    const int filled = k == j->t->flags ? j->tiler[0] != NULL : j->p->nnz == j->p->a[SPMV_VAL].count || j->t->flags != SPMV__NO_ARRAY;
     spmv_status s = SPMV_OK;
     if (!a->count) return s;
     if (!j->e->a[k]) s = spmv__dev_own(d, bytes, 0, &j->e->a[k]);
-    if (!s && !full) s = d->info.backend->fill(d, d->queue, j->e->a[k], bytes, k == j->t->columns ? SPMV_PAD : 0);
+    if (!s && !filled) s = d->info.backend->fill(d, d->queue, j->e->a[k], bytes, k == j->t->columns ? SPMV_PAD : 0);
     return s;
 }
 
@@ -942,7 +943,7 @@ static void spmv__convert_options(const spmv__convert_job *j, spmv__dev_options 
     if (j->s->v->list) spmv__dev_option(o, "LIST", "1");
     if (f == SPMV_CMRS) spmv__dev_option(o, "NUMBER", numbers ? "3" : "2");
     else if (numbers) spmv__dev_option(o, "NUMBER", f == SPMV_TCSR ? "4" : "1");
-    if (f == SPMV_TCSR) spmv__dev_option(o, "TILES", "1");
+    if (f == SPMV_TCSR) spmv__dev_option(o, "TILES", guess || j->tiler[0] ? "2" : "1");
     spmv__dev_option_number(o, "PER", SPMV__CONVERT_PER);
     spmv__dev_option_number(o, "WG", j->wg);
 }
@@ -1028,7 +1029,7 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *ker
     uint64_t ld = 0, count = 0;
     spmv__convert_sizes(p, &ld, &count);
     spmv__convert_matrix_arguments(&g, j);
-    spmv__dev_arg_mem(&g, j->place);
+    spmv__dev_arg_mem(&g, j->tiler[0] ? j->found : j->place);
     spmv__dev_arg_mem(&g, j->owner);
     spmv__dev_arg_count(&g, j->s->v->part);
     spmv__dev_arg_mem(&g, j->before);
@@ -1071,10 +1072,11 @@ static spmv_status spmv__convert_once(const spmv__convert_job *j, void *program,
     return s;
 }
 
-/* Launches the second kernel of tcsr, which completes the flags. */
+/* Launches the second kernel of tcsr, which completes the flags, unless the first has done that. */
 static spmv_status spmv__convert_flags(const spmv__convert_job *j, void *program)
 {
-    return spmv__convert_once(j, program, "count_ends", spmv__ceil_div(j->p->a[j->t->flags].count / SPMV_TCSR_LANES, j->wg));
+    const uint64_t warps = j->p->a[j->t->flags].count / SPMV_TCSR_LANES;
+    return j->tiler[0] ? SPMV_OK : spmv__convert_once(j, program, "count_ends", spmv__ceil_div(warps, j->wg));
 }
 
 /* ---- tiles of a matrix in buffers ----------------------------------------------------------------------------------- */
@@ -1265,7 +1267,7 @@ static spmv_status spmv__convert_run(spmv__convert_job *j)
 static void spmv__convert_job_trim(spmv__convert_job *j)
 {
     const spmv_device *d = j->c->device;
-    void **const of_tiles[] = { &j->found, &j->passed, &j->segment, &j->spans, &j->begun };
+    void **const of_tiles[] = { &j->passed, &j->segment, &j->spans, &j->begun };
     size_t k;
     for (k = 0; j->tiler[0] && k < sizeof of_tiles / sizeof *of_tiles; k++) {
         spmv__scratch_give(d, *of_tiles[k]);
@@ -1340,7 +1342,9 @@ static spmv_status spmv__convert_do(spmv__convert_job *j)
 {
     const spmv__convert *c = j->c;
     const spmv_hooks *h = j->s->h;
-    spmv_status s = spmv__dev_groups(c->device, c->a->nnz, j->wg * SPMV__CONVERT_PER, j->wg, &j->groups);
+    const uint64_t items = j->tiler[0] ? j->p->a[SPMV_VAL].count : c->a->nnz; /* slots or nonzeros, of which each work-item takes some */
+    const uint64_t each = j->tiler[0] ? SPMV_TCSR_SLOTS : SPMV__CONVERT_PER;
+    spmv_status s = spmv__dev_groups(c->device, items, j->wg * each, j->wg, &j->groups);
     if (!s) s = spmv__convert_elsewhere(j);
     if (!s) s = spmv__convert_host(j);
     if (!s) spmv__phase(h, SPMV_PHASE_UPLOAD);

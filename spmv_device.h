@@ -697,7 +697,7 @@ typedef struct spmv__dev_kernel {
     const char          *file;
     const unsigned char *source; /* NULL: left out of this build */
     size_t               size;
-    size_t               knobs;  /* bytes of it up to the end of the last line that declares a knob */
+    const char          *knobs;  /* the knobs that it declares, each with its legal values: "L 1 2 4;"; or NULL */
     int                  arrays; /* how many it takes */
     const char          *ints[SPMV_MAX_INTS + 1]; /* names in order, then NULL: capital letters make a macro, small ones an argument */
 } spmv__dev_kernel;
@@ -707,9 +707,9 @@ static const spmv__dev_kernel spmv__dev_kernels[] = {
 #define X(NAME, name, text) { #name ".cl", SPMV__SRC_##NAME, SPMV_##NAME##_ARRAY_COUNT, { SPMV_##NAME##_INTS(SPMV__DEV_INT) NULL } },
     SPMV_FORMAT_LIST(X)
 #undef X
-    { "scale.cl", spmv__src_scale, sizeof spmv__src_scale, 0, 0, { NULL } },
-    { "gather.cl", spmv__src_gather, sizeof spmv__src_gather, 0, 0, { NULL } },
-    { "convert.cl", spmv__src_convert, sizeof spmv__src_convert, 0, 0, { NULL } }
+    { "scale.cl", spmv__src_scale, sizeof spmv__src_scale, NULL, 0, { NULL } },
+    { "gather.cl", spmv__src_gather, sizeof spmv__src_gather, NULL, 0, { NULL } },
+    { "convert.cl", spmv__src_convert, sizeof spmv__src_convert, NULL, 0, { NULL } }
 };
 /* The pass that only scales y, the one that collects elements of x for other devices, and the one that fills the arrays of parts are built
  * like formats. */
@@ -756,51 +756,31 @@ static int spmv__dev_knob_default(spmv_knob k, spmv_device_type type)
     return defaults[k][type == SPMV_DEVICE_CPU];
 }
 
-static const unsigned char *spmv__dev_skip(const unsigned char *p, const unsigned char *end, const char *word)
+/* Reads the numbers behind the name of a knob in a list of knobs. Fills up to max of out; returns how many there are, 0 if it is not in
+ * the list. */
+static size_t spmv__dev_knob_listed(const char *list, const char *name, int *out, size_t max)
 {
-    for (; *word; word++, p++)
-        if (p == end || *p != (unsigned char)*word) return NULL;
-    return p;
-}
-
-/* Reads the numbers after "#define NAME <default> // tune:" in the kernel source from p to end. Fills up to max of out; returns how
- * many there are, 0 if there is no such line. */
-static size_t spmv__dev_tune_line(const unsigned char *p, const unsigned char *end, const char *name, int *out, size_t max)
-{
+    const size_t length = strlen(name);
     size_t n = 0;
-    while (p < end) {
-        const unsigned char *q = spmv__dev_skip(p, end, "#define ");
-        p = (const unsigned char *)memchr(p, '\n', (size_t)(end - p));
-        if (!p) p = end;
-        if (q) q = spmv__dev_skip(q, p, name);
-        if (q) q = spmv__dev_skip(q, p, " ");
-        while (q && q < p && *q != '/') q++;
-        if (q) q = spmv__dev_skip(q, p, "// tune:");
-        while (q && q < p) {
-            int v = 0;
-            while (q < p && *q == ' ') q++;
-            if (q == p || *q < '0' || *q > '9') break;
-            while (q < p && *q >= '0' && *q <= '9') v = v * 10 + (*q++ - '0');
-            if (n < max) out[n] = v;
-            n++;
-        }
-        if (n) return n;
-        if (p < end) p++;
+    while (*list && (strncmp(list, name, length) != 0 || list[length] != ' ')) {
+        while (*list && *list++ != ';') {}
     }
-    return 0;
+    for (list += *list ? length : 0; *list == ' '; n++) {
+        int v = 0;
+        for (list++; *list >= '0' && *list <= '9'; list++) v = v * 10 + (*list - '0');
+        if (n < max) out[n] = v;
+    }
+    return n;
 }
 
 SPMV_API size_t spmv_knob_values(spmv_format f, spmv_knob k, int *out, size_t max)
 {
-    const spmv__dev_kernel *t;
     size_t n;
     if ((unsigned)f >= SPMV_FORMAT_COUNT || (unsigned)k >= SPMV_KNOB_COUNT) return 0;
     if (!out) max = 0;
-    t = &spmv__dev_kernels[f];
-    if (!t->source) return 0;
-    n = spmv__dev_tune_line(t->source, t->source + t->knobs, spmv_knob_name(k), out, max);
-    if (!n) n = spmv__dev_tune_line(spmv__src_common, spmv__src_common + SPMV__KNOBS_COMMON, spmv_knob_name(k), out, max);
-    return n;
+    if (!spmv__dev_kernels[f].source) return 0;
+    n = spmv__dev_knob_listed(spmv__dev_kernels[f].knobs, spmv_knob_name(k), out, max);
+    return n ? n : spmv__dev_knob_listed(SPMV__KNOBS_COMMON, spmv_knob_name(k), out, max);
 }
 
 static int spmv__dev_knob_taken(spmv_format f, spmv_knob k) { return spmv_knob_values(f, k, NULL, 0) != 0; }

@@ -1188,6 +1188,22 @@ static void spmv__set(spmv_array *a, uint64_t i, uint64_t v)
     else ((uint8_t *)a->data)[i] = (uint8_t)v;
 }
 
+/* Sets each element of an array of offsets to so many times the sum of the numbers before it, of which there is one fewer. */
+static void spmv__offsets_from(spmv_array *a, const uint32_t *number, uint64_t times)
+{
+    const uint64_t last = a->count - 1;
+    uint64_t sum = 0, i;
+    for (i = 0; a->width == 4 && i < last; i++) { /* as below, without a question for each */
+        ((uint32_t *)a->data)[i] = (uint32_t)sum;
+        sum += number[i] * times;
+    }
+    for (; i < last; i++) {
+        spmv__set(a, i, sum);
+        sum += number[i] * times;
+    }
+    spmv__set(a, last, sum);
+}
+
 /* ---- sorting ----------------------------------------------------------------------------------------------------- */
 
 /* Pairs are sorted by key, then by load. */
@@ -2280,7 +2296,11 @@ static uint64_t spmv__share_first(const spmv__source *s, uint64_t share, uint64_
 /* The part's nonzeros. */
 static uint64_t spmv__source_nnz(const spmv__source *s) { return !s->rows ? 0 : s->ptr ? s->ptr[s->rows] : s->v->a->nnz; }
 
-static uint64_t spmv__source_shares(const spmv__source *s) { return spmv__share_count(s->rows ? spmv__source_nnz(s) + s->rows : 0); }
+/* Where a device has found the longest rows, the host looks at these alone. */
+static uint64_t spmv__source_shares(const spmv__source *s)
+{
+    return spmv__share_count(!s->rows ? 0 : s->longest ? s->rows / s->longest_of : spmv__source_nnz(s) + s->rows);
+}
 
 /* Sets how large an array is to be; spmv__part_arrays allocates it. */
 static void spmv__want(spmv_array *a, uint64_t count, uint32_t width)
@@ -3697,6 +3717,13 @@ static uint64_t spmv__sell_height(const spmv_spec *spec, uint64_t rows)
     return rows ? spmv__smaller(spmv__height(spec), spmv__round_up(rows, 32)) : spmv__height(spec);
 }
 
+/* The width of each slice, if a device has found them; else NULL. Columns of 16 bits need more. */
+static const uint32_t *spmv__sell_widths(const spmv_part *p, const spmv__source *s)
+{
+    const int64_t *key = p->spec.key;
+    return !key[SPMV_KEY_GROW] && key[SPMV_KEY_IDX] != 16 && s->longest_of == p->n[SPMV_SELL_H] ? s->longest : NULL;
+}
+
 /* What the shares of spmv__sell_size find. */
 typedef struct spmv__sell_count {
     const spmv_part    *p;
@@ -3726,24 +3753,44 @@ static void spmv__sell_count_share(void *job, uint64_t share)
     c->fits[share] = fits;
 }
 
-/* With the key grow, where a slice begins depends on those before it, so one share counts them all. */
-static spmv_status spmv__sell_size(spmv_part *p, spmv__source *s)
+/* Goes through all slices. *fits: 1 if columns of 16 bits are asked for and fit. Returns the slots. With the key grow, where a slice begins
+ * depends on those before it, so one share counts them all. */
+static uint64_t spmv__sell_count_all(spmv_part *p, const spmv__source *s, int *fits)
 {
     spmv__sell_count c;
     uint64_t i, total = 0;
-    int grow = p->spec.key[SPMV_KEY_GROW] != 0, fits = 1;
-    p->n[SPMV_SELL_H] = spmv__sell_height(&p->spec, p->rows);
-    p->n[SPMV_SELL_SLICES] = 0;
-    s->grain = grow ? 0 : p->n[SPMV_SELL_H];
     c.p = p;
     c.s = s;
-    c.shares = grow ? 1 : spmv__source_shares(s);
+    c.shares = p->spec.key[SPMV_KEY_GROW] ? 1 : spmv__source_shares(s);
     spmv__share_out(spmv__sell_count_share, &c, c.shares);
-    for (i = 0; i < c.shares; i++) {
+    p->n[SPMV_SELL_SLICES] = 0;
+    for (i = 0, *fits = 1; i < c.shares; i++) {
         total = spmv__sat_add(total, c.total[i]);
         p->n[SPMV_SELL_SLICES] += c.slices[i];
-        fits = fits && c.fits[i];
+        *fits = *fits && c.fits[i];
     }
+    return total;
+}
+
+/* The same for slices whose widths a device has found. */
+static uint64_t spmv__sell_count_widths(spmv_part *p, const uint32_t *widths)
+{
+    uint64_t t, total = 0;
+    p->n[SPMV_SELL_SLICES] = spmv__ceil_div(p->rows, p->n[SPMV_SELL_H]);
+    for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++) total += widths[t];
+    return spmv__sat_mul(total, p->n[SPMV_SELL_H]);
+}
+
+static spmv_status spmv__sell_size(spmv_part *p, spmv__source *s)
+{
+    const int grow = p->spec.key[SPMV_KEY_GROW] != 0;
+    const uint32_t *widths;
+    uint64_t total;
+    int fits = 0;
+    p->n[SPMV_SELL_H] = spmv__sell_height(&p->spec, p->rows);
+    s->grain = grow ? 0 : p->n[SPMV_SELL_H];
+    widths = spmv__sell_widths(p, s);
+    total = widths ? spmv__sell_count_widths(p, widths) : spmv__sell_count_all(p, s, &fits);
     spmv__want(&p->a[SPMV_VAL], total, p->a[SPMV_VAL].width);
     spmv__want_offsets(&p->a[SPMV_SELL_PTR], p->n[SPMV_SELL_SLICES] + 1, total);
     spmv__want_columns(p, &p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], total, p->n[SPMV_SELL_SLICES], fits);
@@ -3902,14 +3949,21 @@ static void spmv__sell_lay(spmv_part *p, spmv__source *s)
     const int grow = p->a[SPMV_SELL_SLICE_ROW].count != 0;
     spmv_array *ptr = &p->a[SPMV_SELL_PTR];
     spmv__sell_slices c;
-    uint64_t t;
+    uint64_t t, sum = 0;
+    if (spmv__sell_widths(p, s)) {
+        spmv__offsets_from(ptr, spmv__sell_widths(p, s), p->n[SPMV_SELL_H]);
+        return;
+    }
     c.p = p;
     c.s = s;
     c.shares = grow ? 1 : spmv__source_shares(s);
     spmv__set(ptr, 0, 0);
     if (grow) spmv__set(&p->a[SPMV_SELL_SLICE_ROW], 0, 0);
     spmv__share_out(spmv__sell_lay_share, &c, c.shares);
-    for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++) spmv__set(ptr, t + 1, spmv__at(ptr, t) + spmv__at(ptr, t + 1));
+    for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++) {
+        sum += spmv__at(ptr, t + 1);
+        spmv__set(ptr, t + 1, sum);
+    }
 }
 
 /* The slice that begins at row first, which is the beginning of one, or the number of slices. */
@@ -4495,21 +4549,21 @@ static void spmv__block_count_share(void *job, uint64_t share)
     const uint64_t stop = spmv__ceil_div(spmv__share_first(c->s, share + 1, c->shares), bh);
     const uint64_t first = spmv__share_first(c->s, share, c->shares);
     spmv__block_set set;
-    uint64_t row = spmv__ceil_div(first, bh), begin = row;   /* begin: the first block row of the current group */
-    uint64_t group = 0, most = 0, all = 0, sliced = 0; /* group: the most in a block row of the current group */
+    uint64_t row = spmv__ceil_div(first, bh), end, i, most = 0, all = 0, sliced = 0;
     int fits = p->spec.key[SPMV_KEY_IDX] == 16;
     if (!c->s->counted) set = c->s->sets[spmv__share_thread()]; /* a copy: no two threads write to one cache line */
-    for (; row < stop; row++) {
-        uint64_t n = c->s->counted ? c->s->blocks[row] : spmv__block_row_count(p, c->s, &set, row);
-        c->s->blocks[row] = (uint32_t)n;
-        all += n;
-        if (n > most) most = n;
-        if (n > group) group = n;
-        if ((row + 1) % per && row + 1 < stop) continue;
-        fits = fits && spmv__block_rows_fit(p, c->s, begin, row + 1);
+    for (; row < stop; row = end) {
+        uint64_t group = 0; /* the most in a block row of the group */
+        end = spmv__smaller(row + per, stop);
+        for (i = row; i < end; i++) {
+            const uint64_t n = c->s->counted ? c->s->blocks[i] : spmv__block_row_count(p, c->s, &set, i);
+            c->s->blocks[i] = (uint32_t)n;
+            all += n;
+            if (n > group) group = n;
+        }
+        if (group > most) most = group;
+        fits = fits && spmv__block_rows_fit(p, c->s, row, end);
         sliced = spmv__sat_add(sliced, spmv__sat_mul(group, per));
-        begin = row + 1;
-        group = 0;
     }
     c->most[share] = most;
     c->all[share] = all;
@@ -4879,21 +4933,20 @@ static void spmv__block_fill_base(spmv_part *p, const spmv__source *s, uint64_t 
 /* Fills the pointers, to slices in sbell and to block rows in bcsr, from the numbers of blocks. */
 static void spmv__block_lay(spmv_part *p, spmv__source *s)
 {
-    const uint64_t block_rows = spmv__block_rows(p), h = spmv__block_group_height(p);
-    uint64_t row, most = 0;
+    const uint64_t block_rows = spmv__block_rows(p);
+    uint64_t row = 0, t, sum = 0;
     spmv_array *ptr = &p->a[spmv__block_ptr(p)];
-    if (p->spec.format == SPMV_BELL) return;
-    spmv__set(ptr, 0, 0);
-    for (row = 0; row < block_rows; row++) {
-        if (p->spec.format == SPMV_BCSR) {
-            spmv__set(ptr, row + 1, spmv__at(ptr, row) + s->blocks[row]);
-            continue;
-        }
-        if (s->blocks[row] > most) most = s->blocks[row];
-        if ((row + 1) % h && row + 1 < block_rows) continue;
-        spmv__set(ptr, row / h + 1, spmv__at(ptr, row / h) + most * h);
-        most = 0;
+    if (p->spec.format == SPMV_BCSR) spmv__offsets_from(ptr, s->blocks, 1);
+    if (p->spec.format != SPMV_SBELL) return;
+    for (t = 0; t < p->n[SPMV_SBELL_SLICES]; t++) {
+        const uint64_t end = spmv__smaller(row + p->n[SPMV_SBELL_H], block_rows);
+        uint64_t most = 0;
+        for (; row < end; row++)
+            if (s->blocks[row] > most) most = s->blocks[row];
+        spmv__set(ptr, t, sum);
+        sum += most * p->n[SPMV_SBELL_H];
     }
+    spmv__set(ptr, t, sum);
 }
 
 /* Fills the block rows of rows first .. end - 1, which begin with a group that shares a base, and after the last one the padding that

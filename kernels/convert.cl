@@ -28,8 +28,8 @@
  * bytes of columns */
 #endif
 #ifndef TILES
-#define TILES 0 // tune: 0 1
-/* 1: tcsr */
+#define TILES 0 // tune: 0 1 2
+/* 1: tcsr; 2: tcsr whose tiles the device has found (FIND) */
 #endif
 #ifndef FIND
 #define FIND 0 // tune: 0 1 2
@@ -42,6 +42,7 @@
 #endif
 
 #define SLOTS 16 /* of a lane of tcsr; 32 lanes are a warp */
+#define FOUND 8 /* words of numbers in front of the bits that say where rows begin, see FIND */
 #define WARP_SLOTS (32 * SLOTS)
 #define TOGETHER 8 /* slots of a lane whose 16-bit columns are adjacent, see spmv__tcsr_place */
 
@@ -76,7 +77,7 @@ LAST_UP_TO(slice_of, uint)
 LAST_UP_TO(diagonal_of, int)
 #endif
 
-#if OWNED || PLACE == BY_BLOCK || CHECK || FIND
+#if OWNED || PLACE == BY_BLOCK || CHECK || FIND || TILES == 2
 /* The sum of mine over the items before this one; *all becomes that over the whole group. */
 INLINE uint count_before(uint mine, uint id, __local uint *sum, uint *all)
 {
@@ -189,7 +190,6 @@ KERNEL void longest(ulong rows, ulong height, ulong slices, __global const OFF *
  *   spans    for each warp: its lowest column, 1 if it needs high bytes; behind 2 * most_warps of these, how many warps of a group do
  *   high     1: warps that need them have high bytes; 2: all have
  * The rest are arrays of the part. NVRTC would unroll most loops, which takes it half as long again; they are passed a few times. */
-#define FOUND 8
 #define FOUND_TILES 0
 #define FOUND_ROWS 1   /* that are not empty */
 #define FOUND_CUTS 2   /* rows that are cut */
@@ -466,7 +466,7 @@ KERNEL void tiles(ulong step, TILE_PARAMETERS)
 }
 #elif PLACE != BY_BLOCK
 /* ptr, from_col, from_val: the CSR matrix. place: the row of the part for each row of the matrix, PAD if it has none, where LIST is 1.
- * owner: one byte a nonzero; before: the part's nonzeros before each group; first: those before each row of the matrix, and all (OWNED 1).
+ * With TILES 2, it is found (see FIND). owner: one byte a nonzero; before: the part's nonzeros before each group; first: those before each row of the matrix, and all (OWNED 1).
  * start: see PLACE; of slices and bands, the pointers. ld: see PLACE; cmrs, the rows of a strip; tcsr, the slots of a tile. run_at
  * (idx=16), slice_row (grown slices) and offset (diagonals, or bands) have count elements that matter; for tcsr, run_at has the first
  * nonzero of each of the tiles, and the number of all; base and, in offset, high_at: see set_tile_column. row: see NUMBER. flag: tcsr, bits
@@ -481,6 +481,42 @@ KERNEL void tiles(ulong step, TILE_PARAMETERS)
     __global const uint *restrict base UNUSED, ulong tiles_ UNUSED, __global WORD *restrict val UNUSED,             \
     __global COLUMN *restrict col UNUSED, __global uint *restrict row UNUSED, __global uint *restrict flag UNUSED
 
+#if TILES == 2
+/* The bits of the slots of a lane in which rows end. The first of them holds nonzero k, and n of them hold nonzeros. */
+INLINE uint row_ends(__global const uint *restrict found, ulong nnz, ulong k, uint n)
+{
+    const ulong word = (k + 1) / 32; /* a row ends where the next one begins, or with the last nonzero */
+    const uint shift = (uint)((k + 1) % 32);
+    uint bits = n ? found[FOUND + word] >> shift : 0;
+    if (n && shift > 32 - SLOTS && (word + 1) * 32 < nnz) bits |= found[FOUND + word + 1] << (32 - shift);
+    if (n && nnz - k <= n) bits |= 1u << (uint)(nnz - k - 1);
+    return bits & ((1u << n) - 1);
+}
+
+/* Fills the tiles one after another. 32 items do a warp; padding has the column of the tile's last nonzero. */
+KERNEL void fill(PARAMETERS)
+{
+    LOCAL uint sum[WG];
+    const uint id = (uint)get_local_id(0), lane = id % 32;
+    const ulong warp = (ulong)get_group_id(0) * (WG / 32) + id / 32, t = warp * WARP_SLOTS >> (31 - clz((uint)ld));
+    uint bits = 0, all, before_lane, j;
+    FOLLOW();
+    if (t < tiles_) {
+        const ulong begin = run_at[t] + (warp * WARP_SLOTS & (ld - 1)), end = run_at[t + 1], k = begin + lane * SLOTS;
+        #pragma unroll
+        for (j = 0; j < SLOTS; j++) {
+            const ulong from = begin + j * 32 + lane;
+            const IDX slot = (IDX)(warp * WARP_SLOTS) + (IDX)(j * 32 + lane);
+            val[slot] = from < end ? from_val[from] : 0;
+            set_tile_column(col, (__global uchar *)row, base, offset, slot, from_col[from < end ? from : end - 1]);
+        }
+        bits = row_ends(place, nnz, k, k >= end ? 0 : end - k < SLOTS ? (uint)(end - k) : SLOTS);
+    }
+    before_lane = count_before(popcount(bits), id, sum, &all);
+    if (id >= 32) before_lane -= sum[id / 32 * 32 - 1]; /* those of earlier warps */
+    if (t < tiles_) flag[warp * 32 + lane] = bits | before_lane << SLOTS;
+}
+#else
 KERNEL void fill(PARAMETERS)
 {
     const uint id = (uint)get_local_id(0);
@@ -587,6 +623,7 @@ KERNEL void count_ends(PARAMETERS)
         for (; bits; bits &= bits - 1) ends++;
     }
 }
+#endif
 #endif
 #else
 /* Blocks. A nonzero is the first of its block if no nonzero before it, in its row or in the rows above it in the block row, lies in the

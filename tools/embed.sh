@@ -26,9 +26,10 @@ bytes() { # bytes NAME [SUFFIX]
     echo '};'
 }
 
-# Prints how many bytes of a kernel's source there are up to the end of the last line that declares a knob: knobs are looked up often.
+# Prints the knobs that a kernel's source declares, as a string: each with its legal values and a semicolon. Knobs are looked up often.
 knobs() { # knobs NAME
-    source_of "$1" | LC_ALL=C awk '{ at += length($0) + 1 } /\/\/ tune:/ { last = at } END { print last + 0 }'
+    source_of "$1" | LC_ALL=C awk '/^#define [A-Z0-9_]+ .*\/\/ tune:/ { name = $2; sub(/.*\/\/ tune:/, ""); all = all name $0 ";" }
+        END { print "\"" all "\"" }'
 }
 
 # Prints the rows of an array of char that holds a text file. C99 guarantees string literals of only 4095 characters, too few for a
@@ -80,7 +81,7 @@ EOF
         bytes "$f"
         echo
     done
-    echo "#define SPMV__KNOBS_COMMON $(knobs common) /* bytes up to the end of the last line that declares a knob */"
+    echo "#define SPMV__KNOBS_COMMON $(knobs common)"
     echo '#ifndef SPMV_NO_CUDA'
     bytes cuda cuh
     echo '#endif'
@@ -91,7 +92,7 @@ EOF
         bytes "$f"
         echo "#define SPMV__SRC_$upper spmv__src_$f, sizeof spmv__src_$f, $(knobs "$f")"
         echo '#else'
-        echo "#define SPMV__SRC_$upper NULL, 0, 0"
+        echo "#define SPMV__SRC_$upper NULL, 0, NULL"
         echo '#endif'
         echo
     done

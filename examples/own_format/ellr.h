@@ -435,5 +435,5 @@ static const unsigned char spmv__src_ellr[] = {
     32, 88, 40, 95, 99, 111, 108, 41, 41, 59, 10, 32, 32, 32, 32, 125, 10, 32, 32, 32,
     32, 97, 99, 99, 91, 48, 93, 32, 43, 61, 32, 115, 117, 109, 59, 10, 125, 10,
 };
-#define SPMV__SRC_ELLR spmv__src_ellr, sizeof spmv__src_ellr, sizeof spmv__src_ellr
+#define SPMV__SRC_ELLR spmv__src_ellr, sizeof spmv__src_ellr, "WG 32 64 128 256 512;L 1 2 4 8;UNROLL 1 2 4 8;ZERO 0 1;SEQ 1 4 16;NT 0 1;"
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES_A_LINE = 20 };
+enum { BYTES_A_LINE = 20, MOST_LINE = 512 /* characters; a longer line declares no knob */ };
 
 /* Options of the C code and those of the kernel that make sense here. The kernel's knobs stay open. */
 static const backend_option library_options[] = {
@@ -130,6 +130,21 @@ static void put_properties(FILE *out, const tree_format *f, int by_hand, int fil
     fprintf(out, offsets < 0 ? "SPMV__NO_ARRAY\n" : "%d\n", offsets);
 }
 
+/* Writes the knobs that the kernel's text declares, as a string: each with its legal values and a semicolon. */
+static void put_knobs(FILE *out, FILE *text)
+{
+    static const char define[] = "#define ", tune[] = "// tune:";
+    char line[MOST_LINE];
+    fputc('"', out);
+    while (fgets(line, sizeof line, text)) {
+        const char *values = strstr(line, tune), *name = line + sizeof define - 1;
+        if (strncmp(line, define, sizeof define - 1) != 0 || !values) continue;
+        values += sizeof tune - 1;
+        fprintf(out, "%.*s%.*s;", (int)strcspn(name, " "), name, (int)strcspn(values, "\n"), values);
+    }
+    fputc('"', out);
+}
+
 /* Writes the kernel's text as an array of bytes, since C99 promises strings of only 4095 characters. Returns 0, or -1 after a message. */
 static int put_kernel(FILE *out, const tree_format *f, const backend_settings *set)
 {
@@ -144,7 +159,10 @@ static int put_kernel(FILE *out, const tree_format *f, const backend_settings *s
     put(out, f, "\n/* The kernel, as spmvgen writes it with --target opencl; it is compiled between the library's own texts. */\n"
                 "static const unsigned char spmv__src_@[] = {");
     while (!failed && (c = fgetc(text)) != EOF) fprintf(out, "%s%d,", n++ % BYTES_A_LINE ? " " : "\n    ", c);
-    put(out, f, "\n};\n#define SPMV__SRC_^ spmv__src_@, sizeof spmv__src_@, sizeof spmv__src_@\n");
+    put(out, f, "\n};\n#define SPMV__SRC_^ spmv__src_@, sizeof spmv__src_@, ");
+    rewind(text);
+    put_knobs(out, text);
+    fputc('\n', out);
     failed |= ferror(text);
     fclose(text);
     return failed ? -1 : 0;
