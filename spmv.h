@@ -384,29 +384,40 @@ typedef struct spmv__taken {
     int                 there; /* 1: the device has looked at it */
 } spmv__taken;
 
-/* Reads the last row pointer, and has the device check the matrix. Where this fails or finds a fault, the host checks it. */
+/* The last row pointer: *nnz. */
+static spmv_status spmv__last_pointer(const spmv_device *d, const spmv__taken *t, uint64_t *nnz)
+{
+    const spmv_backend *b = d->info.backend;
+    const uint64_t width = (uint64_t)t->work.ptr_bits / 8;
+    uint32_t narrow = 0;
+    spmv_status s = b->transfer->get(d, d->queue, t->ptr, t->work.rows * width, width, width == 8 ? (void *)nnz : (void *)&narrow);
+    if (!s) s = b->finish(d, d->queue);
+    if (width != 8) *nnz = narrow;
+    return s;
+}
+
+/* Has the device check the matrix. Where this fails or finds a fault, the host checks it. The last row pointer is read only if the caller
+ * has not said how many nonzeros there are; else the check contains it. */
 static void spmv__look_there(const spmv_desc *d, spmv__taken *t)
 {
     const spmv_backend *b = d->device->info.backend;
-    const uint64_t width = (uint64_t)t->work.ptr_bits / 8, most = t->in.nnz || width == 8 ? UINT64_MAX : 0x7fffffff;
+    const uint64_t most = t->in.nnz || t->work.ptr_bits == 64 ? UINT64_MAX : 0x7fffffff;
     void *col = (void *)(uintptr_t)d->matrix.col;
-    uint64_t last = 0, bytes = 0;
-    uint32_t narrow = 0;
+    uint64_t bytes = 0;
     spmv_csr a;
-    spmv_status s;
+    spmv_status s = SPMV_OK;
     memset(&a, 0, sizeof a);
     a.rows = t->work.rows;
     a.cols = t->work.cols;
+    a.nnz = (uint64_t)t->in.nnz;
     if (!spmv__converts_there(d) || !b->transfer || !a.rows || !a.cols || !col) return;
-    s = b->transfer->get(d->device, d->device->queue, t->ptr, a.rows * width, width, width == 8 ? (void *)&last : (void *)&narrow);
-    if (!s) s = b->finish(d->device, d->device->queue);
+    if (!a.nnz) s = spmv__last_pointer(d->device, t, &a.nnz);
     if (!s) s = b->buffer_bytes(d->device, col, &bytes);
-    a.nnz = width == 8 ? last : narrow;
-    if (!s && (!a.nnz || a.nnz > most || a.nnz > bytes / 4 || (t->in.nnz && a.nnz != (uint64_t)t->in.nnz))) return;
+    if (!s && (!a.nnz || a.nnz > most || a.nnz > bytes / 4)) return;
     if (!s) s = spmv__convert_check(d->device, &a, t->ptr, t->work.ptr_bits, col, &t->found);
     if (s) spmv_log(&d->hooks, SPMV_OK, "the matrix could not be checked on the device (%s); the host checks it", spmv_status_text(s));
     t->there = t->found.pointers;
-    t->work.entries = a.nnz;
+    if (t->there) t->work.entries = a.nnz;
 }
 
 #ifndef SPMV_NO_AUTO

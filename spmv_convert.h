@@ -1130,10 +1130,10 @@ static spmv_status spmv__convert_tile_step(const spmv__convert_job *j, uint64_t 
 /* Nonzeros or rows of a group. */
 static uint64_t spmv__convert_tile_each(const spmv__convert_job *j) { return j->wg * SPMV__CONVERT_PER; }
 
-/* Groups that look at the columns of all warps, a warp in 32 lanes, and those that do a warp in an item. */
+/* Groups that look at the columns of all warps, a warp in 32 lanes. */
 static uint64_t spmv__convert_tile_spans(const spmv__convert_job *j, uint64_t warps)
 {
-    return spmv__ceil_div(warps * SPMV_TCSR_LANES, spmv__convert_tile_each(j));
+    return spmv__ceil_div(warps * SPMV_TCSR_LANES, j->wg);
 }
 
 /* Cuts the matrix into segments. An item passes the tiles of a segment, twice, and one passes all segments, so that there are to be about

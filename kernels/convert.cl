@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Fills the values and columns of a part from CSR that is on the device (spmv_convert.h). Everything that takes time in proportion to rows
  * or slices alone was computed by the host, but for the numbers of blocks, which kernels count, and the tiles of tcsr, which programs of
- * their own find (FIND). Each group takes WG * PER adjacent nonzeros of the matrix; an item finds the row of its nonzero by bisection, and
- * from the row the slot. What is padding, or fill between nonzeros, was written before the launch; only tcsr, whose padding repeats a
+ * their own find (FIND). Each group takes WG * PER adjacent nonzeros of the matrix; an item finds the row of its nonzero by bisection, in
+ * local memory if the rows of the group fit, and from the row the slot. What is padding, or fill between nonzeros, was written before the launch; only tcsr, whose padding repeats a
  * column, writes it here. The kernels are not called spmv and finish as those of products are, since they start only when all before them
  * in the queue is done. */
 #ifndef WG
@@ -75,6 +75,39 @@ LAST_UP_TO(row_of, ulong)
 LAST_UP_TO(run_of, OFF)
 LAST_UP_TO(slice_of, uint)
 LAST_UP_TO(diagonal_of, int)
+#endif
+
+#if !(CHECK || FIND || TILES == 2)
+/* Sets edge to the first and the last row of nonzeros begin .. end - 1 of a group, and starts, if there is room, to the nonzeros of the
+ * group before each row but the first. */
+INLINE void find_rows(__global const ulong *restrict ptr, ulong rows, ulong begin, ulong end, uint id, __local uint *edge,
+                      __local uint *starts)
+{
+    uint r;
+    if (!id) edge[0] = row_of(ptr, 0, (uint)rows - 1, begin);
+    if (id == WG - 1) edge[1] = row_of(ptr, 0, (uint)rows - 1, end - 1); /* at the same time */
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (edge[1] - edge[0] <= WG * PER) {
+        #pragma unroll 1
+        for (r = edge[0] + 1 + id; r <= edge[1]; r += WG) starts[r - edge[0] - 1] = (uint)(ptr[r] - begin);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* The row of nonzero k, which is low or behind it. */
+INLINE uint row_in_group(__global const ulong *restrict ptr, __local const uint *edge, __local const uint *starts, ulong begin, uint low,
+                         ulong k)
+{
+    const uint first = edge[0], at = (uint)(k - begin);
+    uint a = low - first, b = edge[1] - first;
+    if (b > WG * PER) return row_of(ptr, low, edge[1], k);
+    while (a < b) {
+        const uint middle = a + (b - a + 1) / 2;
+        if (starts[middle - 1] <= at) a = middle;
+        else b = middle - 1;
+    }
+    return first + a;
+}
 #endif
 
 #if OWNED || PLACE == BY_BLOCK || CHECK || FIND || TILES == 2
@@ -318,41 +351,38 @@ INLINE void pass_tiles(uint id, __local uint *sum, __local ulong *behind, TILE_P
 /* Finds the lowest and highest columns of warps. Padding repeats the last column of the tile. 32 items do a warp. */
 INLINE void find_spans(uint id, __local uint *lowest, __local uint *highest, TILE_PARAMETERS)
 {
+    const ulong warp = (ulong)get_group_id(0) * (WG / 32) + id / 32, t = warp * WARP_SLOTS >> TILE_SHIFT;
     const uint tiles = found[FOUND_TILES], lane = id % 32;
-    uint wide = 0, all, j, d;
+    uint least = PAD, most = 0, span, wide, all, d;
+    if (t < tiles) {
+        const ulong first = at[t] + (warp * WARP_SLOTS & (tile - 1)), last = at[t + 1] - 1;
+        #pragma unroll 4
+        for (d = lane; d < WARP_SLOTS; d += 32) {
+            const uint c = from_col[first + d < last ? first + d : last];
+            least = c < least ? c : least;
+            most = c > most ? c : most;
+        }
+    }
+    lowest[id] = least;
+    highest[id] = most;
+    barrier(CLK_LOCAL_MEM_FENCE);
     #pragma unroll 1
-    for (j = 0; j < PER; j++) {
-        const ulong warp = ((ulong)get_group_id(0) * PER + j) * (WG / 32) + id / 32, t = warp * WARP_SLOTS >> TILE_SHIFT;
-        uint least = PAD, most = 0;
-        if (t < tiles) {
-            const ulong first = at[t] + (warp * WARP_SLOTS & (tile - 1)), last = at[t + 1] - 1;
-            #pragma unroll 1
-            for (d = lane; d < WARP_SLOTS; d += 32) {
-                const uint c = from_col[first + d < last ? first + d : last];
-                least = c < least ? c : least;
-                most = c > most ? c : most;
-            }
-        }
-        lowest[id] = least;
-        highest[id] = most;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        #pragma unroll 1
-        for (d = 16; d; d /= 2) {
-            if (lane < d) {
-                lowest[id] = lowest[id + d] < lowest[id] ? lowest[id + d] : lowest[id];
-                highest[id] = highest[id + d] > highest[id] ? highest[id + d] : highest[id];
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-        }
-        if (!lane && t < tiles) {
-            const uint span = highest[id] - lowest[id];
-            spans[2 * warp] = lowest[id];
-            spans[2 * warp + 1] = (uint)(span >= 1u << 16);
-            wide += (uint)(span >= 1u << 16);
-            if (span >= 1u << TILE_BITS) atomic_inc(&found[FOUND_BEYOND]);
+    for (d = 16; d; d /= 2) {
+        if (lane < d) {
+            lowest[id] = lowest[id + d] < lowest[id] ? lowest[id + d] : lowest[id];
+            highest[id] = highest[id + d] > highest[id] ? highest[id + d] : highest[id];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
+    least = lowest[id];
+    span = highest[id] - least;
+    wide = (uint)(!lane && t < tiles && span >= 1u << 16);
+    if (!lane && t < tiles) {
+        spans[2 * warp] = least;
+        spans[2 * warp + 1] = wide;
+        if (span >= 1u << TILE_BITS) atomic_inc(&found[FOUND_BEYOND]);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
     count_before(wide, id, lowest, &all);
     if (!id) spans[2 * most_warps + (ulong)get_group_id(0)] = all;
     if (!id && all) atomic_add(&found[FOUND_WIDE], all);
@@ -424,7 +454,7 @@ INLINE void set_bases(uint id, __local uint *sum, TILE_PARAMETERS)
     uint before = 0, all, n;
     ulong g;
     #pragma unroll 1
-    for (g = id; g < (ulong)get_group_id(0) * 32 / PER; g += WG) before += spans[2 * most_warps + g];
+    for (g = id; g < (ulong)get_group_id(0) * 32; g += WG) before += spans[2 * most_warps + g];
     count_before(before, id, sum, &all);
     n = all + count_before(warp < warps ? spans[2 * warp + 1] : 0, id, sum, &before);
     if (warp < warps) base[warp] = spans[2 * warp];
@@ -521,13 +551,15 @@ KERNEL void fill(PARAMETERS)
 {
     const uint id = (uint)get_local_id(0);
     const ulong begin = (ulong)get_group_id(0) * (WG * PER), end = begin + WG * PER < nnz ? begin + WG * PER : nnz;
-    uint low = row_of(ptr, 0, (uint)rows - 1, begin), j;
-    const uint high = row_of(ptr, low, (uint)rows - 1, (end - 1));
+    LOCAL uint edge[2], starts[WG * PER];
+    uint low, j;
 #if OWNED
     LOCAL uint sum[WG];
     ulong held = before[get_group_id(0)];
 #endif
     FOLLOW();
+    find_rows(ptr, rows, begin, end, id, edge, starts);
+    low = edge[0];
     for (j = 0; j < PER; j++) {
         const ulong k = begin + j * WG + id;
         int mine = k < end;
@@ -539,7 +571,7 @@ KERNEL void fill(PARAMETERS)
         mine_before = count_before((uint)mine, id, sum, &all);
 #endif
         if (mine) {
-            low = row_of(ptr, low, high, k);
+            low = row_in_group(ptr, edge, starts, begin, low, k);
             i = low;
             c = from_col[k];
 #if LIST
@@ -771,15 +803,17 @@ KERNEL void fill(PARAMETERS)
 {
     const uint id = (uint)get_local_id(0);
     const ulong begin = (ulong)get_group_id(0) * (WG * PER), end = begin + WG * PER < nnz ? begin + WG * PER : nnz;
-    uint at_row = row_of(ptr, 0, (uint)rows - 1, begin), j;
-    const uint high_row = row_of(ptr, at_row, (uint)rows - 1, (end - 1));
+    LOCAL uint edge[2], starts[WG * PER];
+    uint at_row, j;
     SIDES;
     const uint units = bh * (bw / uw);
     FOLLOW();
+    find_rows(ptr, rows, begin, end, id, edge, starts);
+    at_row = edge[0];
     for (j = 0; j < PER; j++) {
         const ulong k = begin + j * WG + id;
         if (k < end && MINE(k)) {
-            const uint i = at_row = row_of(ptr, at_row, high_row, k), block_row = i / bh, top = block_row * bh;
+            const uint i = at_row = row_in_group(ptr, edge, starts, begin, at_row, k), block_row = i / bh, top = block_row * bh;
             const uint bottom = top + bh < rows ? top + bh : (uint)rows, in_slice = height ? block_row % (uint)height : 0;
             const uint c = from_col[k] / bw * bw, down = i - top, across = from_col[k] - c;
             ulong at = k;
