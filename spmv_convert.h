@@ -721,6 +721,13 @@ static int spmv__convert_wide_starts(const spmv__convert_job *j)
     return j->t->start != SPMV__NO_ARRAY ? j->p->a[j->t->start].width == 8 : j->p->a[SPMV_VAL].count > 0xffffffffu;
 }
 
+/* 1: the kernel goes through the slots: slices or columns that have the whole matrix, in the order of its rows. */
+static int spmv__convert_slotwise(const spmv__convert_job *j)
+{
+    if (j->s->v->owner || j->s->v->list) return 0;
+    return j->p->spec.format == SPMV_ELL || (j->p->spec.format == SPMV_SELL && !j->p->a[SPMV_SELL_SLICE_ROW].count);
+}
+
 /* Allocates and fills the arrays that the host fills, and what else follows from the rows alone. */
 static spmv_status spmv__convert_host(spmv__convert_job *j)
 {
@@ -875,7 +882,8 @@ static spmv_status spmv__convert_buffer(spmv__convert_job *j, int k)
     spmv_device *d = j->c->device;
     const spmv_array *a = &j->p->a[k];
     const uint64_t bytes = spmv__round_up(a->count * a->width, 4);
-    const int filled = k == j->t->flags ? j->tiler[0] != NULL : j->p->nnz == j->p->a[SPMV_VAL].count || j->t->flags != SPMV__NO_ARRAY;
+    const int dense = j->p->nnz == j->p->a[SPMV_VAL].count || j->t->flags != SPMV__NO_ARRAY || spmv__convert_slotwise(j);
+    const int filled = k == j->t->flags ? j->tiler[0] != NULL : dense;
     spmv_status s = SPMV_OK;
     if (!a->count) return s;
     if (!j->e->a[k]) s = spmv__dev_own(d, bytes, 0, &j->e->a[k]);
@@ -934,6 +942,7 @@ static void spmv__convert_options(const spmv__convert_job *j, spmv__dev_options 
     }
     o->used = 0;
     spmv__dev_option(o, "PLACE", grown ? "BY_GROWN" : j->t->place);
+    if (spmv__convert_slotwise(j)) spmv__dev_option(o, "SLOTWISE", "1");
     spmv__dev_option(o, "WORD", p->a[SPMV_VAL].width == 8 ? "ulong" : "uint");
     spmv__dev_option(o, "OFF", spmv__convert_wide_starts(j) ? "ulong" : "uint");
     if (spmv__dev_wide(p)) spmv__dev_option(o, "I64", "1");
@@ -956,7 +965,7 @@ static void spmv__convert_sizes(const spmv_part *p, uint64_t *ld, uint64_t *coun
     case SPMV_CSR: *count = p->n[SPMV_CSR_RUNS]; break;
     case SPMV_DIA: *ld = p->n[SPMV_DIA_LD]; *count = p->n[SPMV_DIA_DIAGONALS]; break;
     case SPMV_BDIA: *ld = p->n[SPMV_BDIA_LD]; *count = p->n[SPMV_BDIA_BANDS]; break;
-    case SPMV_ELL: *ld = p->n[SPMV_ELL_LD]; break;
+    case SPMV_ELL: *ld = p->n[SPMV_ELL_LD]; *count = p->n[SPMV_ELL_WIDTH]; break;
     case SPMV_SELL: *ld = p->n[SPMV_SELL_H]; *count = p->n[SPMV_SELL_SLICES]; break;
     case SPMV_BELL: *ld = p->n[SPMV_BELL_LD]; break;
     case SPMV_SBELL: *ld = p->n[SPMV_SBELL_H]; break; /* blocks: also the height of slices, which bcsr has not */
@@ -1337,14 +1346,22 @@ static spmv_status spmv__convert_elsewhere(spmv__convert_job *j)
     return SPMV_OK;
 }
 
+/* The work-groups of the kernel that fills a part, which take nonzeros, slots of tiles, or 32 rows of slices or columns. */
+static spmv_status spmv__convert_groups(const spmv__convert_job *j, uint64_t *groups)
+{
+    const spmv_device *d = j->c->device;
+    const spmv_part *p = j->p;
+    const uint64_t rows = p->spec.format == SPMV_ELL ? p->n[SPMV_ELL_LD] : p->n[SPMV_SELL_SLICES] * p->n[SPMV_SELL_H];
+    if (j->tiler[0]) return spmv__dev_groups(d, p->a[SPMV_VAL].count, j->wg * SPMV_TCSR_SLOTS, j->wg, groups);
+    if (spmv__convert_slotwise(j)) return spmv__dev_groups(d, rows, 32, j->wg, groups);
+    return spmv__dev_groups(d, j->c->a->nnz, j->wg * SPMV__CONVERT_PER, j->wg, groups);
+}
+
 /* Makes the arrays of a part, all of whose sizes are set, and launches the kernel that fills them. */
 static spmv_status spmv__convert_do(spmv__convert_job *j)
 {
-    const spmv__convert *c = j->c;
     const spmv_hooks *h = j->s->h;
-    const uint64_t items = j->tiler[0] ? j->p->a[SPMV_VAL].count : c->a->nnz; /* slots or nonzeros, of which each work-item takes some */
-    const uint64_t each = j->tiler[0] ? SPMV_TCSR_SLOTS : SPMV__CONVERT_PER;
-    spmv_status s = spmv__dev_groups(c->device, items, j->wg * each, j->wg, &j->groups);
+    spmv_status s = spmv__convert_groups(j, &j->groups);
     if (!s) s = spmv__convert_elsewhere(j);
     if (!s) s = spmv__convert_host(j);
     if (!s) spmv__phase(h, SPMV_PHASE_UPLOAD);
@@ -1643,28 +1660,27 @@ static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv
 #endif
 
 #ifndef SPMV_NO_TCSR
-/* Should the device find the tiles of a part? Not if the host fills them, because the kernels for that have not paid yet. */
+/* Should the device find the tiles of a part, and fill them? */
 static int spmv__convert_wants_tiles(spmv__convert *c, spmv_part *p, spmv__source *s)
 {
     const uint64_t most = c->device->info.alloc_bytes;
     const double nonzero = 7e-10; /* seconds for the host to find its tile: clspmv_in-2004, "again" in nvidia-h200-prepare.txt */
-    const double compile = 0.3;   /* seconds for NVRTC to compile two programs at once, an estimate: a product of tcsr takes it 0.14 to
-                                     0.25 there, and the longer of these two 1.2 times as long on another machine */
+    const double compile = 0.3;   /* seconds for NVRTC to compile these programs at once, an estimate: a product of tcsr takes it 0.14 to
+                                     0.25 there, and the longest of these 1.2 times as long on another machine */
     spmv__convert_job j;
     spmv__dev_options o;
-    int which, there;
+    int which;
     if (p->spec.format != SPMV_TCSR || c->off || !c->nnz || s->v->a != c->a) return 0;
     if (spmv__sat_mul(c->nnz, 8) > most || (c->a->rows + 1) * 8 > most) return 0;
     spmv__convert_job_set(&j, c, p, s);
     spmv__convert_tile_segments(&j);
     if (j.wg % SPMV_TCSR_LANES || j.most > 0x7fffffffu) return 0;
-    spmv__convert_options(&j, &o);
-    if (!spmv__convert_is_free(c, o.text)) return 0;
-    for (which = there = 0; which < SPMV__TILE_PROGRAMS; which++) {
-        spmv__convert_tile_options(&j, which, &o);
-        there += spmv__convert_is_free(c, o.text);
+    for (which = 0; which <= SPMV__TILE_PROGRAMS; which++) { /* the last is the one that fills */
+        if (which < SPMV__TILE_PROGRAMS) spmv__convert_tile_options(&j, which, &o);
+        else spmv__convert_options(&j, &o);
+        if (!spmv__convert_is_free(c, o.text)) return spmv__convert_pays(c, o.text, nonzero * (double)c->nnz, compile);
     }
-    return there == SPMV__TILE_PROGRAMS || spmv__convert_pays(c, o.text, nonzero * (double)c->nnz, compile);
+    return 1;
 }
 
 /* Finds the tiles of a part that takes the whole matrix, if the device should. A failure is no failure: then the host finds the tiles and

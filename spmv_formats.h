@@ -1189,7 +1189,7 @@ static void spmv__set(spmv_array *a, uint64_t i, uint64_t v)
 }
 
 /* Sets each element of an array of offsets to so many times the sum of the numbers before it, of which there is one fewer. */
-static void spmv__offsets_from(spmv_array *a, const uint32_t *number, uint64_t times)
+SPMV__SHARED void spmv__offsets_from(spmv_array *a, const uint32_t *number, uint64_t times)
 {
     const uint64_t last = a->count - 1;
     uint64_t sum = 0, i;

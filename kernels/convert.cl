@@ -2,9 +2,10 @@
  * Fills the values and columns of a part from CSR that is on the device (spmv_convert.h). Everything that takes time in proportion to rows
  * or slices alone was computed by the host, but for the numbers of blocks, which kernels count, and the tiles of tcsr, which programs of
  * their own find (FIND). Each group takes WG * PER adjacent nonzeros of the matrix; an item finds the row of its nonzero by bisection, in
- * local memory if the rows of the group fit, and from the row the slot. What is padding, or fill between nonzeros, was written before the launch; only tcsr, whose padding repeats a
- * column, writes it here. The kernels are not called spmv and finish as those of products are, since they start only when all before them
- * in the queue is done. */
+ * local memory if the rows of the group fit, and from the row the slot. What is padding, or fill between nonzeros, was written before the
+ * launch. Where a slot tells which nonzero it holds, groups take slots instead, and write the padding (TILES 2, SLOTWISE); so does tcsr
+ * always, whose padding repeats a column. The kernels are not called spmv and finish as those of products are, since they start only when
+ * all before them in the queue is done. */
 #ifndef WG
 #define WG 128
 #endif
@@ -30,6 +31,10 @@
 #ifndef TILES
 #define TILES 0 // tune: 0 1 2
 /* 1: tcsr; 2: tcsr whose tiles the device has found (FIND) */
+#endif
+#ifndef SLOTWISE
+#define SLOTWISE 0 // lint: SLOTWISE=1 ; SLOTWISE=1 IDX16=1
+/* 1: slices, or columns, of a part that has all nonzeros, in the order of the rows: all slots are written, and none is searched for */
 #endif
 #ifndef FIND
 #define FIND 0 // tune: 0 1 2
@@ -77,9 +82,9 @@ LAST_UP_TO(slice_of, uint)
 LAST_UP_TO(diagonal_of, int)
 #endif
 
-#if !(CHECK || FIND || TILES == 2)
-/* Sets edge to the first and the last row of nonzeros begin .. end - 1 of a group, and starts, if there is room, to the nonzeros of the
- * group before each row but the first. */
+#if !(CHECK || FIND || TILES == 2) && (!SLOTWISE || PLACE == BY_BLOCK)
+/* Sets edge to the first and the last row of nonzeros begin .. end - 1 of a group, and starts to the nonzeros of the group before each row
+ * but the first; with more than WG * PER of these, starts is not set. */
 INLINE void find_rows(__global const ulong *restrict ptr, ulong rows, ulong begin, ulong end, uint id, __local uint *edge,
                       __local uint *starts)
 {
@@ -87,10 +92,8 @@ INLINE void find_rows(__global const ulong *restrict ptr, ulong rows, ulong begi
     if (!id) edge[0] = row_of(ptr, 0, (uint)rows - 1, begin);
     if (id == WG - 1) edge[1] = row_of(ptr, 0, (uint)rows - 1, end - 1); /* at the same time */
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (edge[1] - edge[0] <= WG * PER) {
-        #pragma unroll 1
-        for (r = edge[0] + 1 + id; r <= edge[1]; r += WG) starts[r - edge[0] - 1] = (uint)(ptr[r] - begin);
-    }
+    #pragma unroll 1
+    for (r = edge[0] + 1 + id; r <= edge[1] && edge[1] - edge[0] <= WG * PER; r += WG) starts[r - edge[0] - 1] = (uint)(ptr[r] - begin);
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
@@ -545,6 +548,40 @@ KERNEL void fill(PARAMETERS)
     before_lane = count_before(popcount(bits), id, sum, &all);
     if (id >= 32) before_lane -= sum[id / 32 * 32 - 1]; /* those of earlier warps */
     if (t < tiles_) flag[warp * 32 + lane] = bits | before_lane << SLOTS;
+}
+#elif SLOTWISE
+/* Fills 32 adjacent rows in each group, WG / 32 slots of a row at a time. count: slices; columns: the slots of a row. */
+KERNEL void fill(PARAMETERS)
+{
+    const uint id = (uint)get_local_id(0);
+    const ulong i = (ulong)get_group_id(0) * 32 + id % 32;
+    ulong begin = 0, length = 0, width, n;
+    IDX slot;
+    uint group UNUSED;
+    FOLLOW();
+#if PLACE == BY_SLICE
+    group = (uint)(i / ld);
+    width = group < count ? (start[group + 1] - start[group]) / ld : 0;
+    slot = group < count ? (IDX)start[group] + (IDX)(i % ld) : 0;
+#else
+    group = (uint)(i / 32);
+    width = i < ld ? count : 0;
+    slot = (IDX)i;
+#endif
+    if (i < rows) {
+        begin = ptr[i];
+        length = ptr[i + 1] - begin;
+    }
+    #pragma unroll 4
+    for (n = id / 32; n < width; n += WG / 32) {
+        const IDX at = slot + (IDX)n * (IDX)ld;
+        val[at] = n < length ? from_val[begin + n] : 0;
+#if IDX16
+        col[at] = n < length ? (ushort)(from_col[begin + n] - base[group]) : (ushort)0xffff;
+#else
+        col[at] = n < length ? from_col[begin + n] : PAD;
+#endif
+    }
 }
 #else
 KERNEL void fill(PARAMETERS)
