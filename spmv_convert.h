@@ -78,6 +78,7 @@ SPMV_API void spmv_converter_close(spmv_converter *c);
 /* ---- what is known of each format --------------------------------------------------------------------------------- */
 
 enum { SPMV__CONVERT_PER = 8 /* nonzeros for each work-item of kernels/convert.cl */ };
+enum { SPMV__CONVERT_WORD = 32 /* nonzeros of a word of bits that say which of them are the first of their blocks */ };
 enum { SPMV__TILE_PROGRAMS = 2 /* that find tiles, beside the one that fills them: FIND of kernels/convert.cl */ };
 
 /* The arrays of the CSR matrix, in the order in which they are uploaded: csr needs no row pointers. */
@@ -147,6 +148,7 @@ typedef struct spmv__convert_job {
     spmv__tile_counts counts;
     void          *begun, *blocks, *low, *high; /* of blocks; first and before have other contents for them: see kernels/convert.cl */
     uint64_t       groups, wg, words;           /* words: of first, for blocks; 0: the part has none */
+    uint64_t       across;                      /* groups that have the same rows, if the kernel goes through the slots; else 0 */
 } spmv__convert_job;
 
 #ifndef SPMV_NO_CSR
@@ -988,7 +990,10 @@ static void spmv__convert_matrix_arguments(spmv__dev_args *g, const spmv__conver
 
 #ifdef SPMV__ANY_BLOCK
 /* How many groups find the blocks. */
-static uint64_t spmv__convert_find_groups(const spmv__convert_job *j) { return spmv__ceil_div(j->words, j->wg); }
+static uint64_t spmv__convert_find_groups(const spmv__convert_job *j)
+{
+    return spmv__ceil_div(j->words * SPMV__CONVERT_WORD, j->wg * SPMV__CONVERT_PER);
+}
 
 /* Sets all arguments of a kernel for blocks, in the order of its parameters. */
 static spmv_status spmv__convert_block_arguments(const spmv__convert_job *j, void *kernel)
@@ -1040,7 +1045,7 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *ker
     spmv__convert_matrix_arguments(&g, j);
     spmv__dev_arg_mem(&g, j->tiler[0] ? j->found : j->place);
     spmv__dev_arg_mem(&g, j->owner);
-    spmv__dev_arg_count(&g, j->s->v->part);
+    spmv__dev_arg_count(&g, j->across ? j->across : j->s->v->part);
     spmv__dev_arg_mem(&g, j->before);
     spmv__dev_arg_mem(&g, j->first);
     spmv__dev_arg_mem(&g, j->t->start != SPMV__NO_ARRAY ? a[j->t->start] : j->start ? j->start : j->c->ptr);
@@ -1346,24 +1351,41 @@ static spmv_status spmv__convert_elsewhere(spmv__convert_job *j)
     return SPMV_OK;
 }
 
-/* The work-groups of the kernel that fills a part, which take nonzeros, slots of tiles, or 32 rows of slices or columns. */
-static spmv_status spmv__convert_groups(const spmv__convert_job *j, uint64_t *groups)
+/* The slots of the longest row of slices or columns. */
+static uint64_t spmv__convert_widest(const spmv__convert_job *j)
+{
+    const spmv_part *p = j->p;
+    const spmv_array *ptr = &p->a[SPMV_SELL_PTR];
+    uint64_t most = 0, t;
+    if (p->spec.format == SPMV_ELL) return p->n[SPMV_ELL_WIDTH];
+    for (t = 0; j->s->longest && t < p->n[SPMV_SELL_SLICES]; t++)
+        if (j->s->longest[t] > most) most = j->s->longest[t];
+    for (t = 0; !j->s->longest && t < p->n[SPMV_SELL_SLICES]; t++)
+        if (spmv__at(ptr, t + 1) - spmv__at(ptr, t) > most * p->n[SPMV_SELL_H])
+            most = (spmv__at(ptr, t + 1) - spmv__at(ptr, t)) / p->n[SPMV_SELL_H];
+    return most;
+}
+
+/* The work-groups of the kernel that fills a part, which take nonzeros, slots of tiles, or as many slots as they have items of each of 32
+ * rows of slices or columns. */
+static spmv_status spmv__convert_groups(spmv__convert_job *j)
 {
     const spmv_device *d = j->c->device;
     const spmv_part *p = j->p;
     const uint64_t rows = p->spec.format == SPMV_ELL ? p->n[SPMV_ELL_LD] : p->n[SPMV_SELL_SLICES] * p->n[SPMV_SELL_H];
-    if (j->tiler[0]) return spmv__dev_groups(d, p->a[SPMV_VAL].count, j->wg * SPMV_TCSR_SLOTS, j->wg, groups);
-    if (spmv__convert_slotwise(j)) return spmv__dev_groups(d, rows, 32, j->wg, groups);
-    return spmv__dev_groups(d, j->c->a->nnz, j->wg * SPMV__CONVERT_PER, j->wg, groups);
+    if (j->tiler[0]) return spmv__dev_groups(d, p->a[SPMV_VAL].count, j->wg * SPMV_TCSR_SLOTS, j->wg, &j->groups);
+    if (!spmv__convert_slotwise(j)) return spmv__dev_groups(d, j->c->a->nnz, j->wg * SPMV__CONVERT_PER, j->wg, &j->groups);
+    j->across = spmv__ceil_div(spmv__convert_widest(j), j->wg);
+    return spmv__dev_groups(d, spmv__sat_mul(spmv__ceil_div(rows, 32), j->across), 1, j->wg, &j->groups);
 }
 
 /* Makes the arrays of a part, all of whose sizes are set, and launches the kernel that fills them. */
 static spmv_status spmv__convert_do(spmv__convert_job *j)
 {
     const spmv_hooks *h = j->s->h;
-    spmv_status s = spmv__convert_groups(j, &j->groups);
-    if (!s) s = spmv__convert_elsewhere(j);
+    spmv_status s = spmv__convert_elsewhere(j);
     if (!s) s = spmv__convert_host(j);
+    if (!s) s = spmv__convert_groups(j);
     if (!s) spmv__phase(h, SPMV_PHASE_UPLOAD);
     if (!s) s = spmv__convert_send(j);
     return s ? s : spmv__convert_run(j);
@@ -1555,8 +1577,9 @@ static int spmv__convert_wants_blocks(spmv__convert *c, spmv_part *p, spmv__sour
     const double compile = 0.2;  /* seconds for NVRTC there: these are four kernels */
     spmv__convert_job j;
     spmv__dev_options o;
-    if (!c->thrifty) return 1;
     spmv__convert_job_set(&j, c, p, s);
+    if (j.wg * SPMV__CONVERT_PER % SPMV__CONVERT_WORD) return 0; /* a device with very small groups */
+    if (!c->thrifty) return 1;
     spmv__convert_block_options(&j, p->spec.key[SPMV_KEY_IDX] == 16, 0, &o);
     return spmv__convert_pays(c, o.text, nonzero * (double)p->nnz, compile);
 }
@@ -1630,7 +1653,7 @@ static void spmv__convert_count_blocks(spmv__convert *c, spmv_part *p, spmv__sou
     status = spmv__convert_job_make(c, p, s, &j);
     if (!status) {
         c->counted = j;
-        j->words = c->a->nnz / 32 + 1;
+        j->words = c->a->nnz / SPMV__CONVERT_WORD + 1;
         spmv__phase(s->h, SPMV_PHASE_UPLOAD);
         status = spmv__convert_block_send(j);
     }

@@ -3413,9 +3413,10 @@ static void spmv__bdia_each(const spmv_part *p, spmv__visit visit, void *user)
  * as well or the number of rows. */
 static uint64_t spmv__longest(const spmv__source *s, uint64_t first, uint64_t end)
 {
+    const uint64_t found = s->longest ? spmv__ceil_div(end, s->longest_of) : 0;
     uint64_t i, w = 0;
-    for (i = first; s->longest && i < end; i += s->longest_of)
-        if (s->longest[i / s->longest_of] > w) w = s->longest[i / s->longest_of];
+    for (i = found ? first / s->longest_of : 0; i < found; i++)
+        if (s->longest[i] > w) w = s->longest[i];
     for (i = first; !s->longest && i < end; i++)
         if (s->ptr[i + 1] - s->ptr[i] > w) w = s->ptr[i + 1] - s->ptr[i];
     return w;

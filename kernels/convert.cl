@@ -550,11 +550,12 @@ KERNEL void fill(PARAMETERS)
     if (t < tiles_) flag[warp * 32 + lane] = bits | before_lane << SLOTS;
 }
 #elif SLOTWISE
-/* Fills 32 adjacent rows in each group, WG / 32 slots of a row at a time. count: slices; columns: the slots of a row. */
+/* Fills 32 adjacent rows in each group, WG slots of each row, of which WG / 32 at a time. part: how many groups have the same rows. count:
+ * slices; columns: the slots of a row. */
 KERNEL void fill(PARAMETERS)
 {
     const uint id = (uint)get_local_id(0);
-    const ulong i = (ulong)get_group_id(0) * 32 + id % 32;
+    const ulong i = (ulong)get_group_id(0) / part * 32 + id % 32, from = (ulong)get_group_id(0) % part * WG;
     ulong begin = 0, length = 0, width, n;
     IDX slot;
     uint group UNUSED;
@@ -572,8 +573,9 @@ KERNEL void fill(PARAMETERS)
         begin = ptr[i];
         length = ptr[i + 1] - begin;
     }
+    width = width < from + WG ? width : from + WG;
     #pragma unroll 4
-    for (n = id / 32; n < width; n += WG / 32) {
+    for (n = from + id / 32; n < width; n += WG / 32) {
         const IDX at = slot + (IDX)n * (IDX)ld;
         val[at] = n < length ? from_val[begin + n] : 0;
 #if IDX16
@@ -699,6 +701,7 @@ KERNEL void count_ends(PARAMETERS)
  * same block. find marks these; the blocks of any stretch of nonzeros are then counted without looking at them, and the number of a block
  * in its block row is the sum, over the rows of the block row, of those that are first and lie to the left of it. */
 #define WORD_BITS 32 /* nonzeros of a word of first */
+#define GROUP_WORDS (WG * PER / WORD_BITS) /* words of a group of find; the host sees to it that nothing is left */
 
 /* ptr .. part: see above. first: a bit for each nonzero, 1 if it is the first of its block; before: the blocks that begin in the group of a
  * word, before the word; begun: the blocks that begin before each group. words and groups say how many of these there are; the last word
@@ -764,41 +767,53 @@ INLINE int is_first(__global const ulong *restrict ptr, __global const uint *res
     return 1;
 }
 
-/* Sets first and before; begun becomes the number of blocks that begin in each group. An item does a word. */
+/* Sets first and before; begun becomes the number of blocks that begin in each group. */
 KERNEL void find(PARAMETERS)
 {
-    LOCAL uint sum[WG];
+    LOCAL uint edge[2], starts[WG * PER], sum[WG], bits[WG];
     const uint id = (uint)get_local_id(0);
-    const ulong word = (ulong)get_group_id(0) * WG + id, begin = word * WORD_BITS;
-    uint bits = 0, all, mine, i = 0;
-    ulong k;
+    const ulong begin = (ulong)get_group_id(0) * (WG * PER), end = begin + WG * PER < nnz ? begin + WG * PER : nnz;
+    const ulong word = (ulong)get_group_id(0) * GROUP_WORDS + id;
+    uint i, all, mine, j;
     SIDES;
+    bits[id] = 0;
     FOLLOW();
-    if (begin < nnz) i = row_of(ptr, 0, (uint)rows - 1, begin);
-    for (k = begin; k < nnz && k < begin + WORD_BITS; k++) {
-        while (ptr[i + 1] <= k) i++;
-        bits |= (uint)is_first(ptr, from_col, owner, part, bh, bw, i, k) << (uint)(k - begin);
+    find_rows(ptr, rows, begin, end, id, edge, starts);
+    i = edge[0];
+    for (j = 0; j < PER; j++) {
+        const ulong k = begin + j * WG + id;
+        if (k < end) {
+            i = row_in_group(ptr, edge, starts, begin, i, k);
+            if (is_first(ptr, from_col, owner, part, bh, bw, i, k))
+                atomic_or(&bits[(j * WG + id) / WORD_BITS], 1u << (j * WG + id) % WORD_BITS);
+        }
     }
-    mine = count_before(popcount(bits), id, sum, &all);
-    if (word < words) {
-        first[word] = bits;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    mine = count_before(popcount(bits[id]), id, sum, &all);
+    if (id < GROUP_WORDS && word < words) {
+        first[word] = bits[id];
         before[word] = mine;
     }
     if (!id) begun[get_group_id(0)] = all;
 }
 
-/* Sums up begun. One group. */
+/* Sums up begun. One group, whose items take PER adjacent numbers at a time. */
 KERNEL void sum_up(PARAMETERS)
 {
     LOCAL uint sum[WG];
     const uint id = (uint)get_local_id(0);
-    uint so_far = 0, all;
+    uint so_far = 0, all, j;
     ulong g;
     FOLLOW();
-    for (g = 0; g < groups; g += WG) {
-        const uint mine = g + id < groups ? begun[g + id] : 0;
-        const uint less = count_before(mine, id, sum, &all);
-        if (g + id < groups) begun[g + id] = so_far + less;
+    for (g = id * PER; g < groups + id * PER; g += WG * PER) {
+        uint mine = 0, less;
+        for (j = 0; j < PER; j++) mine += g + j < groups ? begun[g + j] : 0;
+        less = so_far + count_before(mine, id, sum, &all);
+        for (j = 0; j < PER && g + j < groups; j++) {
+            const uint here = begun[g + j];
+            begun[g + j] = less;
+            less += here;
+        }
         so_far += all;
     }
 }
@@ -808,7 +823,7 @@ INLINE uint blocks_before(__global const uint *restrict first, __global const ui
                           ulong k)
 {
     const ulong word = k / WORD_BITS;
-    return begun[word / WG] + before[word] + popcount(first[word] & ((1u << (uint)(k % WORD_BITS)) - 1));
+    return begun[word / GROUP_WORDS] + before[word] + popcount(first[word] & ((1u << (uint)(k % WORD_BITS)) - 1));
 }
 
 /* Sets blocks, low and high. An item does a block row. */
