@@ -148,6 +148,7 @@ typedef struct spmv__convert_job {
     spmv__tile_counts counts;
     void          *begun, *blocks, *low, *high; /* of blocks; first and before have other contents for them: see kernels/convert.cl */
     uint64_t       groups, wg, words;           /* words: of first, for blocks; 0: the part has none */
+    int            no_high;                     /* 1: before tiles are counted, no warp of tcsr is taken to need high bytes */
     uint64_t       across;                      /* groups that have the same rows, if the kernel goes through the slots; else 0 */
 } spmv__convert_job;
 
@@ -936,7 +937,7 @@ static void spmv__convert_options(const spmv__convert_job *j, spmv__dev_options 
     const spmv_format f = p->spec.format;
     const int guess = f == SPMV_TCSR && !p->a[SPMV_VAL].count; /* the tiles are not counted yet */
     const int narrow = guess ? p->spec.key[SPMV_KEY_IDX] == 16 : j->t->columns != SPMV__NO_ARRAY && p->a[j->t->columns].width == 2;
-    const int numbers = guess ? narrow && p->cols > 1u << 16 : j->t->numbers != SPMV__NO_ARRAY && p->a[j->t->numbers].count;
+    const int numbers = guess ? narrow && p->cols > 1u << 16 && !j->no_high : j->t->numbers != SPMV__NO_ARRAY && p->a[j->t->numbers].count;
     const int grown = f == SPMV_SELL && p->a[SPMV_SELL_SLICE_ROW].count;
     if (j->words) {
         spmv__convert_block_options(j, p->a[j->t->columns].width == 2, spmv__convert_wide_starts(j), o);
@@ -1698,12 +1699,15 @@ static int spmv__convert_wants_tiles(spmv__convert *c, spmv_part *p, spmv__sourc
     spmv__convert_job_set(&j, c, p, s);
     spmv__convert_tile_segments(&j);
     if (j.wg % SPMV_TCSR_LANES || j.most > 0x7fffffffu) return 0;
-    for (which = 0; which <= SPMV__TILE_PROGRAMS; which++) { /* the last is the one that fills */
-        if (which < SPMV__TILE_PROGRAMS) spmv__convert_tile_options(&j, which, &o);
-        else spmv__convert_options(&j, &o);
+    for (which = 0; which < SPMV__TILE_PROGRAMS; which++) {
+        spmv__convert_tile_options(&j, which, &o);
         if (!spmv__convert_is_free(c, o.text)) return spmv__convert_pays(c, o.text, nonzero * (double)c->nnz, compile);
     }
-    return 1;
+    spmv__convert_options(&j, &o);
+    if (spmv__convert_is_free(c, o.text)) return 1;
+    j.no_high = 1; /* the program that fills may also be there without high bytes */
+    spmv__convert_options(&j, &o);
+    return spmv__convert_pays(c, o.text, nonzero * (double)c->nnz, compile);
 }
 
 /* Finds the tiles of a part that takes the whole matrix, if the device should. A failure is no failure: then the host finds the tiles and

@@ -498,12 +498,12 @@ KERNEL void tiles(ulong step, TILE_PARAMETERS)
 #endif
 }
 #elif PLACE != BY_BLOCK
-/* ptr, from_col, from_val: the CSR matrix. place: the row of the part for each row of the matrix, PAD if it has none, where LIST is 1.
- * With TILES 2, it is found (see FIND). owner: one byte a nonzero; before: the part's nonzeros before each group; first: those before each row of the matrix, and all (OWNED 1).
- * start: see PLACE; of slices and bands, the pointers. ld: see PLACE; cmrs, the rows of a strip; tcsr, the slots of a tile. run_at
- * (idx=16), slice_row (grown slices) and offset (diagonals, or bands) have count elements that matter; for tcsr, run_at has the first
- * nonzero of each of the tiles, and the number of all; base and, in offset, high_at: see set_tile_column. row: see NUMBER. flag: tcsr, bits
- * where rows end; its elements are counted by count. */
+/* ptr, from_col, from_val: the CSR matrix. place: the row of the part for each row of the matrix, PAD if it has none, where LIST is 1; with
+ * TILES 2, found (see FIND). owner: one byte a nonzero; before: the part's nonzeros before each group; first: those before each row of the
+ * matrix, and all (OWNED 1). start: see PLACE; of slices and bands, the pointers. ld: see PLACE; cmrs, the rows of a strip; tcsr, the slots
+ * of a tile. run_at (idx=16), slice_row (grown slices) and offset (diagonals, or bands) have count elements that matter; for tcsr, run_at
+ * has the first nonzero of each of the tiles, and the number of all; base and, in offset, high_at: see set_tile_column. row: see NUMBER.
+ * flag: tcsr, bits where rows end; its elements are counted by count. SLOTWISE gives part and count another meaning. */
 #define PARAMETERS                                                                                                  \
     ulong rows UNUSED, ulong nnz UNUSED, __global const ulong *restrict ptr UNUSED,                                 \
     __global const uint *restrict from_col UNUSED, __global const WORD *restrict from_val UNUSED,                   \
