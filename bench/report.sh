@@ -11,6 +11,7 @@
 #                        plans.txt: a sentence about which plans were tried on which matrices
 #                        more_*.json, if present: earlier runs, for the table of plans only
 #                        refined_*.json, if present: lines of "auto" with --refine
+#                        told_*.json, if present: of bench/regret.sh with CALLS=1000000, for a second table of NAME-regret.txt
 #                        now, if present: "auto" is the plan that the library now chooses by tuning/NAME.tune, not that of the run
 # MATRICES holds the matrices as binary files, which shares and choices are computed from.
 set -eu
@@ -83,6 +84,11 @@ regret_tables() {
     for f in "$from"/refined_*.json; do
         [ ! -e "$f" ] || table regret "auto under --refine 4, which times the four best by estimate." --chosen "$f" || return 1
     done
+    set -- "$from"/told_*.json
+    if [ -e "$1" ]; then
+        printf '\nauto told to expect 1,000,000 products, in another run.\nCommand: python3 bench/regret.py told_*.json\n\n'
+        python3 bench/regret.py "$@" && echo
+    fi
 }
 paper_tables() {
     echo "Machine: $(head -n 1 "$from/machine.txt"); $(sed -n 2p "$from/machine.txt"). All matrices are of spmv gen."
