@@ -1353,19 +1353,21 @@ static spmv_status spmv__convert_elsewhere(spmv__convert_job *j)
 }
 
 /* The slots of the longest row of slices or columns. */
+#ifdef SPMV__ANY_ELL
 static uint64_t spmv__convert_widest(const spmv__convert_job *j)
 {
     const spmv_part *p = j->p;
     const spmv_array *ptr = &p->a[SPMV_SELL_PTR];
     uint64_t most = 0, t;
     if (p->spec.format == SPMV_ELL) return p->n[SPMV_ELL_WIDTH];
-    for (t = 0; j->s->longest && t < p->n[SPMV_SELL_SLICES]; t++)
-        if (j->s->longest[t] > most) most = j->s->longest[t];
-    for (t = 0; !j->s->longest && t < p->n[SPMV_SELL_SLICES]; t++)
-        if (spmv__at(ptr, t + 1) - spmv__at(ptr, t) > most * p->n[SPMV_SELL_H])
-            most = (spmv__at(ptr, t + 1) - spmv__at(ptr, t)) / p->n[SPMV_SELL_H];
-    return most;
+    if (j->s->longest) return spmv__longest(j->s, 0, p->rows);
+    for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++)
+        if (spmv__at(ptr, t + 1) - spmv__at(ptr, t) > most) most = spmv__at(ptr, t + 1) - spmv__at(ptr, t);
+    return most / p->n[SPMV_SELL_H];
 }
+#else
+#define spmv__convert_widest(j) 1 /* without ell and sell, no kernel goes through the slots */
+#endif
 
 /* The work-groups of the kernel that fills a part, which take nonzeros, slots of tiles, or as many slots as they have items of each of 32
  * rows of slices or columns. */

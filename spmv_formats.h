@@ -2296,11 +2296,7 @@ static uint64_t spmv__share_first(const spmv__source *s, uint64_t share, uint64_
 /* The part's nonzeros. */
 static uint64_t spmv__source_nnz(const spmv__source *s) { return !s->rows ? 0 : s->ptr ? s->ptr[s->rows] : s->v->a->nnz; }
 
-/* Where a device has found the longest rows, the host looks at these alone. */
-static uint64_t spmv__source_shares(const spmv__source *s)
-{
-    return spmv__share_count(!s->rows ? 0 : s->longest ? s->rows / s->longest_of : spmv__source_nnz(s) + s->rows);
-}
+static uint64_t spmv__source_shares(const spmv__source *s) { return spmv__share_count(s->rows ? spmv__source_nnz(s) + s->rows : 0); }
 
 /* Sets how large an array is to be; spmv__part_arrays allocates it. */
 static void spmv__want(spmv_array *a, uint64_t count, uint32_t width)
