@@ -4254,14 +4254,19 @@ SPMV__SHARED int spmv__rows_alike(const spmv_csr *a, uint64_t first, uint64_t ro
     return 1;
 }
 
-/* Collects the blocks of one row, which rise. */
-SPMV__SHARED void spmv__set_row(spmv__block_set *set, const spmv_csr *a, uint64_t row)
+/* Counts the blocks of one row, which rise; listed: 1: lists them in col as well. The last block stays in a register: reading it back from
+ * col would have every nonzero wait for the one before. */
+SPMV__INLINE void spmv__set_row(spmv__block_set *set, const spmv_csr *a, uint64_t row, int listed)
 {
+    const uint64_t end = a->ptr[row + 1];
+    const spmv__block_division by = set->by;
+    uint32_t *col = set->col, last = SPMV__NO_BLOCK;
     uint64_t k, n = 0;
-    for (k = a->ptr[row]; k < a->ptr[row + 1]; k++) {
-        const uint32_t block = spmv__set_block(set, a->col[k]);
-        n += (uint64_t)(!n || block != set->col[n - 1]);
-        set->col[n - 1] = block;
+    for (k = a->ptr[row]; k < end; k++) {
+        const uint32_t block = spmv__divide_by(by, a->col[k]);
+        n += (uint64_t)(block != last);
+        if (listed) col[n - 1] = block;
+        last = block;
     }
     set->count = n;
 }
@@ -4308,7 +4313,7 @@ SPMV__SHARED uint64_t spmv__set_count(spmv__block_set *set, const spmv_view *v, 
     begin = a->ptr[first];
     end = a->ptr[first + rows];
     if (!v->owner && spmv__rows_alike(a, first, rows)) {
-        spmv__set_row(set, a, first);
+        spmv__set_row(set, a, first, 0);
         return set->count;
     }
     if (v->owner) spmv__set_add(set, v, begin, end, 1, 0);
@@ -4324,7 +4329,7 @@ SPMV__SHARED void spmv__set_collect(spmv__block_set *set, const spmv_view *v, ui
     set->count = 0;
     set->alike = rows && !v->owner && spmv__rows_alike(a, first, rows);
     if (!rows) return; /* padding behind the last row */
-    if (set->alike) spmv__set_row(set, a, first);
+    if (set->alike) spmv__set_row(set, a, first, 1);
     else if (!set->word) spmv__set_merge(set, v, first, rows, bw);
     else {
         if (v->owner) spmv__set_add(set, v, a->ptr[first], a->ptr[first + rows], 1, 1);
@@ -4548,6 +4553,7 @@ static void spmv__block_count_share(void *job, uint64_t share)
     spmv__block_set set;
     uint64_t row = spmv__ceil_div(first, bh), end, i, most = 0, all = 0, sliced = 0;
     int fits = p->spec.key[SPMV_KEY_IDX] == 16;
+    memset(&set, 0, sizeof set);
     if (!c->s->counted) set = c->s->sets[spmv__share_thread()]; /* a copy: no two threads write to one cache line */
     for (; row < stop; row = end) {
         uint64_t group = 0; /* the most in a block row of the group */
