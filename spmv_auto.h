@@ -212,11 +212,11 @@ static double spmv__calls(const spmv_build_hints *hints)
     return hints && hints->expected_calls ? (double)hints->expected_calls : (double)SPMV_EXPECTED_CALLS;
 }
 
-/* May the choice be checked by a clock, if there is one? */
-static int spmv__verifies(const spmv_build_hints *hints, int reproducible)
+/* May the choice be checked by a clock, if there is one? least: the products from which on that is the default. */
+static int spmv__verifies(const spmv_build_hints *hints, int reproducible, int least)
 {
     spmv_verify verify = hints ? hints->verify : SPMV_VERIFY_DEFAULT;
-    return verify == SPMV_VERIFY_ON || (verify == SPMV_VERIFY_DEFAULT && !reproducible && spmv__calls(hints) >= (double)SPMV_VERIFY_CALLS);
+    return verify == SPMV_VERIFY_ON || (verify == SPMV_VERIFY_DEFAULT && !reproducible && spmv__calls(hints) >= (double)least);
 }
 
 /* The parts of which each adds the risk that estimates err: panels that are stored alike err alike, and count as two parts. */
@@ -403,11 +403,18 @@ static void spmv__lower(double *least, double seconds)
 /* An option that is predicted to cost so many times as much as the best one is not estimated any closer. */
 #define SPMV__CLEARLY 1.1
 
+/* May the choice be checked by a clock? */
+static int spmv__is_checkable(const spmv__chooser *c)
+{
+    const int host = c->e.t->device_class == SPMV_DEVICE_CLASS_HOST && !(c->hints && c->hints->measure);
+    return spmv__verifies(c->hints, c->e.how->reproducible, host ? SPMV_VERIFY_CALLS_HOST : SPMV_VERIFY_CALLS);
+}
+
 /* Is an option of one part that takes so many seconds clearly behind the best one so far? Where the choice is checked by a clock, only if
  * it is behind by more than predictions err: until then it may be worth measuring. */
 static int spmv__is_behind(const spmv__chooser *c, double seconds)
 {
-    const double error = spmv__verifies(c->hints, c->e.how->reproducible) ? spmv__exp2(c->out->error) : 1;
+    const double error = spmv__is_checkable(c) ? spmv__exp2(c->out->error) : 1;
     const double clearly = spmv__longer(SPMV__CLEARLY, error);
     spmv_option o;
     if (!c->out->count) return 0;
@@ -1095,11 +1102,10 @@ static int spmv__is_csr_alone(const spmv_option *o)
 #define SPMV__RIVAL_PRODUCTS_BASE 4 /* on the host with csr measured */
 
 /* What the products are expected to save by measuring an option must be so many times what that costs. With csr measured, every option that
- * is not csr must pass this test, the first included. The limit for that is from a simulation with measured times of preparing and
- * multiplying by each option, for 38 matrices in f32 and f64 on two cores, where up to three options were measured: with 1, 1.5 and 4,
- * preparing and 100 products took 1.31, 1.36 and 1.50 times as long as with the best plan. "build/prepare -t" measures the same. */
-#define SPMV__RIVAL_PAYS      2
-#define SPMV__RIVAL_PAYS_BASE 1
+ * is not csr must pass this test, the first included. On two cores of a processor without a table of its own, preparing 45 matrices and
+ * 2,000 products of each took 1.08 (f64) and 1.11 (f32) times as long as with the best plan by a limit of 1, 1.06 and 1.08 by 2, and 1.09
+ * and 1.12 unchecked ("build/prepare -t" with those counts); by 4, 150 products took a fifth longer than by 1 or 2. */
+#define SPMV__RIVAL_PAYS 2
 
 /* How many times as high that limit becomes with each option that was measured: an assumption. Those that promise most come first, so what
  * the next one promises is the more likely to be an error, the more of them there are. */
@@ -1153,7 +1159,6 @@ typedef struct spmv__outlook {
     double             found[SPMV_CHOICE_MAX];     /* their errors, divided by the root */
     double             own;      /* seconds of the fastest option that was measured, csr included */
     double             error;    /* the deviation, as log2 */
-    double             pays;     /* SPMV__RIVAL_PAYS or SPMV__RIVAL_PAYS_BASE */
     double             products; /* SPMV__RIVAL_PRODUCTS or SPMV__RIVAL_PRODUCTS_BASE */
 } spmv__outlook;
 
@@ -1221,7 +1226,6 @@ static void spmv__outlook_make(spmv__outlook *k, const spmv_choice *c, const spm
     k->csr = spmv__plan_likeness("csr");
     k->own = best->measured;
     k->error = based ? SPMV__ERROR_LEFT_BASE * c->error : c->error;
-    k->pays = based ? SPMV__RIVAL_PAYS_BASE : SPMV__RIVAL_PAYS;
     k->products = based ? SPMV__RIVAL_PRODUCTS_BASE : SPMV__RIVAL_PRODUCTS;
     for (i = 0; i < c->count; i++) k->likeness[i] = spmv__plan_likeness(c->option[i].plan);
     for (i = 0; i < c->count; i++)
@@ -1258,10 +1262,10 @@ static double spmv__option_gain(const spmv__outlook *k, int option, double calls
 }
 
 /* What the products must be expected to save by an option that costs so many seconds, after so many others. */
-static double spmv__must_save(const spmv__outlook *k, double cost, int before)
+static double spmv__must_save(double cost, int before)
 {
     while (before-- > 0) cost *= SPMV__RIVAL_PAYS_MORE;
-    return k->pays * cost;
+    return SPMV__RIVAL_PAYS * cost;
 }
 
 /* The place of the next option to be measured beside those that were: of those for which it pays, the one that is expected to save most.
@@ -1280,7 +1284,7 @@ static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints,
         double cost = spmv__rival_cost(c, o, &k, build), gain;
         if (o->measured != 0 || !(o->predicted > 0)) continue;
         gain = spmv__option_gain(&k, i, calls);
-        if (gain < spmv__must_save(&k, cost, c->rivals) || gain - cost <= most) continue;
+        if (gain < spmv__must_save(cost, c->rivals) || gain - cost <= most) continue;
         most = gain - cost;
         next = i;
     }
@@ -1384,7 +1388,7 @@ static void spmv__verify(spmv__chooser *c)
     const spmv_option *best;
     double first;
     int csr, i;
-    if (!c->hints || !c->hints->measure || !out->count || !spmv__verifies(c->hints, c->e.how->reproducible)) return;
+    if (!c->hints || !c->hints->measure || !out->count || !spmv__is_checkable(c)) return;
     csr = !spmv_format_built(SPMV_CSR) || c->e.without >> SPMV_CSR & 1u || spmv__is_csr_alone(&out->option[0]);
     spmv__measure_option(c, &out->option[0]);
     first = out->option[0].measured;

@@ -51,7 +51,7 @@ typedef double (*spmv_clock)(void *user);
 /* Whether the choice is checked by a clock: measure of the hints, which spmv_choose calls; else, in spmv_create, the events of a device
  * whose queue measures time, and on the host clock of the hints. Without a clock nothing is checked.
  * On the host, spmv_create stores the matrix as csr first, which takes little time, and measures it. Then other options are prepared and
- * measured, each only if the expected_calls products are expected to save more than that costs, and 1.5 times more with each option that
+ * measured, each only if the expected_calls products are expected to save twice what that costs, and 1.5 times more with each option that
  * was measured before. With refine, without csr and by measure it does as on a device.
  * On a device, the first choice is prepared and measured. Further options are as well if, by their predictions, by how much those of this
  * table err and by what was measured of options like them, the products are expected to save twice what that is taken to cost (conversion,
@@ -62,15 +62,18 @@ typedef double (*spmv_clock)(void *user);
  * beside csr may take more than 2.25 times the bytes of the CSR form, of which those of a faster plan that is kept meanwhile are
  * subtracted, down to 1.25 times. Plans, and so the last bits of y, may differ from run to run. */
 typedef enum spmv_verify {
-    SPMV_VERIFY_DEFAULT = 0, /* if at least SPMV_VERIFY_CALLS products are expected, but never with reproducible */
+    SPMV_VERIFY_DEFAULT = 0, /* if at least SPMV_VERIFY_CALLS products are expected, in spmv_create on the host SPMV_VERIFY_CALLS_HOST, but
+                                never with reproducible */
     SPMV_VERIFY_ON,
     SPMV_VERIFY_OFF
 } spmv_verify;
 
 enum {
     SPMV_EXPECTED_CALLS = 1000, /* products that are expected if the hints do not say how many: an iterative solver, or a few of them */
-    SPMV_VERIFY_CALLS   = 100   /* measuring a plan takes 2 to 4 products, more if they are short, on a device up to 300 and for each
+    SPMV_VERIFY_CALLS   = 100,  /* measuring a plan takes 2 to 4 products, more if they are short, on a device up to 300 and for each
                                    further plan ten times as many; and others are prepared as well */
+    SPMV_VERIFY_CALLS_HOST = 500 /* preparing, with csr first, and 150 to 600 products took 2 to 10% less time unchecked, of 20 matrices on
+                                   two cores of a processor without a table of its own (build/prepare -t); from 1,000 on, a check paid */
 };
 
 /* What builders and the choice of spmv_auto.h may use. Zero-initialise; zero is the default of every member. */

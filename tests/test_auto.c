@@ -1563,7 +1563,8 @@ Test(choice, close_options_are_measured_on_the_host)
         { 1, 10, SPMV_VERIFY_DEFAULT, 1000, SPMV_CSR, ROW_READS, CONVERT_READS + ROW_READS - 2 }, /* one row shows that sell is slower */
         { 1, 1, SPMV_VERIFY_DEFAULT, 1000, SPMV_CSR, ROW_READS, 0 },                              /* sell is predicted to be far slower */
         { 1, 0.1, SPMV_VERIFY_OFF, 1000, SPMV_SELL, 0, 0 },
-        { 1, 0.1, SPMV_VERIFY_DEFAULT, SPMV_VERIFY_CALLS / 5, SPMV_CSR, 0, 0 },                  /* too few for sell to pay */
+        { 1, 0.1, SPMV_VERIFY_DEFAULT, SPMV_VERIFY_CALLS_HOST - 1, SPMV_SELL, 0, 0 },             /* too few for a check to pay */
+        { 1, 0.1, SPMV_VERIFY_DEFAULT, 20, SPMV_CSR, 0, 0 },                                      /* too few for sell to pay */
     };
     matrix m;
     spmv_csr a = grid(&m);
