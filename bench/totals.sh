@@ -54,7 +54,7 @@ for t in ${TYPES:-f64}; do
     rm -rf "$out/programs"
     mkdir "$out/programs"
     bench first.json $files --plan auto --cache "$out/programs" --type "$t"
-    bench kept.json $files --plan auto --cache "$out/programs" --type "$t"
+    for f in $files; do bench kept.json "$f" --plan auto --cache "$out/programs" --type "$t"; done
 done
 # shellcheck disable=SC2086
 rm -rf "$out/programs" "$out/nvrtc" "$out/first.json" $files $peers

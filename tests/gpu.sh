@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: MIT
 # tests/gpu.sh prepare - builds what the next needs into build/gpu (gcc, zlib, criterion, OpenCL headers; no GPU, no toolkit).
 # tests/gpu.sh run [DEVICE] - tests the CUDA back end on this machine's GPU by what lies in build/gpu, which may come from another
-# machine: every listed variant, tests/test_cl.c, products in a graph, and times beside OpenCL's. DEVICE is cuda:0 unless given. A few
-# minutes. The last line is "N passed, N failed"; logs are in $OUT or build/gpu/log.
+# machine: every listed variant, tests/test_cl.c and tests/test_convert.c, products in a graph, and times beside OpenCL's. DEVICE is cuda:0
+# unless given. A few minutes. The last line is "N passed, N failed"; logs are in $OUT or build/gpu/log.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 dir=build/gpu
 prepare() {
     mkdir -p $dir/lib || exit 1
     make -s build/spmv CAIRO= LIBS='-lOpenCL -ldl -l:libz.a' || exit 1
-    make -s build/tests/test_cl LIBS='-lOpenCL -ldl -l:libz.a' || exit 1
+    make -s build/tests/test_cl build/tests/test_convert LIBS='-lOpenCL -ldl -l:libz.a' || exit 1
     ${CC:-cc} -std=c99 -O2 -DSPMV_NO_OPENCL -I. examples/cuda.c -o $dir/graph -ldl || exit 1
-    cp build/spmv build/tests/test_cl $dir/ || exit 1
+    cp build/spmv build/tests/test_cl build/tests/test_convert $dir/ || exit 1
     # what the tests need and a machine with a GPU seldom has; not the C library, which must be the machine's own
     ldd $dir/test_cl | awk '$3 ~ /^\// && $1 !~ /^(libc|libm|libpthread|libresolv|libOpenCL)\./ { print $3 }' |
         while IFS= read -r f; do cp -L "$f" $dir/lib/ || exit 1; done
@@ -32,17 +32,15 @@ result() { # result STATUS NAME
 }
 
 variants() { # every listed variant, a process for each format and type; sums and whatever is not usable or refused
-    {
-        for format in dense coo csr dia bdia ell sell bell sbell bcsr cmrs; do
-            for type in f32 f64 mixed; do echo "$format $type"; done
-        done
-        for format in csr dia bdia ell sell bell sbell bcsr; do echo "$format f64 --reproducible"; done
-    } | xargs -P "$(nproc)" -L 1 sh -c \
-        "$dir/spmv self-check \$0 --type \$1 \$2 --device $device >$out/self.\$0.\$1\$2 2>&1"
+    $dir/spmv plan --list | awk '$1 == "format" {
+        print $2, "f32"; print $2, "f64"; print $2, "mixed"
+        if (/ reproducible/) print $2, "f64 --reproducible" }' >"$out/checks"
+    xargs -P "$(nproc)" -L 1 sh -c \
+        "$dir/spmv self-check \$0 --type \$1 \$2 --device $device >$out/self.\$0.\$1\$2 2>&1" <"$out/checks"
     grep -hE '^(FAILED|WRONG)' "$out"/self.* | head -n 40
-    grep -hE ' variants: ' "$out"/self.* | awk '{ for (i = 2; i <= NF; i++) sum[$i] += $(i - 1) }
+    grep -hE ' variants: ' "$out"/self.* | awk -v checks="$(wc -l <"$out/checks")" '{ for (i = 2; i <= NF; i++) sum[$i] += $(i - 1) }
         END { printf "%d usable, %d refused, %d failed, %d wrong\n", sum["usable,"], sum["refused,"], sum["failed,"], sum["wrong;"]
-              exit !(NR == 41 && sum["usable,"] > 900 && !sum["failed,"] && !sum["wrong;"]) }'
+              exit !(NR == checks && sum["usable,"] > 900 && !sum["failed,"] && !sum["wrong;"]) }'
 }
 
 speeds() { # by the clock, many products in a row; a line each
@@ -69,9 +67,11 @@ run() {
     cat "$out/graph"
     variants
     result $? variants
-    SPMV_TEST_DEVICE=$device timeout 240 $dir/test_cl -j"$(nproc)" --timeout 200 >"$out/test_cl" 2>&1
-    result $? test_cl
-    grep -E 'FAIL|CRASH|Assertion|Synthesis|expression|spmv:' "$out/test_cl" | grep -v ' is NULL$' | tail -n 60
+    for test in test_cl test_convert; do
+        SPMV_TEST_DEVICE=$device timeout 240 $dir/$test -j"$(nproc)" --timeout 200 >"$out/$test" 2>&1
+        result $? $test
+        grep -E 'FAIL|CRASH|Assertion|Synthesis|expression|spmv:' "$out/$test" | grep -v ' is NULL$' | tail -n 60
+    done
     speeds >"$out/times" 2>&1
     result $? speeds
     cat "$out/times"

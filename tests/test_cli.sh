@@ -64,7 +64,7 @@ is_json() {
         python3 -c '
 import json, sys
 keys = """matrix device builder plan variant type rows cols nnz threads us us_min us_max samples gflops gbs bytes padding err prepare_us
-    read_us analysis_us conversion_us upload_us building_us filled memory device_memory version again ok""".split()
+    read_us input_us analysis_us conversion_us upload_us building_us filled memory device_memory version again ok""".split()
 def refuse(token):
     raise ValueError(token)
 lines = open(sys.argv[1]).read().splitlines()
@@ -72,7 +72,7 @@ assert lines
 for line in lines:
     r = json.loads(line, parse_constant=refuse)
     assert [k for k in r if k != "total_us"] == keys, line
-    parts = [r[k + "_us"] or 0 for k in ("analysis", "conversion", "upload", "building")]
+    parts = [r[k + "_us"] or 0 for k in ("input", "analysis", "conversion", "upload", "building")]
     assert r["prepare_us"] is None or sum(parts) <= r["prepare_us"], line
     assert all(abs(t - r["prepare_us"] - int(n) * r["us"]) <= 1e-3 * t for n, t in r.get("total_us", {}).items() if t), line
     assert (r["threads"] is None) == (r["device"] != "host"), line
@@ -584,7 +584,7 @@ gives 'bench --total: JSON' 0 bench p.mtx --plan csr --plan auto --total 10,1000
 is_json out && [ "$(grep -c '"total_us": {"10": [0-9.e+]*, "1000": [0-9.e+]*}' out)" = 2 ]
 verdict 'bench --total: is right' $?
 gives 'bench --total: a table' 0 bench p.mtx --plan csr --plan sell --total 10
-says 'bench --total: its columns' out '^ +prepare +analysis +conversion +upload +building +10 x +memory +device +plan$'
+says 'bench --total: its columns' out '^ +prepare +input +analysis +conversion +upload +building +10 x +memory +device +plan$'
 for bad in 0 x 1,, 1,2,3,4,5,6,7,8,9; do gives "bench --total $bad" 2 bench p.mtx --total "$bad"; done
 mkdir -p kept
 for d in $devices; do

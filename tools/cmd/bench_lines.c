@@ -96,6 +96,7 @@ void bench_line_json(const bench *b, const line *r)
     json_real("err", r->err); json_next();
     json_real("prepare_us", r->prepare * 1e6); json_next();
     json_real("read_us", b->read * 1e6); json_next();
+    json_real("input_us", r->spent[SPMV_PHASE_INPUT] * 1e6); json_next();
     json_real("analysis_us", r->spent[SPMV_PHASE_CHOICE] * 1e6); json_next();
     json_real("conversion_us", r->spent[SPMV_PHASE_CONVERT] * 1e6); json_next();
     json_real("upload_us", r->spent[SPMV_PHASE_UPLOAD] * 1e6); json_next();
@@ -181,7 +182,7 @@ void bench_lines_print(const bench *b, const lines *all)
 
 void bench_lines_print_totals(const bench *b, const lines *all)
 {
-    static const spmv_phase phases[] = { SPMV_PHASE_CHOICE, SPMV_PHASE_CONVERT, SPMV_PHASE_UPLOAD, SPMV_PHASE_BUILD };
+    static const spmv_phase phases[] = { SPMV_PHASE_INPUT, SPMV_PHASE_CHOICE, SPMV_PHASE_CONVERT, SPMV_PHASE_UPLOAD, SPMV_PHASE_BUILD };
     enum { PHASES = sizeof phases / sizeof *phases };
     char plan[2 * SPMV_PLAN_TEXT];
     size_t i;
