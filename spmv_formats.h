@@ -1494,7 +1494,8 @@ static spmv_status spmv__import_settings(const spmv__import *m)
     const spmv_input *in = m->in;
     const spmv_hooks *h = m->h;
     if (in->rows < 0 || in->cols < 0 || in->rows > 0xfffffffe || in->cols > 0xfffffffe)
-        return spmv_log(h, SPMV_ERR_ARGUMENT, "rows and cols must lie in 0 .. 4294967294");
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "rows and cols must lie in 0 .. 4294967294, not %lld and %lld", (long long)in->rows,
+                        (long long)in->cols);
     if ((unsigned)in->form > SPMV_IN_BSR) return spmv_log(h, SPMV_ERR_ARGUMENT, "form %d is unknown", (int)in->form);
     if ((m->ptr_bits != 32 && m->ptr_bits != 64) || (m->index_bits != 32 && m->index_bits != 64))
         return spmv_log(h, SPMV_ERR_ARGUMENT, "ptr_bits and index_bits must be 32 or 64 (or 0 for 32)");
@@ -1504,8 +1505,8 @@ static spmv_status spmv__import_settings(const spmv__import *m)
     if (in->nnz < 0) return spmv_log(h, SPMV_ERR_ARGUMENT, "nnz is negative");
     if (in->form == SPMV_IN_BSR &&
         (in->block_rows < 1 || in->block_cols < 1 || in->rows % in->block_rows || in->cols % in->block_cols))
-        return spmv_log(h, SPMV_ERR_ARGUMENT, "rows and cols must be multiples of block_rows and block_cols (%d x %d)", in->block_rows,
-                        in->block_cols);
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "rows and cols must be multiples of block_rows and block_cols, which must be positive (%d x %d)",
+                        in->block_rows, in->block_cols);
     if ((unsigned)in->symmetry > SPMV_SKEW) return spmv_log(h, SPMV_ERR_ARGUMENT, "symmetry %d is unknown", (int)in->symmetry);
     if (in->symmetry && in->rows != in->cols)
         return spmv_log(h, SPMV_ERR_ARGUMENT, "a symmetric or skew-symmetric matrix is square, not %llu x %llu", (spmv__ull)in->rows,
@@ -1524,7 +1525,7 @@ static spmv_status spmv__import_pointers(spmv__import *m)
     uint64_t i, last = 0, per = 1;
     if (in->form == SPMV_IN_BSR) per = (uint64_t)in->block_rows * (uint64_t)in->block_cols;
     if (!in->ptr) {
-        if (m->lines || in->nnz) return spmv_log(h, SPMV_ERR_ARGUMENT, "ptr is NULL");
+        if (m->lines || in->nnz) return spmv_log(h, SPMV_ERR_ARGUMENT, "matrix.ptr is NULL");
         return SPMV_OK;
     }
     for (i = 0; i <= m->lines; i++) {
@@ -1538,7 +1539,7 @@ static spmv_status spmv__import_pointers(spmv__import *m)
         return spmv_log(h, SPMV_ERR_INDEX, "the last pointer is negative or above 2^31 - 1; in the latter case nnz must be given as well");
     if (in->nnz && last != (uint64_t)in->nnz)
         return spmv_log(h, SPMV_ERR_INDEX, "the last pointer counts %llu entries, but nnz is %llu", (spmv__ull)last, (spmv__ull)in->nnz);
-    if (last && !m->index) return spmv_log(h, SPMV_ERR_ARGUMENT, "the index array is NULL");
+    if (last && !m->index) return spmv_log(h, SPMV_ERR_ARGUMENT, "matrix.%s is NULL", in->form == SPMV_IN_CSC ? "row" : "col");
     m->entries = spmv__sat_mul(last, per);
     if (m->entries == UINT64_MAX) return spmv_log(h, SPMV_ERR_OVERFLOW, "the blocks hold more than 2^64 values");
     return SPMV_OK;
@@ -1556,7 +1557,8 @@ static spmv_status spmv__import_shape(spmv__import *m)
     m->cols = in->transpose ? rows : cols;
     if (in->form == SPMV_IN_COO) {
         m->entries = (uint64_t)in->nnz;
-        if (m->entries && (!in->row || !in->col)) return spmv_log(m->h, SPMV_ERR_ARGUMENT, "row or col is NULL");
+        if (m->entries && (!in->row || !in->col)) return spmv_log(m->h, SPMV_ERR_ARGUMENT, "matrix.%s is NULL", in->row ? "col" : "row");
+        if (in->ptr) return spmv_log(m->h, SPMV_ERR_ARGUMENT, "matrix.ptr must be NULL with SPMV_IN_COO");
         return SPMV_OK;
     }
     m->index = in->form == SPMV_IN_CSC ? in->row : in->col;

@@ -1362,6 +1362,12 @@ SPMV_API void spmv_group_destroy(spmv_group *g)
     memset(g, 0, sizeof *g);
 }
 
+/* Refuses a group that has no devices. */
+static spmv_status spmv__group_is_made(const spmv_group *g, const char *function)
+{
+    return g->count ? SPMV_OK : spmv_log(&g->hooks, SPMV_ERR_ARGUMENT, "%s: the group was not created, or it was destroyed", function);
+}
+
 /* Gives a matrix of a block its values among those of the group. */
 static spmv_status spmv__group_update_piece(const spmv_group *g, spmv_group_piece *p, const unsigned char *from)
 {
@@ -1384,8 +1390,9 @@ SPMV_API spmv_status spmv_group_update(spmv_group *g, const void *val)
     const unsigned char *from = (const unsigned char *)val;
     size_t i;
     int k;
-    spmv_status s;
-    if (!g->updatable) return spmv_log(&g->hooks, SPMV_ERR_FIXED, "the group was not made updatable");
+    spmv_status s = spmv__group_is_made(g, "spmv_group_update");
+    if (s) return s;
+    if (!g->updatable) return spmv_log(&g->hooks, SPMV_ERR_FIXED, "spmv_group_update: the group was not made with updatable = 1");
     if (!val && g->nnz) return spmv__null(&g->hooks, "spmv_group_update", "val", NULL, 0);
     s = spmv_group_wait(g);
     if (!s && !g->borrowed_csr) {
@@ -1416,8 +1423,9 @@ SPMV_API spmv_status spmv_group_vector_create(spmv_group_vector *v, spmv_group *
     if (!v || !g) return spmv__null(g ? &g->hooks : NULL, "spmv_group_vector_create", !v ? "v" : "g", v, sizeof *v);
     void *part;
     size_t i;
-    spmv_status s;
+    spmv_status s = spmv__group_is_made(g, "spmv_group_vector_create");
     memset(v, 0, sizeof *v);
+    if (s) return s;
     if (side != SPMV_GROUP_X && side != SPMV_GROUP_Y)
         return spmv_log(&g->hooks, SPMV_ERR_ARGUMENT, "spmv_group_vector_create: side %d is unknown", (int)side);
     s = spmv__new(&g->hooks, &part, g->count, sizeof *v->part, 0);
@@ -1470,7 +1478,8 @@ static spmv_status spmv__group_copy(const spmv_group_vector *v, void *to, const 
 SPMV_API spmv_status spmv_group_vector_write(spmv_group_vector *v, const void *from)
 {
     if (!v || !v->group) return spmv__null(NULL, "spmv_group_vector_write", !v ? "v" : "v->group", NULL, 0);
-    if (!v->length) return SPMV_OK;
+    spmv_status s = spmv__group_is_made(v->group, "spmv_group_vector_write");
+    if (s || !v->length) return s;
     if (!from) return spmv__null(&v->group->hooks, "spmv_group_vector_write", "from", NULL, 0);
     return spmv__group_copy(v, NULL, from);
 }
@@ -1478,7 +1487,8 @@ SPMV_API spmv_status spmv_group_vector_write(spmv_group_vector *v, const void *f
 SPMV_API spmv_status spmv_group_vector_read(const spmv_group_vector *v, void *to)
 {
     if (!v || !v->group) return spmv__null(NULL, "spmv_group_vector_read", !v ? "v" : "v->group", NULL, 0);
-    if (!v->length) return SPMV_OK;
+    spmv_status s = spmv__group_is_made(v->group, "spmv_group_vector_read");
+    if (s || !v->length) return s;
     if (!to) return spmv__null(&v->group->hooks, "spmv_group_vector_read", "to", NULL, 0);
     return spmv__group_copy(v, to, NULL);
 }
@@ -1670,7 +1680,8 @@ SPMV_API spmv_status spmv_group_mul_vectors(spmv_group *g, double alpha, spmv_gr
     if (!g || !x || !y)
         return spmv__null(g ? &g->hooks : NULL, "spmv_group_mul_vectors", !g ? "g" : !x ? "x" : "y", NULL, 0);
     spmv__group_run r;
-    spmv_status s = spmv__group_check_vectors(g, x, y);
+    spmv_status s = spmv__group_is_made(g, "spmv_group_mul_vectors");
+    if (!s) s = spmv__group_check_vectors(g, x, y);
     if (s) return s;
     r.g = g;
     r.alpha = alpha;
@@ -1691,8 +1702,8 @@ SPMV_API spmv_status spmv_group_mul(spmv_group *g, double alpha, const void *x, 
 {
     const char *missing = g ? spmv__vector_missing(g->rows, g->cols, alpha, x, y) : "g";
     if (missing) return spmv__null(g ? &g->hooks : NULL, "spmv_group_mul", missing, NULL, 0);
-    spmv_status s = SPMV_OK;
-    if (!g->rows) return SPMV_OK;
+    spmv_status s = spmv__group_is_made(g, "spmv_group_mul");
+    if (s || !g->rows) return s;
     if (!g->x_.group) s = spmv_group_vector_create(&g->x_, g, SPMV_GROUP_X);
     if (!s && !g->y_.group) s = spmv_group_vector_create(&g->y_, g, SPMV_GROUP_Y);
     if (!s && alpha != 0) s = spmv_group_vector_write(&g->x_, g->cols ? x : NULL);

@@ -464,6 +464,7 @@ static spmv_status spmv__parse_parts(spmv__scan *c, spmv_plan *plan)
         else s = spmv__parse_part(c, &plan->part[plan->count++]);
     } while (!s && spmv__accept(c, '+'));
     spmv__skip_space(c);
+    if (!s && *c->at == '/') return spmv__fault(c, c->at, SPMV_ERR_PLAN, "knobs are no part of a plan; see spmv_desc.variant");
     if (!s && *c->at) s = spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \"+\", \",\", \":\" or the end");
     return s;
 }

@@ -206,6 +206,8 @@ gives 'no such device' 1 mul small.mtx --device 4711
 gives 'no such device by name' 1 mul small.mtx --device 'no such name'
 product 'mul on the host twice' '5 6 15' small.mtx --x x.mtx --device host+host --shares 1,2
 product 'mul on the host twice, by speed' '-10.5 -13 -35.5' small.mtx --device host+host --x x.mtx --alpha -2.5 --beta 2 --y y.mtx
+gives 'mul: a device without a name' 1 mul small.mtx --device host+
+says 'mul: a device without a name: says so' err 'a name is missing before or after a plus sign'
 gives 'plan for the host twice' 0 plan small.mtx --device host+host --shares 1,1 --explain
 says 'plan for the host twice: the division' out '^matrix  *3 x 4, [0-9]+ nonzeros, divided by given shares$'
 says 'plan for the host twice: the second' out '^device 1  host$'
@@ -760,6 +762,8 @@ done
 gives 'tune: a table without merge or compare' 2 tune a.tune
 gives 'tune: budget of nothing' 2 tune --budget 0
 gives 'tune: compare wants two' 2 tune --compare a.tune
+gives 'tune: a folder that does not exist' 1 tune --budget 1000000 --out missing/a.tune
+says 'tune: a folder that does not exist: says so at once' err '^spmv tune: missing/a.tune: No such file or directory$'
 gives 'tune: resume without a name' 2 tune --resume --rows-max 65536
 gives 'tune' 0 tune --budget 2 --from none --rows-max 65536 --out a.tune
 says 'tune: what it measured' err '[0-9]+ candidates, [1-9][0-9]* rates measured \(and 0 from the journal\), 0 struck out; [1-9][0-9]* rows in [0-9]+ bytes'

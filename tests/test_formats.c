@@ -1460,7 +1460,8 @@ Test(input, bad_shapes_and_settings)
     BAD(CSR, SPMV_ERR_ARGUMENT, "ptr is NULL", s.in.ptr = NULL);
     BAD(CSC, SPMV_ERR_ARGUMENT, "ptr is NULL", s.in.ptr = NULL);
     BAD(BSR, SPMV_ERR_ARGUMENT, "ptr is NULL", s.in.ptr = NULL; s.in.block_rows = s.in.block_cols = 1);
-    BAD(CSR, SPMV_ERR_ARGUMENT, "NULL", s.in.col = NULL);
+    BAD(COO, SPMV_ERR_ARGUMENT, "matrix.ptr must be NULL", s.in.ptr = &s);
+    BAD(CSR, SPMV_ERR_ARGUMENT, "matrix.col is NULL", s.in.col = NULL);
     BAD(CSC, SPMV_ERR_ARGUMENT, "NULL", s.in.row = NULL);
     BAD(COO, SPMV_ERR_ARGUMENT, "NULL", s.in.row = NULL);
     BAD(COO, SPMV_ERR_ARGUMENT, "NULL", s.in.col = NULL);
@@ -1469,7 +1470,7 @@ Test(input, bad_shapes_and_settings)
     BAD(BSR, SPMV_ERR_ARGUMENT, "3 x 3", s.in.block_rows = 3; s.in.block_cols = 3);
     BAD(BSR, SPMV_ERR_ARGUMENT, "-3 x 4", s.in.block_rows = -3; s.in.block_cols = 4);
     BAD(BSR, SPMV_ERR_ARGUMENT, "block_cols", s.in.block_rows = 3);
-    cr_assert(refusals == 29, "%d refusals", refusals);
+    cr_assert(refusals == 30, "%d refusals", refusals);
 }
 
 Test(input, bad_pointers)

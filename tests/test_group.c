@@ -641,3 +641,33 @@ Test(group, survives_a_lack_of_memory)
     cr_assert_gt(n, 10);
     matrix_free(&m);
 }
+
+/* A group that could not be made, and one that was destroyed, refuse products and vectors. */
+Test(group, refuses_what_was_not_made)
+{
+    matrix m;
+    double x[130], y[130];
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    spmv_group_desc d;
+    spmv_group g;
+    spmv_group_vector v, kept;
+    int made;
+    cr_assert(matrix_awkward(&m, 17, INTEGERS));
+    memset(x, 0, sizeof x);
+    for (made = 0; made < 2; made++) {
+        d = desc_of(&teams[2], &m, SPMV_F64, made ? "csr" : "no plan", &h);
+        cr_assert_eq(spmv_group_create(&g, &d), made ? SPMV_OK : SPMV_ERR_PLAN);
+        spmv_group_destroy(&g);
+        memset(&kept, 0, sizeof kept);
+        kept.group = &g;
+        cr_assert_eq(spmv_group_mul(&g, 1, x, 0, y), SPMV_ERR_ARGUMENT);
+        cr_assert_eq(spmv_group_update(&g, x), SPMV_ERR_ARGUMENT);
+        cr_assert_eq(spmv_group_vector_create(&v, &g, SPMV_GROUP_X), SPMV_ERR_ARGUMENT);
+        cr_assert_eq(spmv_group_vector_write(&kept, x), SPMV_ERR_ARGUMENT);
+        cr_assert_eq(spmv_group_vector_read(&kept, y), SPMV_ERR_ARGUMENT);
+        cr_assert_eq(spmv_group_mul_vectors(&g, 1, &kept, 0, &kept), SPMV_ERR_ARGUMENT);
+    }
+    matrix_free(&m);
+    cr_assert_eq(l.live, 0);
+}

@@ -171,7 +171,7 @@ static const bad_text bad_texts[] = {
     { "cmrs:wide=9", 11, "sort and wide" }, { "tcsr:tile=256", 11, "tile must be" }, { "tcsr:tile=1536", 11, "tile must be" },
     { "tcsr:tile=8192", 11, "tile must be" }, { "sell:rows=sorted,sigma=4294967296", 24, "sigma must be" },
     /* the whole part is wrong */
-    { "csr+sell:sigma=4", 5, "sigma needs" }, { "csr:rows=nonempty,sigma=4", 1, "sigma needs" },
+    { "csr+sell:sigma=4", 5, "sigma needs" }, { "coo/ATOMIC=1", 4, "spmv_desc.variant" }, { "csr:rows=nonempty,sigma=4", 1, "sigma needs" },
 };
 
 Test(grammar, faults_point_at_their_column)

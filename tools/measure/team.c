@@ -25,6 +25,7 @@ static int devices_open(tool *t, char *text, team *m)
     for (; text; text = end) {
         end = strchr(text, '+');
         if (end) *end++ = 0;
+        if (!*text) return cli_complain(t, "--device: a name is missing before or after a plus sign");
         if (device_open(t, text, &m->device[m->count]) != DONE) return FAILED;
         m->count++;
     }

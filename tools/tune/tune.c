@@ -446,6 +446,16 @@ static int tune_run(tool *t, const arguments *args, tune_wish w)
     return result;
 }
 
+/* Finds out before anything is measured whether the table can be written. DONE, or FAILED after a message. */
+static int tune_out(tool *t, const char *path)
+{
+    output o;
+    if (!output_is_file(path)) return DONE;
+    if (output_open(&o, t, path) != DONE) return FAILED;
+    output_close(&o, FAILED); /* removes the temporary file */
+    return DONE;
+}
+
 int tune_command(tool *t, const arguments *args)
 {
     int result = DONE;
@@ -474,5 +484,5 @@ int tune_command(tool *t, const arguments *args)
         if (!w.table) return cli_misuse(t, "--fit requires --table");
         return tune_fit(t, w.table, w.from, args->value[OPT_FIT], args->value[OPT_OUT]);
     }
-    return tune_run(t, args, w);
+    return tune_out(t, args->value[OPT_OUT]) == DONE ? tune_run(t, args, w) : FAILED;
 }
