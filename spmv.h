@@ -913,7 +913,7 @@ static int spmv__check_matters(spmv_choice *c, const spmv_build_hints *hints, do
 static int spmv__is_checked(const spmv_desc *d, const spmv_build *how)
 {
     if ((d->plan && spmv__is_cocktail(d->plan)) || d->variant || (d->hints && d->hints->measure)) return 0;
-    return spmv__verifies(d->hints, how->reproducible, d->device ? SPMV_VERIFY_CALLS : SPMV_VERIFY_CALLS_HOST);
+    return spmv__verifies(d->hints, how->reproducible, !d->device);
 }
 
 /* Checks the choice by a clock, as spmv_verify says: prepares and measures options as long as that pays, and csr if the plan is

@@ -212,9 +212,10 @@ static double spmv__calls(const spmv_build_hints *hints)
     return hints && hints->expected_calls ? (double)hints->expected_calls : (double)SPMV_EXPECTED_CALLS;
 }
 
-/* May the choice be checked by a clock, if there is one? least: the products from which on that is the default. */
-static int spmv__verifies(const spmv_build_hints *hints, int reproducible, int least)
+/* May the choice be checked by a clock, if there is one? host: 1: the products are those of the host. */
+static int spmv__verifies(const spmv_build_hints *hints, int reproducible, int host)
 {
+    const int least = host && !(hints && hints->measure) ? SPMV_VERIFY_CALLS_HOST : SPMV_VERIFY_CALLS;
     spmv_verify verify = hints ? hints->verify : SPMV_VERIFY_DEFAULT;
     return verify == SPMV_VERIFY_ON || (verify == SPMV_VERIFY_DEFAULT && !reproducible && spmv__calls(hints) >= (double)least);
 }
@@ -406,8 +407,7 @@ static void spmv__lower(double *least, double seconds)
 /* May the choice be checked by a clock? */
 static int spmv__is_checkable(const spmv__chooser *c)
 {
-    const int host = c->e.t->device_class == SPMV_DEVICE_CLASS_HOST && !(c->hints && c->hints->measure);
-    return spmv__verifies(c->hints, c->e.how->reproducible, host ? SPMV_VERIFY_CALLS_HOST : SPMV_VERIFY_CALLS);
+    return spmv__verifies(c->hints, c->e.how->reproducible, c->e.t->device_class == SPMV_DEVICE_CLASS_HOST);
 }
 
 /* Is an option of one part that takes so many seconds clearly behind the best one so far? Where the choice is checked by a clock, only if
@@ -1104,7 +1104,7 @@ static int spmv__is_csr_alone(const spmv_option *o)
 /* What the products are expected to save by measuring an option must be so many times what that costs. With csr measured, every option that
  * is not csr must pass this test, the first included. On two cores of a processor without a table of its own, preparing 45 matrices and
  * 2,000 products of each took 1.08 (f64) and 1.11 (f32) times as long as with the best plan by a limit of 1, 1.06 and 1.08 by 2, and 1.09
- * and 1.12 unchecked ("build/prepare -t" with those counts); by 4, 150 products took a fifth longer than by 1 or 2. */
+ * and 1.12 unchecked ("build/prepare -t" with other counts); by 4, 150 products of 20 matrices took 15 to 20% longer than by 1. */
 #define SPMV__RIVAL_PAYS 2
 
 /* How many times as high that limit becomes with each option that was measured: an assumption. Those that promise most come first, so what

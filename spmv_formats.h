@@ -1505,8 +1505,8 @@ static spmv_status spmv__import_settings(const spmv__import *m)
     if (in->nnz < 0) return spmv_log(h, SPMV_ERR_ARGUMENT, "nnz is negative");
     if (in->form == SPMV_IN_BSR &&
         (in->block_rows < 1 || in->block_cols < 1 || in->rows % in->block_rows || in->cols % in->block_cols))
-        return spmv_log(h, SPMV_ERR_ARGUMENT, "rows and cols must be multiples of block_rows and block_cols, which must be positive (%d x %d)",
-                        in->block_rows, in->block_cols);
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "rows and cols must be multiples of block_rows and block_cols, which are %d x %d and must be "
+                        "positive", in->block_rows, in->block_cols);
     if ((unsigned)in->symmetry > SPMV_SKEW) return spmv_log(h, SPMV_ERR_ARGUMENT, "symmetry %d is unknown", (int)in->symmetry);
     if (in->symmetry && in->rows != in->cols)
         return spmv_log(h, SPMV_ERR_ARGUMENT, "a symmetric or skew-symmetric matrix is square, not %llu x %llu", (spmv__ull)in->rows,

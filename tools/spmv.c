@@ -122,7 +122,7 @@ static const command commands[] = {
      "  read_us                   time for reading the file and making CSR of it, which is not in prepare_us\n"
      "  memory, device_memory     the most memory that the library held while preparing, and the most on the device (null on the\n"
      "                            host; on several devices what the matrix takes), in multiples of the CSR form, which memory\n"
-     "                            contains. By CUDA, what earlier matrices left is kept, up to a 512th of the device, and counts\n"
+     "                            contains. CUDA devices keep up to 32 MiB, or a 512th, of what earlier matrices left; it counts\n"
      "  total_us                  with --total: for each N, prepare_us + N us\n"
      "  again                     true in the lines of --again\n"
      "  ok                        whether err < 1; null for a refused plan, whose reason is printed on standard error\n",
