@@ -26,6 +26,8 @@ typedef struct spmv_target {
     const spmv_tuning *table;       /* the bundled table for this device if it was read before, so that it need not be read again; NULL:
                                        it is read. spmv_create reads it once for each open device */
     int               exact;        /* 1: that table is the device's own */
+    uint64_t          cache;        /* bytes of the cache that all compute units share, if the device says so; 0: it has what the table has.
+                                       Counts only beside a table of another device */
 } spmv_target;
 
 /* What a product with a part is predicted to take, and the times that it cannot be faster than. */
@@ -97,6 +99,7 @@ typedef struct spmv__estimator {
     double             cols;    /* of the whole matrix */
     double             strays;  /* the share of the nonzeros that read a line of x that is not among the last SPMV__GATHER_LINES ones */
     double             misses;  /* the share of those whose line the cache does not hold, with a->cols columns at once */
+    double             cache;   /* MiB of the device's cache if it is smaller than that of the table's device, else that of the table */
     double             scale;   /* by which every prediction is multiplied */
 } spmv__estimator;
 
@@ -459,6 +462,8 @@ static void spmv__estimator_free(spmv__estimator *e)
 static spmv_status spmv__estimator_make(spmv__estimator *e, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
                                         const spmv_tuning *given, unsigned without, const spmv_hooks *h)
 {
+    double own;
+    spmv_status s;
     memset(e, 0, sizeof *e);
     e->a = a;
     e->how = how;
@@ -466,7 +471,11 @@ static spmv_status spmv__estimator_make(spmv__estimator *e, const spmv_csr *a, c
     e->without = without;
     e->scale = 1;
     e->limit = (double)spmv__most_bytes(a, how->max_bytes);
-    return spmv__find_table(e, target, given);
+    s = spmv__find_table(e, target, given);
+    if (s) return s;
+    own = target ? (double)target->cache / 1048576 : 0;
+    e->cache = own > 0 && own < e->t->cache && !e->exact ? own : e->t->cache;
+    return SPMV_OK;
 }
 
 /* ---- the cost of a part --------------------------------------------------------------------------------------------- */
@@ -578,19 +587,21 @@ static double spmv__part_bytes(const spmv__estimator *e, const spmv__candidate *
  * not fit into the cache, the matrix streams through it and leaves half of it to x; what of x is not there is read again for each scattered
  * access. Where the table says what such a read costs, and x is as long as in the largest matrices of its rates or longer, the reads that
  * the cache serves add to the time of all other bytes: on an H200, random matrices with an x of 8 to 134 MB took as long as a sector for
- * each read from the cache and all other bytes from memory together, within a tenth. */
+ * each read from the cache and all other bytes from memory together, within a tenth. A device with a smaller cache than the table's reads
+ * what fits only there from its memory. */
 static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
     const spmv_tuning *t = e->t;
-    double width = (double)spmv_vector_size(e->how->type), cols = (double)e->a->cols, bytes = spmv__part_bytes(e, k, l), beyond = 0;
+    double width = (double)spmv_vector_size(e->how->type), cols = (double)e->a->cols, bytes = spmv__part_bytes(e, k, l), beyond = 0, seconds;
     double line = t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__SECTOR : SPMV__LINE, scattered = spmv__scattered_reads(e, k->layout, l);
     if (t->miss > 0 && cols >= (double)t->rows_at[t->rows - 1]) {
         double times = spmv__trait[k->layout->format]->even == SPMV__EVEN ? 1 : SPMV__BY_ROWS;
         return times * (spmv__peak_seconds(t, bytes) + scattered * line / (t->peak[0] * 1e9) + spmv__far_reads(e, l) * t->miss);
     }
-    if (!spmv__is_near(t, bytes) && cols * width > 0) beyond = 1 - t->cache * 1048576 / (2 * cols * width);
+    if (!spmv__is_near(t, bytes) && cols * width > 0) beyond = 1 - e->cache * 1048576 / (2 * cols * width);
     if (beyond > 0) bytes += beyond * scattered * line;
-    return spmv__peak_seconds(t, bytes);
+    seconds = spmv__peak_seconds(t, bytes);
+    return e->cache < t->cache ? spmv__longer(seconds, spmv__read_seconds(t, e->cache, bytes)) : seconds;
 }
 
 /* How much there is of each kind of work; chain: the seconds of the longest row by the rates. */

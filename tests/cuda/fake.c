@@ -92,6 +92,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
     case 8: *value = 49152; return 0;
     case 16: *value = 132; return 0;
     case 18: *value = 0; return 0;
+    case 38: *value = 50 << 20; return 0;
     case 75: *value = device ? 8 : 9; return 0;
     case 76: *value = device ? 1 : 0; return 0;
     default: return 1;
