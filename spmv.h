@@ -828,7 +828,7 @@ static void spmv__exchange_stores(spmv_matrix *a, spmv_matrix *b)
 /* Keeps how long the conversion took for an option, as the next ones will err alike. seconds: 0 if there is no clock. */
 static void spmv__keep_convert(spmv_choice *c, const spmv_option *o, double seconds)
 {
-    const double expected = o->convert * c->csr, least = 0.5; /* times: faster ones are not expected to go on like that */
+    const double expected = o->convert, least = 0.5; /* times: faster ones are not expected to go on like that */
     double times;
     if (!(seconds > 0) || !(expected > 0)) return;
     times = spmv__longer(seconds / expected, least);
@@ -896,16 +896,16 @@ static void spmv__say_kept(const spmv_matrix *m, const spmv_desc *d, const spmv_
                  SPMV__FIGURE(c->slow * 1e6), kept, SPMV__FIGURE(seconds * 1e6));
 }
 
-/* Can measuring the option in this place lead to another plan? build: the seconds of building kernels. Where kernels must be built, csr is
+/* Can measuring the option in this place lead to another plan? Where kernels must be built, csr is
  * worth being tried only if all products with csr are expected to take longer than that: measuring both takes a GPU eleven rows of
  * products of up to 1 ms, which are thousands of products with a small matrix. */
-static int spmv__check_matters(spmv_choice *c, const spmv_build_hints *hints, double build, int at)
+static int spmv__check_matters(spmv_choice *c, const spmv_build_hints *hints, int at)
 {
     const int requested = hints && hints->verify == SPMV_VERIFY_ON;
     int rival;
-    if (!spmv__is_csr_alone(&c->option[at]) && (requested || spmv__calls(hints) * c->csr >= build)) return 1;
+    if (!spmv__is_csr_alone(&c->option[at]) && (requested || spmv__calls(hints) * c->csr >= c->build)) return 1;
     c->option[at].measured = c->option[at].predicted;
-    rival = spmv__next_rival(c, hints, build);
+    rival = spmv__next_rival(c, hints);
     c->option[at].measured = 0;
     return rival >= 0;
 }
@@ -923,18 +923,18 @@ SPMV__APART void spmv__verify_prepared(spmv_matrix *m, const spmv_desc *d, const
 {
     char first[SPMV_CHOICE_TEXT];
     spmv__vectors v = { NULL, 0 };
-    double seconds, build = m->device ? SPMV__BUILD_SECONDS : 0;
+    double seconds;
     int i = 0;
     if (!spmv__is_checked(d, how)) return;
     while (i < c->count && c->option[i].measured < 0) i++; /* these could not be built */
-    if (i == c->count || !spmv__check_matters(c, d->hints, build, i)) return;
+    if (i == c->count || !spmv__check_matters(c, d->hints, i)) return;
     spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
     spmv_plan_print(&m->store.plan, first, sizeof first);
     c->slow = seconds = c->option[i].measured = spmv__prepared_seconds(m, d, 0, &v);
-    for (; seconds > 0 && (i = spmv__next_rival(c, d->hints, build)) >= 0; c->rivals++)
+    for (; seconds > 0 && (i = spmv__next_rival(c, d->hints)) >= 0; c->rivals++)
         seconds = spmv__challenge(m, d, csr, how, c, i, seconds, &v);
     if (seconds > 0 && spmv_format_built(SPMV_CSR) && !(d->hints && d->hints->without >> SPMV_CSR & 1u) &&
-        spmv__csr_pays(c, d->hints, seconds, build)) {
+        spmv__csr_pays(c, d->hints, seconds)) {
         i = spmv__csr_option(c);
         if (!(c->option[i].measured > 0)) seconds = spmv__challenge(m, d, csr, how, c, i, seconds, &v);
     }
@@ -982,7 +982,7 @@ static void spmv__beat_base(spmv_matrix *m, const spmv_desc *d, const spmv_csr *
     double seconds = c->base;
     int i;
     spmv__keep_base(c);
-    for (; (i = spmv__next_rival(c, d->hints, 0)) >= 0; c->rivals++) {
+    for (; (i = spmv__next_rival(c, d->hints)) >= 0; c->rivals++) {
         beside.max_bytes = spmv__beside_bytes(&m->store, csr);
         if (how->max_bytes) beside.max_bytes = spmv__smaller(beside.max_bytes, how->max_bytes);
         seconds = spmv__challenge(m, d, csr, &beside, c, i, seconds, v);

@@ -42,7 +42,8 @@ typedef struct spmv_option {
     char   plan[SPMV_CHOICE_TEXT], variant[SPMV_CHOICE_TEXT];
     double predicted;  /* seconds of a product by the tuning table; where base of spmv_choice is known, corrected by it */
     double measured;   /* seconds of a product by a clock (spmv_verify, refine); 0: not measured, negative: it cannot run */
-    double convert;    /* analysis and conversion, in products of csr, roughly */
+    double convert;    /* seconds of preparing the matrix, without the choice and without building kernels, as the table says; where base
+                          of spmv_choice is known, corrected by it */
     double cost;       /* seconds by which options are ranked: the predicted time; as much of it more for each part after the first as the
                           table's estimates err for structures that were left out (a table without fits: 15%, not on GPUs 50%); 10% more
                           for all but csr where the table is of another processor (hosts: always); and the share of convert that falls
@@ -63,6 +64,8 @@ typedef struct spmv_choice {
                                                 them on hosts (spmv_verify); else 0 */
     double        csr;                       /* base, or else the predicted seconds of a product of the fastest csr with columns of
                                                 32 bits */
+    double        convert_csr;               /* seconds of preparing csr without keys, as convert of spmv_option */
+    double        build;                     /* seconds of building the kernels of an option, as the table says; on the host 0 */
     double        slow;                      /* seconds by the clock of the first choice, if they were so many that csr was measured as
                                                 well (spmv_verify); else 0 */
     double        error;                     /* of the predictions, as the table says: the standard deviation of log2 of predicted over
@@ -122,7 +125,7 @@ typedef struct spmv__mix {
     int         count;
     spmv_spec   part[SPMV__MIX_PARTS];
     const char *variant[SPMV__MIX_PARTS];
-    double      seconds, convert; /* of a product; in products of csr */
+    double      seconds, convert; /* of a product; of preparing the matrix */
     int         sampled;          /* 1: the size of a part was estimated from a sample */
     int         alike;            /* 1: all parts are panels that are stored alike */
 } spmv__mix;
@@ -131,16 +134,9 @@ typedef struct spmv__mix {
  * NotreDame_www, f64, three rounds of "spmv bench --plan csr:rows=nonempty --plan csr": 1.16 to 1.51). */
 #define SPMV__ROW_LIST_TIMES 1.4
 
-/* What dividing the matrix adds to the conversion for each part after the first, in products of csr: its nonzeros are marked in one pass
- * and skipped in another. */
-#define SPMV__CONVERT_PART 4
-
-/* The same for panels on a GPU, whose products are much faster than the host's passes over the matrix: on an H200's host with 16 cores,
- * each further panel of 30 to 40 million nonzeros took about 30 ms, and csr 0.3 to 0.75 ms. */
-#define SPMV__CONVERT_PANEL 50
-
-/* Appends a part that takes so many seconds and has so many rows. */
-static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec *spec, const char *variant, double seconds, double rows)
+/* Appends a part that takes so many seconds and has so many slots and rows. */
+static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec *spec, const char *variant, double seconds, double slots,
+                          double rows)
 {
     m->part[m->count] = *spec;
     if (spmv__builder_from(spmv_format_name(spec->format)) != SPMV_BUILDER_COUNT) /* "cmrs" alone would name the builder */
@@ -148,7 +144,8 @@ static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec 
     m->variant[m->count++] = variant;
     if (m->count > 1 && spec->key[SPMV_KEY_ROWS] && c->e.t->device_class == SPMV_DEVICE_CLASS_HOST) seconds *= SPMV__ROW_LIST_TIMES;
     m->seconds += seconds;
-    m->convert += spmv__spec_convert(spec) + (m->count < 2 ? 0 : m->alike ? SPMV__CONVERT_PANEL : SPMV__CONVERT_PART);
+    m->convert += c->e.scale * spmv__convert_seconds(c->e.t, spec, slots);
+    if (m->count > 1) m->convert += c->e.scale * spmv__part_seconds(c->e.t, (double)c->e.a->nnz);
     /* a later part reads y and writes it again */
     if (m->count > 1 && c->e.t->read > 0) m->seconds += 2e-9 * rows * (double)spmv_vector_size(c->e.how->type) / c->e.t->read;
 }
@@ -230,7 +227,7 @@ static double spmv__option_cost(const spmv__chooser *c, const spmv_option *o, in
     int host = c->e.t->device_class == SPMV_DEVICE_CLASS_HOST;
     cost = o->predicted * (1 + spmv__risk_of_part(c->e.t) * (parts - 1));
     if ((!c->e.exact || host) && !csr) cost *= 1 + SPMV__RISK_DEVICE;
-    return cost + o->convert * c->out->csr / calls;
+    return cost + o->convert / calls;
 }
 
 /* Adds a plan to the options, which stay sorted by cost, unless they are full or six cheaper ones begin with the same format. */
@@ -469,6 +466,7 @@ typedef struct spmv__width {
     uint64_t               w;
     const spmv__candidate *rest;
     double                 first, tail, left; /* seconds of both parts; rows of the second */
+    double                 slots, beyond;     /* of the first part; nonzeros of the second */
 } spmv__width;
 
 /* The paper's policies "extract ELL" and "extract SELL": finds the width with the least predicted time of both parts. The second part is
@@ -512,6 +510,8 @@ static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candid
         best->first = first;
         best->tail = tail;
         best->left = b.rows;
+        best->slots = slots;
+        best->beyond = b.nnz;
     }
     spmv_free(l->h, reach);
     return SPMV_OK;
@@ -529,8 +529,8 @@ static spmv_status spmv__offer_width(spmv__chooser *c, const spmv__candidate *k,
     last = *best.rest->layout;
     first.key[SPMV_KEY_W] = (int64_t)best.w;
     if (spmv_format_takes_key(last.format, SPMV_KEY_ROWS) && !last.key[SPMV_KEY_ROWS]) last.key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
-    spmv__mix_add(c, &m, &first, k->variant, best.first, (double)f->rows);
-    spmv__mix_add(c, &m, &last, best.rest->variant, best.tail, best.left);
+    spmv__mix_add(c, &m, &first, k->variant, best.first, best.slots, (double)f->rows);
+    spmv__mix_add(c, &m, &last, best.rest->variant, best.tail, best.beyond, best.left);
     spmv__offer(c, &m);
     return SPMV_OK;
 }
@@ -593,7 +593,7 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
         if (!prefix->count && !spmv__is_padded(spec.format)) spmv__lower(&c->least, t);
         if (m.count && spmv_format_takes_key(spec.format, SPMV_KEY_ROWS) && !spec.key[SPMV_KEY_ROWS] && l->rows * 2 < f->rows)
             spec.key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
-        spmv__mix_add(c, &m, &spec, k->variant, t, (double)l->rows);
+        spmv__mix_add(c, &m, &spec, k->variant, t, load.slots, (double)l->rows);
         spmv__offer(c, &m);
     }
     if (!prefix->count) c->flat = flat;
@@ -747,7 +747,7 @@ static spmv_status spmv__offer_prefix(spmv__chooser *c, const spmv__prefix *cons
         spmv_view own = spmv_split_view(&split, c->e.a, i);
         s = spmv__part_estimate(&c->e, &p[i]->spec, p[i]->variant, &own, &counted);
         all_there = all_there && split.nnz[i] && counted.seconds > 0;
-        spmv__mix_add(c, &m, &p[i]->spec, p[i]->variant, counted.seconds, p[i]->rows);
+        spmv__mix_add(c, &m, &p[i]->spec, p[i]->variant, counted.seconds, (double)counted.slots, p[i]->rows);
     }
     if (!s && all_there && split.nnz[count]) {
         s = spmv__look_make(&l, &rest, c->e.h);
@@ -797,7 +797,7 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
         if (load.nnz <= 0 || !spmv__fits(&c->e, load.slots)) return;
         k = spmv__candidate_for(&c->e, spec, NULL, &load, &t);
         if (!k) return;
-        spmv__mix_add(c, &m, spec, k->variant, t, load.rows);
+        spmv__mix_add(c, &m, spec, k->variant, t, load.slots, load.rows);
     }
     spmv__offer(c, &m);
 }
@@ -905,7 +905,7 @@ static spmv_status spmv__offer_panels(spmv__chooser *c, const spmv__look *l, con
         if (!k || s) break;
         for (end = width; end < whole->cols + width; end += width) {
             spec.key[SPMV_KEY_COLS] = end < whole->cols ? (int64_t)end : 0;
-            spmv__mix_add(c, &m, &spec, k->variant, seconds, (double)f->rows);
+            spmv__mix_add(c, &m, &spec, k->variant, seconds, (double)f->nnz / (double)counts[i], (double)f->rows);
         }
         spmv__offer(c, &m);
     }
@@ -923,7 +923,10 @@ static spmv_status spmv__find_csr(spmv__chooser *c, const spmv__look *l, const s
     spmv__load load;
     size_t i;
     double t, plain = 0; /* seconds without keys, as the one that was measured */
+    spmv_spec csr;
     spmv_status s = SPMV_OK;
+    memset(&csr, 0, sizeof csr);
+    csr.format = SPMV_CSR;
     for (i = 0; i < c->e.cands && !s; i++) {
         const spmv_spec *spec = c->e.cand[i].layout;
         if (spec->format != SPMV_CSR || spmv__reads_columns(spec) || !spmv__load_of(&c->e, spec, l, f, &load, &s)) continue;
@@ -931,9 +934,11 @@ static spmv_status spmv__find_csr(spmv__chooser *c, const spmv__look *l, const s
         spmv__lower(&c->out->csr, t);
         if (!spmv__has_keys(spec)) spmv__lower(&plain, t);
     }
-    if (!(c->out->base > 0)) return s;
-    c->out->csr = c->out->base;
-    if (plain > 0) c->e.scale = c->out->base / plain;
+    if (c->out->base > 0) {
+        c->out->csr = c->out->base;
+        if (plain > 0) c->e.scale = c->out->base / plain;
+    }
+    c->out->convert_csr = c->e.scale * spmv__convert_seconds(c->e.t, &csr, (double)f->nnz);
     return s;
 }
 
@@ -954,7 +959,7 @@ static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, co
         memset(&m, 0, sizeof m);
         if (category == SPMV_CLASS_BLOCK) m.sampled = spmv__features_of_block(f, spec)->sampled < 1;
         if (category == SPMV_CLASS_DIAGONAL) m.sampled = f->diagonals_sampled;
-        if (t > 0) spmv__mix_add(c, &m, spec, c->e.cand[i].variant, t, load.rows);
+        if (t > 0) spmv__mix_add(c, &m, spec, c->e.cand[i].variant, t, load.slots, load.rows);
         spmv__offer(c, &m);
     }
     return s;
@@ -987,11 +992,12 @@ static double spmv__rest_at_least(const spmv__chooser *c, double share)
     return spmv__longer(least, c->flat * share);
 }
 
-/* Dividing the matrix for an estimate takes about so many products of csr on a host (webbase, cnr-2000 and epidemiology: 30 to 70). */
-#define SPMV__DIVIDE_PRODUCTS 40
-
-/* The share of each product in what that takes. It counts only where csr was measured, as only there is it known what a product takes. */
-static double spmv__dividing_cost(const spmv__chooser *c) { return SPMV__DIVIDE_PRODUCTS * c->out->base / spmv__calls(c->hints); }
+/* The share of each product in what dividing the matrix for an estimate takes. It counts only where csr was measured, as only there is it
+ * known what a product takes. */
+static double spmv__dividing_cost(const spmv__chooser *c)
+{
+    return c->out->base > 0 ? c->e.scale * spmv__divide_seconds(c->e.t, (double)c->e.a->nnz) / spmv__calls(c->hints) : 0;
+}
 
 /* Are prefixes worth dividing the matrix, so that they can be estimated exactly? Not if one of them alone is not predicted to be faster
  * than least, the seconds of the best option without prefixes. Nor if they could not become the best option although the rest takes as
@@ -1003,13 +1009,13 @@ static int spmv__prefixes_pay(const spmv__chooser *c, const spmv__prefix *const 
     spmv_option o;
     int i;
     memset(&o, 0, sizeof o);
-    o.convert = (double)SPMV__CONVERT_CSR;
     for (i = 0; i < count; i++) {
         if (p[i]->guess <= 0 || p[i]->guess >= least * (1 - SPMV__PREFIX_GAIN)) return 0;
         o.predicted += p[i]->seconds;
-        o.convert += spmv__spec_convert(&p[i]->spec);
+        o.convert += c->e.scale * (spmv__convert_seconds(c->e.t, &p[i]->spec, p[i]->nnz) + spmv__part_seconds(c->e.t, all));
         rest -= p[i]->nnz / all;
     }
+    o.convert += c->out->convert_csr * (rest > 0 ? rest : 0);
     if (c->hints && c->hints->measure && c->hints->refine > 1) return 1;
     if (rest > 0) o.predicted += spmv__rest_at_least(c, rest);
     return spmv__option_cost(c, &o, count + 1, 0) + spmv__dividing_cost(c) < c->out->option[0].cost;
@@ -1120,9 +1126,6 @@ static int spmv__is_csr_alone(const spmv_option *o)
  * only ratios of predictions count. */
 #define SPMV__ERROR_SHARED 1e4
 
-/* Seconds of building the kernels of an option for a device: NVRTC took 0.06 to 0.375 s on an H200's host. */
-#define SPMV__BUILD_SECONDS 0.2
-
 /* The error of tables that do not say it, as log2: the bundled ones have 0.33 to 0.75. */
 #define SPMV__ERROR_UNKNOWN 0.5
 
@@ -1133,9 +1136,9 @@ static const double spmv__alike_unknown[SPMV_ALIKE_COUNT] = { 0.24, 0.40, 0.75, 
 #define SPMV__LOGISTIC 0.5513
 
 /* The seconds of a product by an option with what uncertainty costs, but without conversion. */
-static double spmv__risked_seconds(const spmv_choice *c, const spmv_option *o, double calls)
+static double spmv__risked_seconds(const spmv_option *o, double calls)
 {
-    return o->cost - o->convert * c->csr / calls;
+    return o->cost - o->convert / calls;
 }
 
 /* The seconds that so many products are expected to save if the faster of two is known, which take own and other seconds and whose ratio
@@ -1234,10 +1237,10 @@ static void spmv__outlook_make(spmv__outlook *k, const spmv_choice *c, const spm
 }
 
 /* Seconds that storing the matrix by an option and measuring it take, building its kernels included. */
-static double spmv__rival_cost(const spmv_choice *c, const spmv_option *o, const spmv__outlook *k, double build)
+static double spmv__rival_cost(const spmv_choice *c, const spmv_option *o, const spmv__outlook *k)
 {
     const double times = c->convert_times > 0 ? c->convert_times : 1;
-    return o->convert * c->csr * times + k->products * o->predicted + build;
+    return o->convert * times + k->products * o->predicted + c->build;
 }
 
 /* The fastest option that was measured; NULL: none was. */
@@ -1257,7 +1260,7 @@ static double spmv__option_gain(const spmv__outlook *k, int option, double calls
     double part[SPMV_CHOICE_MAX], left = spmv__divide_by_root(k, option, part), mean = 0;
     int i;
     for (i = 0; i < k->count; i++) mean += part[i] * k->found[i];
-    return spmv__expected_gain(k->own, spmv__risked_seconds(k->c, o, calls) * spmv__exp2(mean),
+    return spmv__expected_gain(k->own, spmv__risked_seconds(o, calls) * spmv__exp2(mean),
                                k->error * spmv__square_root(left), calls);
 }
 
@@ -1269,8 +1272,8 @@ static double spmv__must_save(double cost, int before)
 }
 
 /* The place of the next option to be measured beside those that were: of those for which it pays, the one that is expected to save most.
- * build: the seconds of building its kernels. -1: there is none. */
-static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints, double build)
+ * -1: there is none. */
+static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints)
 {
     const spmv_option *best = spmv__fastest_option(c);
     const double calls = spmv__calls(hints);
@@ -1281,7 +1284,7 @@ static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints,
     spmv__outlook_make(&k, c, best);
     for (i = 0; i < c->count; i++) {
         const spmv_option *o = &c->option[i];
-        double cost = spmv__rival_cost(c, o, &k, build), gain;
+        double cost = spmv__rival_cost(c, o, &k), gain;
         if (o->measured != 0 || !(o->predicted > 0)) continue;
         gain = spmv__option_gain(&k, i, calls);
         if (gain < spmv__must_save(cost, c->rivals) || gain - cost <= most) continue;
@@ -1297,12 +1300,12 @@ static int spmv__is_slow(const spmv_choice *c, double seconds)
     return c->count && c->csr > 0 && seconds > SPMV__SLOW * c->csr;
 }
 
-/* Is csr worth being measured beside a product that takes so many seconds? build: the seconds of building kernels, which the products must
- * be expected to save unless the check was requested. */
-static int spmv__csr_pays(const spmv_choice *c, const spmv_build_hints *hints, double seconds, double build)
+/* Is csr worth being measured beside a product that takes so many seconds? The products must be expected to save what
+ * building kernels takes, unless the check was requested. */
+static int spmv__csr_pays(const spmv_choice *c, const spmv_build_hints *hints, double seconds)
 {
     const int requested = hints && hints->verify == SPMV_VERIFY_ON;
-    return spmv__is_slow(c, seconds) && (requested || spmv__calls(hints) * (seconds - c->csr) >= build);
+    return spmv__is_slow(c, seconds) && (requested || spmv__calls(hints) * (seconds - c->csr) >= c->build);
 }
 
 /* Makes the last place csr without knobs, or the one before if the last is the fastest that was measured, and returns it. */
@@ -1314,7 +1317,7 @@ static int spmv__append_csr(spmv_choice *c)
     memset(&c->option[i], 0, sizeof c->option[i]);
     spmv_print(c->option[i].plan, sizeof c->option[i].plan, "csr");
     c->option[i].predicted = c->option[i].cost = c->csr;
-    c->option[i].convert = (double)SPMV__CONVERT_CSR;
+    c->option[i].convert = c->convert_csr;
     return i;
 }
 
@@ -1366,13 +1369,13 @@ static void spmv__refine(spmv__chooser *c)
 
 /* If the first choice, which takes so many seconds, is slow, measures csr, unless that was done, and takes it if it is faster than the
  * best so far. */
-static void spmv__verify_csr(spmv__chooser *c, double first, double build)
+static void spmv__verify_csr(spmv__chooser *c, double first)
 {
     spmv_choice *out = c->out;
     int i = 0;
     while (i < out->count && !(spmv__is_csr_alone(&out->option[i]) && out->option[i].measured > 0)) i++;
     if (i == out->count) {
-        if (!spmv__csr_pays(out, c->hints, out->option[0].measured, build)) return;
+        if (!spmv__csr_pays(out, c->hints, out->option[0].measured)) return;
         i = spmv__csr_option(out);
         spmv__measure_option(c, &out->option[i]);
     }
@@ -1383,7 +1386,6 @@ static void spmv__verify_csr(spmv__chooser *c, double first, double build)
 /* Checks the choice by the caller's clock, as spmv_verify says. */
 static void spmv__verify(spmv__chooser *c)
 {
-    const double build = c->e.t->device_class == SPMV_DEVICE_CLASS_HOST ? 0 : SPMV__BUILD_SECONDS;
     spmv_choice *out = c->out;
     const spmv_option *best;
     double first;
@@ -1392,14 +1394,14 @@ static void spmv__verify(spmv__chooser *c)
     csr = !spmv_format_built(SPMV_CSR) || c->e.without >> SPMV_CSR & 1u || spmv__is_csr_alone(&out->option[0]);
     spmv__measure_option(c, &out->option[0]);
     first = out->option[0].measured;
-    while (c->hints->refine < 1 && (i = spmv__next_rival(out, c->hints, build)) >= 0) {
+    while (c->hints->refine < 1 && (i = spmv__next_rival(out, c->hints)) >= 0) {
         spmv__measure_option(c, &out->option[i]);
         out->rivals++;
         if (!(out->option[i].measured > 0)) out->option[i].measured = -1;
     }
     best = spmv__fastest_option(out);
     if (best) spmv__to_front(out, (int)(best - out->option));
-    if (!csr) spmv__verify_csr(c, first, build);
+    if (!csr) spmv__verify_csr(c, first);
 }
 
 /* Reads the matrix once and offers every kind of plan. */
@@ -1499,7 +1501,8 @@ static spmv_status spmv__take_cocktail(spmv__chooser *c, const spmv_cocktail *ma
         const spmv_tune_row *r = spmv__cocktail_row(&c->e, &made->plan.part[i], rows, made->per_row[i], &rate);
         if (i) spmv__put_char(&t, '+');
         spmv__put_text(&t, r ? r->variant : "");
-        o->convert += spmv__spec_convert(&made->plan.part[i]);
+        o->convert += spmv__convert_seconds(c->e.t, &made->plan.part[i], made->per_row[i] * rows);
+        if (i) o->convert += spmv__part_seconds(c->e.t, (double)c->e.a->nnz);
     }
     if (spmv__text_close(&t) >= sizeof o->variant || spmv_plan_print(&made->plan, o->plan, sizeof o->plan) >= sizeof o->plan)
         return spmv_log(c->e.h, SPMV_ERR_PLAN, "the text of the cocktail's plan is too long");
@@ -1547,12 +1550,6 @@ static int spmv__is_tiny(const spmv_csr *a, const spmv_build_hints *hints)
 }
 
 /* ---- a matrix on a device that is not worth a look ------------------------------------------------------------------- */
-
-/* Copying columns and row pointers from a device to the host and looking at them takes about so many seconds and, for each byte, so many
- * more: input and analysis of 11 matrices of 1 to 17 million nonzeros took 0.7 to 1.2 times as long as that, with 16 host cores beside an
- * H200 (build/prepare -d cuda:0 -p auto f64, when every matrix was looked at; with -c 100000 they are). */
-#define SPMV__LOOK_BEGINS 2.4e-3
-#define SPMV__LOOK_BYTE   1.1e-10
 
 /* The shares that a look is expected to save: of the time beyond what the slots of padded rows take to be read, or at least of the time
  * itself. On an H200 in f32 (bench/results/nvidia-h200-plans.txt), the best plans of cantilever, protein, qcd, spheres and wind_tunnel,
@@ -1607,7 +1604,7 @@ SPMV__SHARED const char *spmv__plan_unseen(const spmv_tuning *t, const spmv_csr 
     const double tcsr = spmv__seconds_by_size(t, a, how, SPMV_TCSR, nnz), sell = spmv__seconds_by_size(t, a, how, SPMV_SELL, padded * nnz);
     const double least = t->launch + spmv__peak_seconds(t, padded * nnz * value + vectors), own = sell < tcsr ? sell : tcsr;
     const double saves = spmv__longer(SPMV__LOOK_SAVES * (own - least), SPMV__LOOK_SAVES_LEAST * own);
-    const double look = SPMV__LOOK_BEGINS + SPMV__LOOK_BYTE * (4 * nnz + 8 * rows);
+    const double look = spmv__look_seconds(t, 4 * nnz + 8 * rows);
     if (t->device_class != SPMV_DEVICE_CLASS_GPU || !(tcsr > 0) || !(sell > 0)) return NULL;
     return spmv__calls(hints) * saves > look ? NULL : sell < tcsr ? "sell" : "tcsr";
 }
@@ -1636,6 +1633,7 @@ static spmv_status spmv__choose(spmv_choice *out, const char *text, const spmv_c
     c.out = out;
     s = spmv__estimator_make(&c.e, a, how, target, hints ? hints->tuning : NULL, hints ? hints->without : 0, hooks);
     if (!s) memcpy(out->table, c.e.t->device, sizeof out->table);
+    if (!s) out->build = spmv__build_seconds(c.e.t);
     out->exact = c.e.exact;
     if (!s) {
         out->error = c.e.t->left_out > 0 ? c.e.t->left_out : SPMV__ERROR_UNKNOWN;
@@ -1741,11 +1739,11 @@ static const char *spmv__option_variant(const spmv_option *o) { return o->varian
 #define SPMV__GAIN_SHOWS 0.001
 
 /* The number of products after which the gain over csr has paid for the longer conversion; own and csr in seconds. 0: it never does. */
-static uint64_t spmv__pays_after(double convert, double own, double csr)
+static uint64_t spmv__pays_after(const spmv_choice *c, double convert, double own, double csr)
 {
-    double gain = csr - own, more = convert - (double)SPMV__CONVERT_CSR;
+    double gain = csr - own, more = convert - c->convert_csr;
     if (gain <= csr * SPMV__GAIN_SHOWS) return 0;
-    return more > 0 ? (uint64_t)(more * csr / gain) + 1 : 1;
+    return more > 0 ? (uint64_t)(more / gain) + 1 : 1;
 }
 
 /* The length of the longest plan that has a variant; 0: none has. */
@@ -1779,7 +1777,7 @@ static void spmv__explain_heading(spmv__text *t, size_t plan_width)
 /* Writes the line of one option; * marks the chosen one. */
 static void spmv__explain_option(spmv__text *t, const spmv_choice *c, const spmv_option *o, size_t plan_width)
 {
-    uint64_t pays = spmv__pays_after(o->convert, o->predicted, c->csr);
+    uint64_t pays = spmv__pays_after(c, o->convert, o->predicted, c->csr);
     size_t n = strlen(o->plan);
     char s[32] = "-";
     spmv__put_char(t, o == c->option ? '*' : ' ');
@@ -1788,7 +1786,7 @@ static void spmv__explain_option(spmv__text *t, const spmv_choice *c, const spmv
     if (o->measured < 0) spmv__put_cell(t, SPMV__EXPLAIN_MEASURED, "cannot run");
     else spmv__put_figure_cell(t, SPMV__EXPLAIN_MEASURED, o->measured * 1e6, o->measured > 0);
     spmv__put_figure_cell(t, SPMV__EXPLAIN_SPEED, c->csr / o->predicted, c->csr > 0);
-    spmv__put_figure_cell(t, SPMV__EXPLAIN_CONVERT, o->convert, 1);
+    spmv__put_figure_cell(t, SPMV__EXPLAIN_CONVERT, c->csr > 0 ? o->convert / c->csr : 0, c->csr > 0);
     if (pays) spmv_print(s, sizeof s, "%llu", (spmv__ull)pays);
     spmv__put_cell(t, SPMV__EXPLAIN_PAYS, s);
     spmv__put_text(t, "  ");
@@ -1844,13 +1842,13 @@ static void spmv__say_second(spmv__text *t, const spmv_option *second, double ow
     SPMV__SAY(t, " (%.*f us)", SPMV__FIGURE(other * 1e6));
 }
 
-/* Writes one sentence: what the choice gains over csr and over the second option, what conversion costs and when that pays. */
+/* Writes one sentence: what the choice gains over csr and over the second option, what preparing costs and when that pays. */
 static void spmv__explain_reason(spmv__text *t, const spmv_choice *c)
 {
     const spmv_option *o = &c->option[0], *second = spmv__fastest_measured(c, 0), *timed_csr = spmv__fastest_measured(c, 1);
     int measured = o->measured > 0 && second, is_csr = spmv__is_csr_alone(o), beside_csr;
     double own = spmv__option_seconds(o, measured), csr = measured && timed_csr ? timed_csr->measured : c->csr;
-    uint64_t pays = spmv__pays_after(o->convert, own, csr);
+    uint64_t pays = spmv__pays_after(c, o->convert, own, csr);
     if (!measured) second = c->count > 1 ? &c->option[1] : NULL;
     beside_csr = csr > 0 && !is_csr && !(second && spmv__is_csr_alone(second));
     spmv__put_char(t, '\n');
@@ -1865,7 +1863,8 @@ static void spmv__explain_reason(spmv__text *t, const spmv_choice *c)
                   measured && !timed_csr ? " predicted" : "");
     if (second) spmv__put_text(t, beside_csr ? " and" : ",");
     if (second) spmv__say_second(t, second, own, measured);
-    SPMV__SAY(t, "; analysis and conversion take about %.*f products of csr", SPMV__FIGURE(o->convert));
+    if (c->csr > 0) SPMV__SAY(t, "; preparing takes about %.*f products of csr", SPMV__FIGURE(o->convert / c->csr));
+    else SPMV__SAY(t, "; preparing takes about %.*f us", SPMV__FIGURE(o->convert * 1e6));
     if (pays && !is_csr) SPMV__SAY(t, ", which pays after %llu products", (spmv__ull)pays);
     else if (csr > 0 && !is_csr) spmv__put_text(t, ", which does not pay, as csr is no slower");
     spmv__put_text(t, ".\n");

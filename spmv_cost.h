@@ -478,6 +478,66 @@ static spmv_status spmv__estimator_make(spmv__estimator *e, const spmv_csr *a, c
     return SPMV_OK;
 }
 
+/* ---- what preparing costs -------------------------------------------------------------------------------------------- */
+
+/* Of tables that do not say it: as on an H200 with a host of 16 cores (bench/results/nvidia-h200-prepare.txt, -buffers.txt). Parts of any
+ * format take as long as copying their slots to the device, dividing 30 to 40 million nonzeros into panels takes 30 ms, NVRTC 0.06 to
+ * 0.375 s, and a look at 11 matrices of 1 to 17 million nonzeros took 0.7 to 1.2 times as long as this. */
+static const struct {
+    double begin, slot, part, divide, look, look_byte, build;
+} spmv__prepare_unknown = { 1e-4, 0.3e-9, 0.9e-9, 10e-9, 2.4e-3, 1.1e-10, 0.2 };
+
+static double spmv__known(double seconds, double otherwise) { return seconds > 0 ? seconds : otherwise; }
+
+/* The way in which a layout is stored. */
+static spmv_way spmv__way_of(const spmv_spec *spec)
+{
+    if (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED) return SPMV_WAY_SORTED;
+    return spec->key[spmv__trait[spec->format]->slower] ? SPMV_WAY_OWN : SPMV_WAY_PLAIN;
+}
+
+/* Seconds that a part with so many slots takes to be made. A way that was not measured counts as the plain one, and a format as the mean of
+ * those that were. */
+SPMV__SHARED double spmv__convert_seconds(const spmv_tuning *t, const spmv_spec *spec, double slots)
+{
+    const spmv_tune_prepare *p = &t->prepare;
+    const double *own = p->slot[spec->format];
+    double begin = 0, slot = 0;
+    int f, n = 0;
+    if (own[SPMV_WAY_PLAIN] > 0) return p->begin[spec->format] + slots * spmv__known(own[spmv__way_of(spec)], own[SPMV_WAY_PLAIN]);
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++) {
+        if (!(p->slot[f][SPMV_WAY_PLAIN] > 0)) continue;
+        begin += p->begin[f];
+        slot += p->slot[f][SPMV_WAY_PLAIN];
+        n++;
+    }
+    return n ? (begin + slots * slot) / n : spmv__prepare_unknown.begin + slots * spmv__prepare_unknown.slot;
+}
+
+/* Seconds that each further part adds to preparing a matrix, and those of dividing it for an estimate. */
+static double spmv__part_seconds(const spmv_tuning *t, double nnz)
+{
+    return nnz * spmv__known(t->prepare.part, spmv__prepare_unknown.part);
+}
+
+static double spmv__divide_seconds(const spmv_tuning *t, double nnz)
+{
+    return nnz * spmv__known(t->prepare.divide, spmv__prepare_unknown.divide);
+}
+
+/* Seconds of analysing a matrix in buffers of the device, whose pointers and columns take so many bytes. */
+static double spmv__look_seconds(const spmv_tuning *t, double bytes)
+{
+    if (!(t->prepare.look_byte > 0)) return spmv__prepare_unknown.look + bytes * spmv__prepare_unknown.look_byte;
+    return t->prepare.look + bytes * t->prepare.look_byte;
+}
+
+/* Seconds of building the kernels of a plan; on the host there are none. */
+static double spmv__build_seconds(const spmv_tuning *t)
+{
+    return t->device_class == SPMV_DEVICE_CLASS_HOST ? 0 : spmv__known(t->prepare.build, spmv__prepare_unknown.build);
+}
+
 /* ---- the cost of a part --------------------------------------------------------------------------------------------- */
 
 /* Seconds of a product if the matrix were of that kind; 0: nothing is known. What the table lacks was never near the best while tuning, so
@@ -592,7 +652,8 @@ static double spmv__part_bytes(const spmv__estimator *e, const spmv__candidate *
 static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
     const spmv_tuning *t = e->t;
-    double width = (double)spmv_vector_size(e->how->type), cols = (double)e->a->cols, bytes = spmv__part_bytes(e, k, l), beyond = 0, seconds;
+    double width = (double)spmv_vector_size(e->how->type), cols = (double)e->a->cols, bytes = spmv__part_bytes(e, k, l);
+    double beyond = 0, seconds;
     double line = t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__SECTOR : SPMV__LINE, scattered = spmv__scattered_reads(e, k->layout, l);
     if (t->miss > 0 && cols >= (double)t->rows_at[t->rows - 1]) {
         double times = spmv__trait[k->layout->format]->even == SPMV__EVEN ? 1 : SPMV__BY_ROWS;

@@ -2252,7 +2252,7 @@ static spmv_status spmv__dev_program_of(spmv_device *d, int f, const char *optio
 }
 
 /* ---- several programs at once ----------------------------------------------------------------------------------------
- * A compiler takes some 0.1 s for a program (SPMV__BUILD_SECONDS) and uses one processor. Where there are threads and the back end can,
+ * A compiler takes some 0.1 s for a program and uses one processor. Where there are threads and the back end can,
  * programs that are needed together are compiled at the same time. */
 
 enum { SPMV__BATCH = 8 /* programs that are compiled at once; more are compiled later, one by one */ };

@@ -2198,8 +2198,7 @@ typedef struct spmv__traits {
     double            indices;  /* column and row indices stored for each slot (block formats: for each block) */
     unsigned          even;     /* bits of the keys with which a long row does not slow down a product, because it is shared out in
                                    pieces; SPMV__EVEN: with any keys */
-    double            convert, convert_more; /* time of analysis and conversion, in products of csr: without and with the key more */
-    spmv_key          more;
+    spmv_key          slower;   /* the key that changes most how long a part takes to prepare (spmv_way) */
     spmv__padding     pads;
     spmv__lane_rule   lanes;
     int             (*suits)(const spmv_features *f); /* 0: not worth an estimate for such a matrix; NULL: it always is */
@@ -2217,8 +2216,6 @@ enum {
 #define SPMV__KEY(NAME) (1u << SPMV_KEY_##NAME)
 #define SPMV__LISTS (SPMV__KEY(ROWS) | SPMV__KEY(SIGMA))
 enum { SPMV__EVEN = 1u << SPMV_KEY_COUNT /* see spmv__traits */ };
-
-enum { SPMV__CONVERT_CSR = 4 /* time to make a part of csr, in products of csr */ };
 
 /* The functions of a format; all are NULL if it is left out. */
 typedef struct spmv__ops {
@@ -2577,7 +2574,7 @@ static const spmv__traits spmv__dense_traits = {
     SPMV_CLASS_DENSE,                               /* class */
     0,                                              /* indices */
     0,                                              /* even */
-    8, 8, SPMV_KEY_W,                               /* convert, convert_more, more */
+    SPMV_KEY_W,                                     /* slower */
     SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,         /* pads, lanes */
     NULL                                            /* suits */
 };
@@ -2801,7 +2798,7 @@ static const spmv__traits spmv__coo_traits = {
     SPMV_CLASS_FLAT,                      /* class */
     2,                                    /* indices */
     SPMV__EVEN,                           /* even */
-    8, 8, SPMV_KEY_W,                     /* convert, convert_more, more */
+    SPMV_KEY_W,                           /* slower */
     SPMV__PADS_NONE, SPMV__LANES_ONE,     /* pads, lanes */
     NULL                                  /* suits */
 };
@@ -2865,7 +2862,7 @@ static const spmv__traits spmv__csr_traits = {
     SPMV_CLASS_FLAT,                               /* class */
     1,                                             /* indices */
     SPMV__KEY(RUN),                                /* even */
-    SPMV__CONVERT_CSR, 6, SPMV_KEY_RUN,            /* convert, convert_more, more */
+    SPMV_KEY_RUN,                                  /* slower */
     SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,        /* pads, lanes */
     NULL                                           /* suits */
 };
@@ -3283,7 +3280,7 @@ static const spmv__traits spmv__dia_traits = {
     SPMV_CLASS_DIAGONAL,                  /* class */
     0,                                    /* indices */
     0,                                    /* even */
-    20, 40, SPMV_KEY_D,                   /* convert, convert_more, more */
+    SPMV_KEY_D,                           /* slower */
     SPMV__PADS_NONE, SPMV__LANES_ONE,     /* pads, lanes */
     NULL                                  /* suits */
 };
@@ -3332,7 +3329,7 @@ static const spmv__traits spmv__bdia_traits = {
     SPMV_CLASS_DIAGONAL,                           /* class */
     0,                                             /* indices */
     0,                                             /* even */
-    20, 40, SPMV_KEY_D,                            /* convert, convert_more, more */
+    SPMV_KEY_D,                                    /* slower */
     SPMV__PADS_NONE, SPMV__LANES_ONE,              /* pads, lanes */
     NULL                                           /* suits */
 };
@@ -3582,7 +3579,7 @@ static const spmv__traits spmv__ell_traits = {
     SPMV_CLASS_FLAT,                                               /* class */
     1,                                                             /* indices */
     0,                                                             /* even */
-    10, 10, SPMV_KEY_W,                                            /* convert, convert_more, more */
+    SPMV_KEY_W,                                                    /* slower */
     SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,                           /* pads, lanes */
     NULL                                                           /* suits */
 };
@@ -3654,7 +3651,7 @@ static const spmv__traits spmv__sell_traits = {
     SPMV_CLASS_FLAT,                                                                                /* class */
     1,                                                                                              /* indices */
     0,                                                                                              /* even */
-    10, 10, SPMV_KEY_W,                                                                             /* convert, convert_more, more */
+    SPMV_KEY_W,                                                                                     /* slower */
     SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                                                         /* pads, lanes */
     NULL                                                                                            /* suits */
 };
@@ -4356,14 +4353,14 @@ SPMV__SHARED uint64_t spmv__set_number(const spmv__block_set *set, uint32_t bloc
     return set->word && !set->alike ? spmv__number_by_bits(set, block) : spmv__number_by_column(set, block);
 }
 
-/* With the key d, every block is counted before the conversion, which convert_more includes. */
+/* With the key d, every block is counted before the conversion. */
 static const spmv__traits spmv__bell_traits = {
     SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX),  /* keys */
     SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS, /* flags */
     SPMV_CLASS_BLOCK,                              /* class */
     1,                                             /* indices */
     0,                                             /* even */
-    35, 60, SPMV_KEY_D,                            /* convert, convert_more, more */
+    SPMV_KEY_D,                                    /* slower */
     SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,           /* pads, lanes */
     NULL                                           /* suits */
 };
@@ -4373,7 +4370,7 @@ static const spmv__traits spmv__sbell_traits = {
     SPMV_CLASS_BLOCK,                                            /* class */
     1,                                                           /* indices */
     0,                                                           /* even */
-    35, 60, SPMV_KEY_D,                                          /* convert, convert_more, more */
+    SPMV_KEY_D,                                                  /* slower */
     SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                      /* pads, lanes */
     NULL                                                         /* suits */
 };
@@ -4383,7 +4380,7 @@ static const spmv__traits spmv__bcsr_traits = {
     SPMV_CLASS_BLOCK,                                               /* class */
     1,                                                              /* indices */
     0,                                                              /* even */
-    35, 60, SPMV_KEY_D,                                             /* convert, convert_more, more */
+    SPMV_KEY_D,                                                     /* slower */
     SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,                         /* pads, lanes */
     NULL                                                            /* suits */
 };
@@ -5027,7 +5024,7 @@ static const spmv__traits spmv__cmrs_traits = {
     SPMV_CLASS_FLAT,                                                /* class */
     1,                                                              /* indices */
     0,                                                              /* even */
-    8, 8, SPMV_KEY_W,                                               /* convert, convert_more, more */
+    SPMV_KEY_W,                                                     /* slower */
     SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,                         /* pads, lanes */
     spmv__cmrs_suits                                                /* suits */
 };
@@ -5230,7 +5227,7 @@ static const spmv__traits spmv__tcsr_traits = {
     SPMV_CLASS_FLAT,                                /* class */
     1,                                              /* indices */
     SPMV__EVEN,                                     /* even */
-    5, 7, SPMV_KEY_IDX,                             /* convert, convert_more, more */
+    SPMV_KEY_IDX,                                   /* slower */
     SPMV__PADS_NONE, SPMV__LANES_ONE,               /* pads, lanes */
     NULL                                            /* suits */
 };
@@ -6204,15 +6201,6 @@ SPMV__SHARED double spmv__spec_steps(const spmv_spec *spec, double longest, int 
     width = (double)spmv__block_width(spec);
     values = width * (double)spmv__block_height(spec);
     return (unrolled + values * (double)bytes / load) * longest / width;
-}
-
-/* The time of analysis and conversion in products of csr, roughly: medians over matrices on the host of "prepare_us" of spmv bench --json
- * divided by "us" of csr. */
-SPMV__SHARED double spmv__spec_convert(const spmv_spec *spec)
-{
-    const spmv__traits *t = spmv__trait[spec->format];
-    const double sorted = 5; /* products of csr, for sorting rows and copying them one by one */
-    return (spec->key[t->more] ? t->convert_more : t->convert) + (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED ? sorted : 0);
 }
 
 /* Bytes of column and row indices for each slot. */

@@ -20,6 +20,13 @@
  *     launch 2.9                  microseconds of the smallest product
  *     step 0.1 500 0.2            microseconds of one step of the longest row where other rows do not hide it: in a row of up to 500 steps,
  *                                 and in a longer one; optional
+ *     convert csr 40 900 1100 -   what making a part of a format takes: microseconds to begin, and picoseconds for each slot, as
+ *                                 SPMV_WAY_LIST has them; "-": not measured; optional, as the next four are
+ *     part 1200                   picoseconds for each nonzero of the matrix that a plan's preparing takes longer for each further part
+ *     divide 9000                 the same of dividing the matrix into parts for an estimate
+ *     look 2400 110               microseconds of analysing a matrix in buffers of the device, and picoseconds more for each byte of its
+ *                                 pointers and columns
+ *     build 200000                microseconds of building the kernels of a plan
  *     date 2026-11-21
  *     rows 1024 16384 262144      the numbers of rows that were measured, rising
  *     per_row 1 4 16 64           nonzeros in a row, rising
@@ -123,6 +130,29 @@ typedef enum spmv_work {
     SPMV_WORK_COUNT
 } spmv_work;
 
+/* X(IDENT, "what"): the ways to store a format that take differently long to prepare. */
+#define SPMV_WAY_LIST(X)                                                                                                    \
+    X(PLAIN,  "without keys, or with others than these")                                                                    \
+    X(OWN,    "with the key that changes the most: run (csr), w (ell, sell, coo, cmrs), d (diagonals, blocks), idx (tcsr)") \
+    X(SORTED, "with rows=sorted")
+
+typedef enum spmv_way {
+#define X(ID, text) SPMV_WAY_##ID,
+    SPMV_WAY_LIST(X)
+#undef X
+    SPMV_WAY_COUNT
+} spmv_way;
+
+/* What preparing takes, in seconds, with the host of the device; 0: not known. */
+typedef struct spmv_tune_prepare {
+    double begin[SPMV_FORMAT_COUNT];               /* of a part, whatever its size */
+    double slot[SPMV_FORMAT_COUNT][SPMV_WAY_COUNT]; /* more for each slot of it */
+    double part;             /* for each nonzero of the matrix, of each part of a plan after the first */
+    double divide;           /* for each nonzero of dividing the matrix for an estimate */
+    double look, look_byte;  /* of analysing a matrix in buffers of the device, and more for each byte of its pointers and columns */
+    double build;            /* of building the kernels of a plan */
+} spmv_tune_prepare;
+
 /* A line "fit". */
 typedef struct spmv_tune_fit {
     spmv_spec layout;
@@ -161,6 +191,7 @@ typedef struct spmv_tuning {
     double         regret[SPMV_TYPE_COUNT], worst[SPMV_TYPE_COUNT]; /* time of the layout that the fits choose for a structure that was
                                          left out of them, over that of the fastest: geometric mean, and the most; 0: not known */
     uint64_t       structures, samples; /* that the fits are of */
+    spmv_tune_prepare prepare;
     spmv_hooks     hooks;
 } spmv_tuning;
 
@@ -410,6 +441,38 @@ static spmv_status spmv__tune_work(spmv_tuning *t, spmv__lines *l)
     return s;
 }
 
+/* Reads a number of picoseconds as seconds; "-": 0, not known. */
+static spmv_status spmv__tune_picoseconds(spmv__lines *l, double *v)
+{
+    if (!spmv__next_word(l)) return spmv__bad_line(l, "expected a number or \"-\"");
+    if (!strcmp(l->word, "-")) return SPMV_OK;
+    if (!spmv__decimal(l->word, v)) return spmv__bad_line(l, "expected a number or \"-\"");
+    *v *= 1e-12;
+    return SPMV_OK;
+}
+
+/* Reads the rest of a line "convert". */
+static spmv_status spmv__tune_convert(spmv_tuning *t, spmv__lines *l)
+{
+    spmv_status s;
+    spmv_format f;
+    int i;
+    spmv__next_word(l);
+    f = spmv_format_from(l->word);
+    if (f == SPMV_FORMAT_COUNT) return spmv__bad_line(l, "expected a format");
+    s = spmv__tune_number(l, 1e-6, &t->prepare.begin[f]);
+    for (i = 0; i < SPMV_WAY_COUNT && !s; i++) s = spmv__tune_picoseconds(l, &t->prepare.slot[f][i]);
+    if (!s && spmv__next_word(l)) s = spmv__bad_line(l, "there are too many ways");
+    return s;
+}
+
+/* Reads the rest of the line "look". */
+static spmv_status spmv__tune_look(spmv_tuning *t, spmv__lines *l)
+{
+    spmv_status s = spmv__tune_number(l, 1e-6, &t->prepare.look);
+    return s ? s : spmv__tune_number(l, 1e-12, &t->prepare.look_byte);
+}
+
 /* Reads the rest of a line "low" or "high". */
 static spmv_status spmv__tune_range(spmv__lines *l, double range[SPMV_TERM_COUNT])
 {
@@ -462,6 +525,11 @@ static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
         if (!s) s = spmv__tune_number(l, 1e-12, &t->miss);
     } else if (!strcmp(w, "launch")) s = spmv__tune_number(l, 1e-6, &t->launch);
     else if (!strcmp(w, "step")) s = spmv__tune_step(t, l);
+    else if (!strcmp(w, "convert")) s = spmv__tune_convert(t, l);
+    else if (!strcmp(w, "part")) s = spmv__tune_number(l, 1e-12, &t->prepare.part);
+    else if (!strcmp(w, "divide")) s = spmv__tune_number(l, 1e-12, &t->prepare.divide);
+    else if (!strcmp(w, "look")) s = spmv__tune_look(t, l);
+    else if (!strcmp(w, "build")) s = spmv__tune_number(l, 1e-6, &t->prepare.build);
     else if (!strcmp(w, "left_out")) s = spmv__tune_left_out(t, l);
     else if (!strcmp(w, "alike")) s = spmv__tune_alike(t, l);
     else if (!strcmp(w, "noise")) s = spmv__tune_number(l, 1, &t->noise);

@@ -790,6 +790,15 @@ gives 'tune --resume: the journal of another device' 1 tune --budget 1 --rows-ma
 gives 'plan with the new table' 0 plan p.mtx --table a.tune
 gives 'tune: to standard output' 0 tune --budget 2 --from none --rows-max 65536 --type f32
 says 'tune: to standard output: rows' out '^f32 banded '
+gives 'tune --preparing' 0 tune --preparing --table a.tune --out prepared.tune
+says 'tune --preparing: a format' prepared.tune '^convert sell [0-9.]+( [0-9.]+){3}$'
+says 'tune --preparing: further parts' prepared.tune '^part [0-9.]+$'
+says 'tune --preparing: dividing' prepared.tune '^divide [0-9.]+$'
+grep '^f64 ' a.tune >a.rates
+grep '^f64 ' prepared.tune | diff a.rates - >/dev/null
+verdict 'tune --preparing keeps the rates' $?
+gives 'tune --preparing without a table' 2 tune --preparing
+gives 'tune --preparing with a budget' 2 tune --preparing --table a.tune --budget 5
 gives 'tune --samples without a name' 2 tune --budget 1 --from none --samples s.txt
 gives 'tune --fit without a table' 2 tune --fit s.txt
 printf 'spmv tuning samples 1\nhost\nx\nf64 gr_30_30 csr/ 4\nf64 gr_30_30 coo/ 9\nf64 tridiag_2000 csr/ 8\nf64 tridiag_2000 coo/ 20\n' >s.txt

@@ -136,6 +136,16 @@ static const fault faults[] = {
     {4, HEAD "alike 0.4 0.2 0.7 0.9\n"},
     {4, HEAD "alike 0.2 0.4 0.7 1\n"},
     {4, HEAD "alike -0.2 0.4 0.7 0.9\n"},
+    {4, HEAD "convert\n"},
+    {4, HEAD "convert csx 1 2 3 4\n"},
+    {4, HEAD "convert csr - 2 3 4\n"},
+    {4, HEAD "convert csr 1 2 3\n"},
+    {4, HEAD "convert csr 1 2 3 4 5\n"},
+    {4, HEAD "convert csr 1 -2 3 4\n"},
+    {4, HEAD "part -\n"},
+    {4, HEAD "divide\n"},
+    {4, HEAD "look 2400\n"},
+    {4, HEAD "build soon\n"},
     {4, HEAD "noise\n"},
     {4, HEAD "noise -0.1\n"},
     {4, HEAD "terms all spread\n"},
@@ -360,6 +370,13 @@ Test(tuning, host_table_is_ready)
     near(ready->launch * 1e9, t.launch * 1e9);
     for (i = 0; i < SPMV_TUNE_LEVELS; i++) near(ready->peak[i], t.peak[i]);
     near(ready->left_out, t.left_out);
+    for (k = 0; k < SPMV_FORMAT_COUNT; k++) {
+        near(ready->prepare.begin[k] * 1e6, t.prepare.begin[k] * 1e6);
+        for (i = 0; i < SPMV_WAY_COUNT; i++) near(ready->prepare.slot[k][i] * 1e12, t.prepare.slot[k][i] * 1e12);
+    }
+    near(ready->prepare.part * 1e12, t.prepare.part * 1e12);
+    near(ready->prepare.divide * 1e12, t.prepare.divide * 1e12);
+    cr_assert_gt(t.prepare.slot[SPMV_CSR][SPMV_WAY_PLAIN], 0);
     near(ready->noise, t.noise);
     for (i = 0; i < SPMV_ALIKE_COUNT; i++) near(ready->alike[i], t.alike[i]);
     near(ready->high[SPMV_TERM_SPREAD], t.high[SPMV_TERM_SPREAD]);
@@ -466,6 +483,19 @@ Test(tuning, kinds)
 }
 
 /* ---- fits ---------------------------------------------------------------------------------------------------------- */
+
+Test(tuning, costs_of_preparing_are_read)
+{
+    spmv_tuning t = good(HEAD AXES "convert sell 40 900 - 1100\npart 1200\ndivide 9000\nlook 2400 110\nbuild 200000\n"
+                                   "f64 banded csr/" RATES);
+    const spmv_tune_prepare *p = &t.prepare;
+    cr_assert(fabs(p->begin[SPMV_SELL] - 40e-6) < 1e-12 && fabs(p->slot[SPMV_SELL][SPMV_WAY_PLAIN] - 900e-12) < 1e-18);
+    cr_assert(p->slot[SPMV_SELL][SPMV_WAY_OWN] <= 0 && fabs(p->slot[SPMV_SELL][SPMV_WAY_SORTED] - 1100e-12) < 1e-18);
+    cr_assert(p->begin[SPMV_CSR] <= 0 && p->slot[SPMV_CSR][SPMV_WAY_PLAIN] <= 0);
+    cr_assert(fabs(p->part - 1200e-12) < 1e-18 && fabs(p->divide - 9000e-12) < 1e-18);
+    cr_assert(fabs(p->look - 2400e-6) < 1e-12 && fabs(p->look_byte - 110e-12) < 1e-18 && fabs(p->build - 0.2) < 1e-9);
+    spmv_tuning_free(&t);
+}
 
 Test(tuning, fits_are_read)
 {

@@ -112,6 +112,11 @@ spmv_alike library_how_alike(const spmv_spec *a, const spmv_spec *b)
     return spmv__how_alike(&one, &two);
 }
 
+spmv_key library_slower_key(spmv_format f)
+{
+    return spmv__trait[f]->slower;
+}
+
 void *library_large_block(size_t bytes)
 {
     return spmv__large_block(bytes);

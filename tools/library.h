@@ -41,6 +41,9 @@ int library_runs_alike(const spmv_spec *a, const spmv_spec *b);
 /* How alike two layouts are. */
 spmv_alike library_how_alike(const spmv_spec *a, const spmv_spec *b);
 
+/* The key of a format that changes the most what preparing it costs (SPMV_WAY_OWN). */
+spmv_key library_slower_key(spmv_format f);
+
 /* Allocates as the library does without hooks: from the C library, in large pages where there are any. NULL: there is no memory. */
 void *library_large_block(size_t bytes);
 

@@ -126,6 +126,24 @@ static void integers(const uint64_t *v, int n)
     while (n--) printf(" %llu%s", (unsigned long long)*v++, n ? "," : " },\n");
 }
 
+/* Prints what preparing takes. */
+static void print_prepare(const spmv_tune_prepare *p)
+{
+    int i;
+    puts("    {");
+    reals(p->begin, SPMV_FORMAT_COUNT);
+    puts("    {");
+    for (i = 0; i < SPMV_FORMAT_COUNT; i++) reals(p->slot[i], SPMV_WAY_COUNT);
+    puts("    },");
+    real(p->part);
+    real(p->divide);
+    real(p->look);
+    real(p->look_byte);
+    real(p->build);
+    line_end();
+    puts("    },");
+}
+
 /* Prints the table itself, member by member in the order of the struct. */
 static void print_head(const spmv_tuning *t, size_t rows)
 {
@@ -170,6 +188,8 @@ static void print_head(const spmv_tuning *t, size_t rows)
     reals(t->worst, SPMV_TYPE_COUNT);
     integer(t->structures);
     integer(t->samples);
+    line_end();
+    print_prepare(&t->prepare);
     item("{ NULL, NULL, NULL, NULL }");
     line_end();
     puts("};");

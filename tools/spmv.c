@@ -176,7 +176,7 @@ static const command commands[] = {
      "  predicted   microseconds per product by the tuning table\n"
      "  measured    microseconds per product as --refine timed it; - if it did not\n"
      "  vs csr      predicted speed relative to the best csr\n"
-     "  convert     time of analysis and conversion, in products of csr\n"
+     "  convert     time of preparing the matrix, without the choice, in products of csr\n"
      "  pays after  number of products after which the gain over csr has paid for the conversion; - if there is no gain\n"
      "\n"
      "JSON:\n"
@@ -189,7 +189,7 @@ static const command commands[] = {
      "  choice                  with --explain, if the library chose, an object, else null: table (the device that was measured),\n"
      "                          exact (whether it is this device), csr_us (the best csr) and options, the chosen one first, with\n"
      "                          plan, variant, cost_us, predicted_us, measured_us, runs (false: --refine could not run it) and\n"
-     "                          convert_csr\n",
+     "                          convert_us (of preparing the matrix, without the choice)\n",
      "  spmv plan a.mtx --explain             # what the library chooses on the host, and why\n"
      "  spmv plan a.mtx --builder hyb --json  # the parts of a hybrid plan as JSON\n"
      "  spmv plan a.mtx --calls 100           # for a hundred products, conversion included\n"
@@ -220,6 +220,8 @@ static const command commands[] = {
      "far single measurements are from their medians. With --table as well, the rates of that table are kept and only samples are taken.\n"
      "--fit repeats the fits of --table from FILE without measuring; with --from, it corrects that table (\"bundled\": the bundled one)\n"
      "for the device of --table. Each of these runs prints how good the estimates are for matrices that are left out of the fits.\n\n"
+     "A table also says what preparing a matrix costs: each format's conversion, further parts, a look at a matrix in buffers, building\n"
+     "kernels. --preparing measures that alone and puts it into --table.\n\n"
      "--merge keeps every rate of all tables, but no fits; where two have the same rate, the later counts. Of the heads, the highest\n"
      "speeds and the shortest launch count.\n", "",
      "  spmv tune --budget 2 --rows-max 65536 --out a.tune  # two seconds on the host; without --budget up to half an hour\n"
@@ -227,7 +229,7 @@ static const command commands[] = {
      "  spmv tune --compare a.tune c.tune                   # show how two tables differ\n"
      "  spmv tune --device gpu --out gpu.tune               # (GPU) everything on a GPU\n",
      BIT(DEVICE) | BIT(TYPE) | BIT(BUDGET) | BIT(OUT) | BIT(RESUME) | BIT(ROWS_MAX) | BIT(MERGE) | BIT(COMPARE) | BIT(TABLE) |
-         BIT(SAMPLES) | BIT(CACHE) | BIT(FIT) | BIT(FROM), 0, 1 << 30, tune_command},
+         BIT(SAMPLES) | BIT(PREPARING) | BIT(CACHE) | BIT(FIT) | BIT(FROM), 0, 1 << 30, tune_command},
     {"plot", "[rows|bench|ratio|tune|predicted] FILE... -o OUT [options]", "draw a matrix, measured times, or a tuning table",
      "With only a FILE it draws the matrix: a cell's colour shows which part of --plan (default csr) owns its nonzeros. plot rows\n"
      "FILE draws a histogram of the row lengths with logarithmic axes. plot bench LINES... draws a bar for the speed of each plan\n"

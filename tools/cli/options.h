@@ -41,6 +41,7 @@
     X(RESUME,  "resume",  "",     "continue from the journal that an interrupted run left beside the table")        \
     X(ROWS_MAX, "rows-max", "N",  "use no matrix with more than N rows")                                            \
     X(SAMPLES, "samples", "FILE", "also time products with matrices that are like real ones; FILE keeps the samples")  \
+    X(PREPARING, "preparing", "", "only measure what preparing matrices costs, and put that into --table")              \
     X(FIT,     "fit",     "FILE", "fit the efficiencies of --table to the samples in FILE; measure nothing")       \
     X(FROM,    "from",    "TABLE", "the table that --budget or --fit corrects; default: bundled; none: measure from nothing") \
     X(MERGE,   "merge",   "",     "merge tables of one device; a rate in a later table replaces that of an earlier one") \

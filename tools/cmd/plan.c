@@ -98,7 +98,7 @@ static void choice_json(const spmv_choice *c)
         json_real("predicted_us", o->predicted * 1e6); json_next();
         json_real("measured_us", o->measured > 0 ? o->measured * 1e6 : NAN); json_next();
         printf("\"runs\": %s, ", o->measured < 0 ? "false" : "true");
-        json_real("convert_csr", o->convert);
+        json_real("convert_us", o->convert * 1e6);
         putchar('}');
     }
     fputs("]}", stdout);

@@ -64,6 +64,7 @@ static void head_merge(spmv_tuning *all, const spmv_tuning *more)
         all->long_step = more->long_step;
         all->short_steps = more->short_steps;
     }
+    if (more->prepare.slot[SPMV_CSR][SPMV_WAY_PLAIN] > 0) all->prepare = more->prepare;
 }
 
 /* Reads all tables into in and merges them into *all. DONE, or FAILED after a message. */

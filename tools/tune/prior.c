@@ -59,6 +59,7 @@ static void names_move(spmv_tuning *table, const spmv_tuning *head)
     memcpy(table->date, head->date, sizeof table->date);
     table->units = head->units;
     table->memory = head->memory;
+    if (head->prepare.slot[SPMV_CSR][SPMV_WAY_PLAIN] > 0) table->prepare = head->prepare;
 }
 
 /* How many times as fast the device of head is as that of the table: what is higher of the ratios at which they read memory and caches. */

@@ -160,6 +160,37 @@ static void fits_print(growing *out, const spmv_tuning *t, const unsigned char *
     }
 }
 
+/* Writes picoseconds, "-" if they are not known. */
+static void picoseconds_print(growing *out, double seconds)
+{
+    char number[40];
+    number_print(number, sizeof number, seconds * 1e12);
+    growing_add(out, " %s", seconds > 0 ? number : "-");
+}
+
+/* Writes what preparing takes, as far as it is known. */
+static void prepare_print(growing *out, const spmv_tune_prepare *p)
+{
+    char number[40];
+    int f, way;
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++) {
+        if (!(p->slot[f][SPMV_WAY_PLAIN] > 0)) continue;
+        number_print(number, sizeof number, p->begin[f] * 1e6);
+        growing_add(out, "convert %s %s", spmv_format_name((spmv_format)f), number);
+        for (way = 0; way < SPMV_WAY_COUNT; way++) picoseconds_print(out, p->slot[f][way]);
+        growing_add(out, "\n");
+    }
+    if (p->part > 0) head_number(out, "part", p->part * 1e12);
+    if (p->divide > 0) head_number(out, "divide", p->divide * 1e12);
+    if (p->look_byte > 0) {
+        number_print(number, sizeof number, p->look * 1e6);
+        growing_add(out, "look %s", number);
+        picoseconds_print(out, p->look_byte);
+        growing_add(out, "\n");
+    }
+    if (p->build > 0) head_number(out, "build", p->build * 1e6);
+}
+
 void table_print(growing *out, const spmv_tuning *t, const unsigned char *keep)
 {
     char step[40], long_step[40];
@@ -178,6 +209,7 @@ void table_print(growing *out, const spmv_tuning *t, const unsigned char *keep)
         number_print(long_step, sizeof long_step, t->long_step * 1e6);
         growing_add(out, "step %s %llu %s\n", step, (unsigned long long)t->short_steps, long_step);
     }
+    prepare_print(out, &t->prepare);
     if (*t->date) growing_add(out, "date %s\n", t->date);
     axis_print(out, "rows", t->rows_at, t->rows);
     axis_print(out, "per_row", t->per_row_at, t->per_row);

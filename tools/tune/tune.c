@@ -30,6 +30,7 @@
 #include "knobs.h"
 #include "merge.h"
 #include "phases.h"
+#include "preparing.h"
 #include "prior.h"
 #include "probe.h"
 #include "sample.h"
@@ -347,6 +348,23 @@ static int tune_fit(tool *t, const char *table, const char *from, const char *sa
     return result;
 }
 
+/* Measures what preparing costs on the device of a table, and writes the table with that. DONE, or FAILED after a message. */
+static int tune_preparing(tuner *u, const char *path, const char *out)
+{
+    spmv_tuning table;
+    size_t rows, bytes;
+    int result = file_load_table(u->t, path, &table);
+    if (result == DONE && strcmp(table.device, u->head.device) != 0)
+        result = cli_complain(u->t, "%s is a table of another device: %s", path, table.device);
+    if (result == DONE) result = preparing_measure(u, 1e300);
+    table.prepare = u->head.prepare;
+    if (result == DONE) result = table_save(u->t, &table, out, 0, &rows, &bytes);
+    spmv_tuning_free(&table);
+    return result;
+}
+
+#define PREPARING_SHARE 0.1 /* of the budget */
+
 /* What a run of tune is to do. */
 typedef struct tune_wish {
     unsigned    types;    /* bits 1u << type */
@@ -355,6 +373,7 @@ typedef struct tune_wish {
     const char *table;    /* the table whose rows are measured on structures, instead of a new one; NULL: none */
     const char *samples;  /* the file of samples; NULL: none are taken */
     const char *from;     /* the table that is corrected; NULL: the bundled one */
+    int         preparing; /* 1: only what preparing costs is measured */
 } tune_wish;
 
 /* Below so many seconds a table is corrected, not made. Tables that were made from nothing in 60 and in 195 seconds chose worse on GPUs
@@ -409,7 +428,7 @@ static int tune_run(tool *t, const arguments *args, tune_wish w)
 {
     const char *out = args->value[OPT_OUT];
     tuner *u = (tuner *)calloc(1, sizeof *u);
-    int result, grid = !w.table, corrects = tune_corrects(args, &w);
+    int result, grid = !w.table && !w.preparing, corrects = tune_corrects(args, &w);
     double now;
     if (!u) return cli_no_memory(t);
     u->t = t;
@@ -426,6 +445,8 @@ static int tune_run(tool *t, const arguments *args, tune_wish w)
 #endif
     u->begun = now = cli_seconds();
     u->end = u->until = now + w.budget;
+    if (result == DONE && w.preparing) result = tune_preparing(u, w.table, out);
+    if (result == DONE && (grid || corrects)) result = preparing_measure(u, w.budget > 0 ? now + PREPARING_SHARE * w.budget : 1e300);
     if (result == DONE && corrects) {
         result = tune_correct(u, &w, out, &corrects);
         if (result != DONE || corrects) grid = 0;
@@ -466,6 +487,7 @@ int tune_command(tool *t, const arguments *args)
     w.table = args->value[OPT_TABLE];
     w.samples = args->value[OPT_SAMPLES];
     w.from = args->value[OPT_FROM];
+    w.preparing = args->value[OPT_PREPARING] != NULL;
     t->cache = args->value[OPT_CACHE];
     if (result != DONE) return result;
     if (args->value[OPT_MERGE] && args->value[OPT_COMPARE]) return cli_misuse(t, "--merge and --compare cannot be combined");
@@ -474,6 +496,8 @@ int tune_command(tool *t, const arguments *args)
     if (args->value[OPT_MERGE] && args->files < 1) return cli_misuse(t, "--merge requires tables");
     if (args->value[OPT_MERGE]) return merge_tables(t, args);
     if (args->value[OPT_COMPARE]) return merge_compare(t, args);
+    if (w.preparing && (!w.table || w.samples || w.from || args->value[OPT_FIT] || args->value[OPT_RESUME] || args->value[OPT_BUDGET]))
+        return cli_misuse(t, "--preparing requires --table, and is combined only with --device, --cache and --out");
     if (w.from && (args->value[OPT_RESUME] || (!(w.budget > 0) && !args->value[OPT_FIT])))
         return cli_misuse(t, "--from requires --fit, or --budget without --resume");
     if (w.from && args->value[OPT_FIT] && !strcmp(w.from, "none")) return cli_misuse(t, "--from none cannot be combined with --fit");
