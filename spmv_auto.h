@@ -285,20 +285,17 @@ static spmv_status spmv__count_option(spmv__chooser *c, const spmv__look *l, con
 #define SPMV__SAMPLE_ERRORS 2
 
 /* Does the best option, a part of blocks, stay the best even if the sample that it was estimated from errs by as much as is likely? The
- * fill of a slice is 1 at most, so where the mean is p, it deviates by sqrt(p (1 - p)) at most, and the mean of n slices errs by that over
- * the root of n. The same format with blocks of the same size errs alike, so that it needs no margin. Where the widest block row pads all
- * others, a sample, which may lack it, says nothing. */
+ * same format with blocks of the same size errs alike, so that it needs no margin. Where the widest block row pads all others, a sample,
+ * which may lack it, says nothing. */
 static int spmv__sample_decides(const spmv_choice *out, const spmv_spec *best)
 {
     const spmv_features *f = &out->features;
     const spmv_block_features *b = spmv__features_of_block(f, best);
-    double slices, fill, most = out->option[0].cost;
+    double most;
     int i;
     if (!b || b->slots <= 0 || (double)f->longest > SPMV__SAMPLE_LONGEST * f->mean) return 0;
     if (spmv__trait[best->format]->pads == SPMV__PADS_ALL) return 0;
-    slices = b->sampled * (double)f->rows / (double)(b->bh * SPMV__LOOK_SLICE);
-    fill = (double)f->nnz / b->slots;
-    if (fill < 1) most *= 1 + SPMV__SAMPLE_ERRORS * spmv__square_root((1 / fill - 1) / (slices > 1 ? slices : 1));
+    most = out->option[0].cost * (1 + SPMV__SAMPLE_ERRORS * b->error);
     for (i = 1; i < out->count; i++) {
         spmv_plan plan;
         if (out->option[i].cost >= most) return 1;
@@ -1668,22 +1665,27 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
 /* Writes the lines about the matrix. */
 static void spmv__explain_features(spmv__text *t, const spmv_features *f)
 {
-    double dense = 0;
-    int i, bin, any = 0;
+    double dense = 0, fill;
+    int i, bin, any = 0, sampled = 0;
     SPMV__SAY(t, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)f->rows, (spmv__ull)f->cols, (spmv__ull)f->nnz);
     SPMV__SAY(t, "rows      %.*f nonzeros each, deviation %.*f, longest %llu, %llu empty\n", SPMV__FIGURE(f->mean),
               SPMV__FIGURE(f->deviation), (spmv__ull)f->longest, (spmv__ull)f->empty);
     SPMV__SAY(t, "x         %.2f of the reads miss a cache of 16384 elements\n", f->gather);
     for (bin = SPMV_FILL_BINS / 2; bin <= SPMV_FILL_BINS; bin++) dense += f->diagonal_nnz[bin];
     if (f->diagonals)
-        SPMV__SAY(t, "diagonals %llu%s; those at least half full hold %.2f of the nonzeros\n", (spmv__ull)f->diagonals,
+        SPMV__SAY(t, "diagonals %llu%s; those at least half full hold %.2f of the nonzeros", (spmv__ull)f->diagonals,
             f->diagonals_sampled ? " in a sample" : "", f->nnz ? dense / (double)f->nnz : 0.0);
+    if (f->diagonals && f->diagonals_sampled) SPMV__SAY(t, " (standard error of a diagonal's fill: up to %.2f)", f->diagonals_error);
+    if (f->diagonals) spmv__put_char(t, '\n');
     for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
         const spmv_block_features *b = &f->block[i];
         if (b->sampled <= 0 || b->blocks <= 0) continue;
-        SPMV__SAY(t, "%s%dx%d %.2f", any++ ? ", " : "blocks    filled to: ", b->bh, b->bw,
-            (double)f->nnz / (b->blocks * (double)(b->bh * b->bw)));
+        fill = (double)f->nnz / (b->blocks * (double)(b->bh * b->bw));
+        SPMV__SAY(t, "%s%dx%d %.2f", any++ ? ", " : "blocks    filled to: ", b->bh, b->bw, fill);
+        if (b->error > 0) SPMV__SAY(t, " +-%.2f", fill * b->error);
+        sampled = sampled || b->error > 0;
     }
+    if (sampled) spmv__put_text(t, " (the most that the standard errors are)");
     if (any) spmv__put_text(t, "\n");
 }
 

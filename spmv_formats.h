@@ -656,6 +656,7 @@ typedef struct spmv_block_features {
     int      bh, bw;
     double   sampled;                    /* share of the nonzeros that were examined; 0: none, and nothing below is known */
     double   blocks, widest, slots;      /* all blocks; the most in any block row examined; slots of sbell with the default height */
+    double   error;                      /* the most that is the standard error of slots, as a share of them; 0: all blocks were counted */
     double   at[SPMV_FILL_BINS + 1];     /* at[n]: blocks with exactly n nonzeros */
 } spmv_block_features;
 
@@ -668,6 +669,7 @@ typedef struct spmv_features {
     double   gather;                     /* 0: neighbouring nonzeros share cache lines of x; 1: each nonzero needs a line of its own */
     uint64_t diagonals, bands;           /* diagonals that hold nonzeros; groups of adjacent ones */
     int      diagonals_sampled;          /* 1: the features of diagonals are those of a sample, which may lack diagonals */
+    double   diagonals_error;            /* the most that is the standard error of the share to which a diagonal is filled; 0: counted */
     double   diagonal_nnz[SPMV_FILL_BINS + 1], diagonal_count[SPMV_FILL_BINS + 1]; /* [n]: of diagonals filled n/64 to (n+1)/64 */
     spmv_block_features block[SPMV_BLOCK_SIZES];
 } spmv_features;

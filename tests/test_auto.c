@@ -180,7 +180,11 @@ Test(features, samples_come_near)
         CHECK(some.block[i].sampled < 0.2, "%g of the nonzeros", some.block[i].sampled);
         CHECK(fabs(some.block[i].blocks / all.block[i].blocks - 1) < 0.05, "%dx%d: %g blocks, really %g", all.block[i].bh,
               all.block[i].bw, some.block[i].blocks, all.block[i].blocks);
+        CHECK(all.block[i].error <= 0 && some.block[i].error > 0, "errors %g and %g", all.block[i].error, some.block[i].error);
+        CHECK(some.block[i].error > 1 || fabs(some.block[i].slots / all.block[i].slots - 1) < 2 * some.block[i].error,
+              "%dx%d: %g slots, really %g", all.block[i].bh, all.block[i].bw, some.block[i].slots, all.block[i].slots);
     }
+    CHECK(!some.diagonals_sampled == !(some.diagonals_error > 0) && some.diagonals_error < 0.1, "error %g", some.diagonals_error);
     CHECK(fabs(some.gather - all.gather) < 0.1, "gather %g, %g", some.gather, all.gather);
     spmv_csr_free(&a);
     matrix_free(&m);

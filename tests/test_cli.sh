@@ -799,6 +799,9 @@ grep '^f64 ' prepared.tune | diff a.rates - >/dev/null
 verdict 'tune --preparing keeps the rates' $?
 gives 'tune --preparing without a table' 2 tune --preparing
 gives 'tune --preparing with a budget' 2 tune --preparing --table a.tune --budget 5
+gives 'tune --density' 0 tune --density 3 --budget 1 --from none --rows-max 65536 --type f32 --out coarse.tune
+says 'tune --density: its sizes' coarse.tune '^per_row 1( 32)?( 1024)?$'
+gives 'tune --density: too dense' 2 tune --density 12 --budget 1
 gives 'tune --samples without a name' 2 tune --budget 1 --from none --samples s.txt
 gives 'tune --fit without a table' 2 tune --fit s.txt
 printf 'spmv tuning samples 1\nhost\nx\nf64 gr_30_30 csr/ 4\nf64 gr_30_30 coo/ 9\nf64 tridiag_2000 csr/ 8\nf64 tridiag_2000 coo/ 20\n' >s.txt

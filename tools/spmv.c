@@ -200,10 +200,10 @@ static const command commands[] = {
          BIT(MAX_BYTES) | BIT(MAX_DIM) | BIT(LIST), 1, 1, plan_command},
     {"tune", "[TABLE...] [options]", "measure a device and write its tuning table",
      "Multiplies generated matrices of 2^10 to 2^21 rows and 1 to 1024 nonzeros in a row (banded, scattered, with uneven rows) in\n"
-     "every layout, on a device also with other values of the knobs, and checks every product. The result is a tuning table, of which\n"
-     "rates take at most 28 KB, in the format that spmv_table.h describes. Candidates that cannot win are dropped early. Candidates that\n"
-     "fail or compute a wrong product are struck out with a message. Whenever the budget runs out, the table holds the best of what was\n"
-     "measured so far.\n\n"
+     "every layout, on a device also with other values of the knobs, and checks every product; --density says how many sizes are\n"
+     "measured. The result is a tuning table, of which rates take at most 28 KB, in the format that spmv_table.h describes. Candidates\n"
+     "that cannot win are dropped early. Candidates that fail or compute a wrong product are struck out with a message. Whenever the\n"
+     "budget runs out, the table holds the best of what was measured so far.\n\n"
      "A budget below 600 seconds is too short for that. Then the table that \"auto\" uses on the device so far, usually the bundled one\n"
      "of a similar device, is corrected: all speeds change in proportion to those at which the two devices read memory or caches, and\n"
      "samples of matrices that are like real ones give a factor for each type. Factors of formats, layouts and knobs are corrected only\n"
@@ -228,7 +228,7 @@ static const command commands[] = {
      "  spmv tune --merge a.tune a.tune --out c.tune        # merge tables of one device\n"
      "  spmv tune --compare a.tune c.tune                   # show how two tables differ\n"
      "  spmv tune --device gpu --out gpu.tune               # (GPU) everything on a GPU\n",
-     BIT(DEVICE) | BIT(TYPE) | BIT(BUDGET) | BIT(OUT) | BIT(RESUME) | BIT(ROWS_MAX) | BIT(MERGE) | BIT(COMPARE) | BIT(TABLE) |
+     BIT(DEVICE) | BIT(TYPE) | BIT(BUDGET) | BIT(OUT) | BIT(RESUME) | BIT(ROWS_MAX) | BIT(DENSITY) | BIT(MERGE) | BIT(COMPARE) | BIT(TABLE) |
          BIT(SAMPLES) | BIT(PREPARING) | BIT(CACHE) | BIT(FIT) | BIT(FROM), 0, 1 << 30, tune_command},
     {"plot", "[rows|bench|ratio|tune|predicted] FILE... -o OUT [options]", "draw a matrix, measured times, or a tuning table",
      "With only a FILE it draws the matrix: a cell's colour shows which part of --plan (default csr) owns its nonzeros. plot rows\n"

@@ -40,6 +40,7 @@
     X(BUDGET,  "budget",  "SECONDS", "stop measuring after this time; default: measure everything")                 \
     X(RESUME,  "resume",  "",     "continue from the journal that an interrupted run left beside the table")        \
     X(ROWS_MAX, "rows-max", "N",  "use no matrix with more than N rows")                                            \
+    X(DENSITY, "density", "N",    "measure N numbers of rows and as many of nonzeros in a row, from 3 to 11; default: 6")  \
     X(SAMPLES, "samples", "FILE", "also time products with matrices that are like real ones; FILE keeps the samples")  \
     X(PREPARING, "preparing", "", "only measure what preparing matrices costs, and put that into --table")              \
     X(FIT,     "fit",     "FILE", "fit the efficiencies of --table to the samples in FILE; measure nothing")       \

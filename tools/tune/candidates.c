@@ -10,11 +10,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-const uint64_t tune_rows[TUNE_ROWS] = {1u << 10, 1u << 13, 1u << 15, 1u << 17, 1u << 19, 1u << 21};
+/* Powers of two. */
+enum { ROWS_FIRST = 10, ROWS_LAST = 21, PER_LAST = 10 };
 
-const uint64_t tune_per[TUNE_PER] = {1, 4, 16, 64, 256, 1024};
+void tune_sizes(spmv_tuning *head, int density, uint64_t rows_max)
+{
+    static const int usual[TUNE_DENSITY] = {10, 13, 15, 17, 19, 21}; /* closer where matrices begin to be larger than caches */
+    const int steps = density - 1;
+    int i;
+    head->rows = head->per_row = 0;
+    for (i = 0; i <= steps; i++) {
+        int power = density == TUNE_DENSITY ? usual[i] : ROWS_FIRST + ((ROWS_LAST - ROWS_FIRST) * i + steps / 2) / steps;
+        if (!i || UINT64_C(1) << power <= rows_max) head->rows_at[head->rows++] = UINT64_C(1) << power;
+    }
+    for (i = 0; i <= steps; i++) head->per_row_at[head->per_row++] = UINT64_C(1) << (PER_LAST * i + steps / 2) / steps;
+}
 
-const int tune_probes[TUNE_PROBES][2] = {{3, 2}, {1, 1}, {4, 1}, {2, 3}};
+/* The place on an axis that is nearest to a size by ratio; of two equally near ones the first. */
+static int nearest_size(const uint64_t *at, int count, uint64_t size)
+{
+    int i, best = 0;
+    for (i = 1; i < count; i++) {
+        double now = (double)at[i] / (double)size, before = (double)at[best] / (double)size;
+        if ((now > 1 ? now : 1 / now) < (before > 1 ? before : 1 / before)) best = i;
+    }
+    return best;
+}
+
+void tune_probe(const tuner *u, int probe, int *row, int *per)
+{
+    static const uint64_t probes[TUNE_PROBES][2] = {{1u << 17, 16}, {1u << 13, 4}, {1u << 19, 4}, {1u << 15, 64}};
+    *row = nearest_size(u->head.rows_at, u->head.rows, probes[probe][0]);
+    *per = nearest_size(u->head.per_row_at, u->head.per_row, probes[probe][1]);
+}
 
 tune_shape candidate_shape(const tuner *u, const candidate *c, int row, int per)
 {
@@ -74,7 +102,7 @@ size_t candidate_add(tuner *u, spmv_type type, spmv_tune_kind kind, const spmv_s
     c = &u->c[u->count];
     memset(c, 0, sizeof *c);
     c->row = like;
-    c->row.rate = (float *)calloc(TUNE_POINTS, sizeof *c->row.rate);
+    c->row.rate = (float *)calloc((size_t)(u->head.rows * u->head.per_row), sizeof *c->row.rate);
     if (!c->row.rate) return u->count;
     c->base = u->count;
     journal_recall_candidate(u, c);

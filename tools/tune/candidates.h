@@ -14,9 +14,10 @@
 
 /* A size is a pair of indices: row into u->head.rows_at, per into u->head.per_row_at. */
 enum {
-    TUNE_ROWS = 6,      /* numbers of rows that are measured */
-    TUNE_PER = 6,       /* numbers of nonzeros in a row that are measured */
-    TUNE_POINTS = TUNE_ROWS * TUNE_PER,
+    TUNE_DENSITY = 6,   /* by default: numbers of rows that are measured, and as many of nonzeros in a row */
+    TUNE_DENSITY_LEAST = 3,
+    TUNE_DENSITY_MOST = 11, /* every power of two of nonzeros in a row */
+    TUNE_PER_MOST = 1024,   /* the most nonzeros in a row */
     TUNE_PROBES = 4,    /* sizes at which every layout is tried first */
     TUNE_SLOTS = 3,     /* matrices kept at once */
     TUNE_SEEN = 64,     /* variants remembered for each of them */
@@ -24,14 +25,9 @@ enum {
     TUNE_LEAST = 8      /* rates that are measured whatever the budget */
 };
 
-/* The numbers of rows. */
-extern const uint64_t tune_rows[TUNE_ROWS];
-
-/* The numbers of nonzeros in a row. */
-extern const uint64_t tune_per[TUNE_PER];
-
-/* The probes: a medium size, a small one, one larger than the caches, one with long rows; as indices into the two arrays above. */
-extern const int tune_probes[TUNE_PROBES][2];
+/* The sizes that are measured, for a density: the numbers of rows and of nonzeros in a row are powers of two, of which the first and the
+ * last are the same for each density. With at most rows_max rows, except for the smallest. */
+void tune_sizes(spmv_tuning *head, int density, uint64_t rows_max);
 
 /* LIVE: may still win; DROPPED: cannot win; STRUCK: struck out, because it failed or its product was wrong. */
 typedef enum candidate_state { LIVE, DROPPED, STRUCK } candidate_state;
@@ -87,6 +83,9 @@ typedef struct tuner {
     int          failures;   /* failures in a row: the device may be lost */
     int          complete;   /* 1: nothing was left out for lack of time */
 } tuner;
+
+/* The sizes nearest to those of a probe: a medium one, a small one, one larger than the caches, one with long rows. */
+void tune_probe(const tuner *u, int probe, int *row, int *per);
 
 /* The matrix on which a candidate is measured at a size. */
 tune_shape candidate_shape(const tuner *u, const candidate *c, int row, int per);

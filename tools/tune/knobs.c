@@ -120,8 +120,7 @@ static void leader_open(tuner *u, size_t leader)
     for (i = 0; i < TUNE_SLOTS; i++) {
         slot *s = u->at = &u->slots[i];
         tune_shape of;
-        s->per = tune_probes[probes[i]][1];
-        s->row = tune_probes[probes[i]][0] < u->head.rows ? tune_probes[probes[i]][0] : u->head.rows - 1;
+        tune_probe(u, probes[i], &s->row, &s->per);
         if (!candidate_fits(u, &u->c[leader], s->row, s->per)) continue;
         of = candidate_shape(u, &u->c[leader], s->row, s->per);
         if (workload_make(&s->w, &of, u->type, &u->t->hooks) != SPMV_OK) continue;

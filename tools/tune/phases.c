@@ -152,7 +152,7 @@ static void want_pass(tuner *u, int front)
 
 void phase_grid(tuner *u, int front, double from, double share)
 {
-    grid_point all[TUNE_POINTS];
+    grid_point all[TUNE_DENSITY_MOST * TUNE_DENSITY_MOST];
     int row, per, n = 0, i;
     double sum = 0, part = from;
     for (row = 0; row < u->head.rows; row++)
@@ -202,14 +202,15 @@ static int is_odd(const tuner *u, const candidate *c, int row, int per)
 static int forget_odd(tuner *u)
 {
     size_t i;
+    const size_t bytes = (size_t)(u->head.rows * u->head.per_row) * sizeof(float);
     int row, per, n = 0;
     for (i = 0; i < u->count; i++) {
         candidate *c = &u->c[i];
         c->wanted = 0;
         if (c->row.type != u->type || c->state != LIVE || !is_front(u, c)) continue;
-        c->before = (float *)malloc(TUNE_POINTS * sizeof *c->before);
+        c->before = (float *)malloc(bytes);
         if (!c->before) continue;
-        memcpy(c->before, c->row.rate, TUNE_POINTS * sizeof *c->before);
+        memcpy(c->before, c->row.rate, bytes);
         for (row = 0; row < u->head.rows; row++)
             for (per = 0; per < u->head.per_row; per++)
                 if (is_odd(u, c, row, per)) c->wanted = ++n;

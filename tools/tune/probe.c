@@ -274,7 +274,7 @@ int probe_device(tuner *u)
     int gpu = d->type != SPMV_DEVICE_CPU;
     spmv_status s;
     size_t bytes = (size_t)u->head.rows_at[u->head.rows - 1] * sizeof(double);
-    if (bytes < tune_per[TUNE_PER - 1] * sizeof(double)) bytes = (size_t)tune_per[TUNE_PER - 1] * sizeof(double);
+    if (bytes < TUNE_PER_MOST * sizeof(double)) bytes = TUNE_PER_MOST * sizeof(double);
     spmv_print(u->head.device, sizeof u->head.device, "%s", d->name);
     u->head.device_class = spmv_target_of(u->device).device_class;
     spmv_print(u->head.driver, sizeof u->head.driver, "%s", d->driver);

@@ -23,7 +23,7 @@ int sample_inputs(tuner *u)
     size_t width = spmv_vector_size(u->type);
     void *x;
     spmv_status s;
-    if (n < tune_per[TUNE_PER - 1]) n = tune_per[TUNE_PER - 1];
+    if (n < TUNE_PER_MOST) n = TUNE_PER_MOST;
     if (!u->device) return DONE;
     x = malloc((size_t)n * width);
     if (!x) return cli_no_memory(u->t);
@@ -355,6 +355,7 @@ void sample_point(tuner *u, int row, int per, double part, double span)
 
 void sample_probe(tuner *u, int probe, double part, double span)
 {
-    int row = tune_probes[probe][0], per = tune_probes[probe][1];
-    sample_point(u, row < u->head.rows ? row : u->head.rows - 1, per, part, span);
+    int row, per;
+    tune_probe(u, probe, &row, &per);
+    sample_point(u, row, per, part, span);
 }

@@ -238,15 +238,6 @@ static void tuner_free(tuner *u)
     device_close(u->t, u->device);
 }
 
-/* Sets the sizes that are measured, with at most rows_max rows except for the smallest. */
-static void tuner_sizes(tuner *u, uint64_t rows_max)
-{
-    int i;
-    for (i = 0; i < TUNE_ROWS; i++)
-        if (!i || tune_rows[i] <= rows_max) u->head.rows_at[u->head.rows++] = tune_rows[i];
-    for (i = 0; i < TUNE_PER; i++) u->head.per_row_at[u->head.per_row++] = tune_per[i];
-}
-
 /* Opens the device and measures the head of the table. The host's memory is slower and its caches are smaller than a GPU's, so that
  * smaller matrices are enough there. DONE, or FAILED after a message. */
 static int tuner_open(tuner *u, const arguments *args)
@@ -370,6 +361,7 @@ typedef struct tune_wish {
     unsigned    types;    /* bits 1u << type */
     double      budget;   /* seconds, 0: no limit */
     uint64_t    rows_max;
+    int         density;  /* how many numbers of rows, and of nonzeros in a row */
     const char *table;    /* the table whose rows are measured on structures, instead of a new one; NULL: none */
     const char *samples;  /* the file of samples; NULL: none are taken */
     const char *from;     /* the table that is corrected; NULL: the bundled one */
@@ -437,7 +429,7 @@ static int tune_run(tool *t, const arguments *args, tune_wish w)
     u->at = u->slots;
     u->head.hooks = t->hooks;
     cli_progress_begin(t);
-    tuner_sizes(u, w.rows_max);
+    tune_sizes(&u->head, w.density, w.rows_max);
     result = grid && !corrects ? journal_begin(u, out, args->value[OPT_RESUME] != NULL) : DONE;
     if (result == DONE) result = tuner_open(u, args);
 #ifndef SPMV_NO_DEVICES
@@ -484,6 +476,7 @@ int tune_command(tool *t, const arguments *args)
     w.types = tune_what(t, args, &result);
     w.budget = option_real(t, args, OPT_BUDGET, 0, 0.001, 1e9, &result);
     w.rows_max = option_count(t, args, OPT_ROWS_MAX, UINT64_C(1) << 53, 1024, UINT64_C(1) << 53, &result);
+    w.density = (int)option_count(t, args, OPT_DENSITY, TUNE_DENSITY, TUNE_DENSITY_LEAST, TUNE_DENSITY_MOST, &result);
     w.table = args->value[OPT_TABLE];
     w.samples = args->value[OPT_SAMPLES];
     w.from = args->value[OPT_FROM];
