@@ -37,7 +37,7 @@
     X(TABLE,   "table",   "FILE", "auto, cocktail: the tuning table to use; default: the bundled one for the device") \
     X(MAX_BYTES, "max-bytes", "N", "refuse parts larger than N bytes (K, M, G: 2^10, 2^20, 2^30); default: 16 times the CSR form and 16M") \
     X(PAIRS,   "pairs",   "",     "also try every pair of values of two knobs")                                     \
-    X(BUDGET,  "budget",  "SECONDS", "stop measuring after this time; default: measure everything")                 \
+    X(BUDGET,  "budget",  "SECONDS", "end after about this time, fits included; default: measure everything")        \
     X(RESUME,  "resume",  "",     "continue from the journal that an interrupted run left beside the table")        \
     X(ROWS_MAX, "rows-max", "N",  "use no matrix with more than N rows")                                            \
     X(SAMPLES, "samples", "FILE", "also time products with matrices that are like real ones; FILE keeps the samples")  \
