@@ -15,7 +15,8 @@
     X(EVENTS,  "events",  "",     "time single products by the device's events instead of many by the clock")       \
     X(COLD,    "cold",    "",     "as --events, and fill the device's caches with other data before each product")  \
     X(BUILDER, "builder", "B",    "a builder, a format or a plan (also --plan); default: auto")                     \
-    X(DEVICE,  "device",  "D",    "host (default), a number, gpu, cpu or part of a name; cuda:0 is the first by CUDA")  \
+    X(DEVICE,  "device",  "D",    "host, a number, gpu, cpu or part of a name; cuda:0 is the first by CUDA; default: host, unless said " \
+                                  "otherwise above")                                                                \
     X(SHARES,  "shares",  "A,B,...", "of several devices (--device host+0), the shares of the nonzeros; default: by their speed") \
     X(TYPE,    "type",    "T",    "f64, f32, or mixed (f64 vectors and f32 values); default: f64, unless said otherwise above") \
     X(X,       "x",       "FILE", "the vector x, a Matrix Market file; default: all ones")                          \
