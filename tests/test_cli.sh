@@ -1122,6 +1122,7 @@ printf '%%%%MatrixMarket matrix coordinate real general\n6 4294967294 1\n1 1 1\n
 for m in rows cols; do
     gives "few nonzeros, many $m" 1 convert $m.mtx w.bin
     says "few nonzeros, many $m: the limit" err "$m.mtx:2: expected at most 1048640 rows and columns for 1 nonzeros"
+    says "few nonzeros, many $m: the option" err "on the command line --max-dim"
     for to in bin mtx; do
         gives "few nonzeros, many $m, to $to" 0 convert $m.mtx w.$to --max-dim 4294967294
         gives "few nonzeros, many $m, from $to" 0 convert w.$to w2.bin --max-dim 4294967294
