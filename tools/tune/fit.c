@@ -744,8 +744,9 @@ static void remember(fitting *f)
     for (s = 0; s < f->count; s++) {
         point *p = &f->p[s];
         for (chain = 0; chain < 2; chain++) {
+            const double by = chain ? p->by.chain : p->by.rates;
             p->chain = chain;
-            p->took[chain] = library_log2(p->of->seconds / (chain ? p->by.chain : p->by.rates));
+            if (by > 0) p->took[chain] = library_log2(p->of->seconds / by);
             for (i = 0; i < SPMV_TERM_COUNT; i++) p->known[chain] += f->prior[p->candidate].at[i] * term_any(f, p, i);
         }
         p->chain = 0;
