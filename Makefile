@@ -242,10 +242,13 @@ fit: build/spmv
 
 # how good the estimates by the bundled tables are: pictures and shares in bench/results, after make fit or a new table
 predicted: build/spmv
-	set -e; for s in tuning/*.samples.gz; do \
-	    n=$$(basename $$s .samples.gz); echo "$$n, by tuning/$$n.tune"; \
+	set -e; { echo 'Machine and date: those of each table, by whose device the samples were measured.'; \
+	echo 'Command: make predicted'; echo; \
+	for s in tuning/*.samples.gz; do \
+	    n=$$(basename $$s .samples.gz); t=tuning/$$n.tune; \
+	    echo "$$n, by $$t: $$(sed -n 's/^device //p' $$t), $$(sed -n 's/^driver //p' $$t); $$(sed -n 's/^date //p' $$t)"; \
 	    build/spmv plot predicted tuning/$$n.tune $$s -o bench/results/$$n-predicted.png; echo; \
-	done >bench/results/predicted.txt
+	done; } >bench/results/predicted.txt
 	cat bench/results/predicted.txt
 
 check-headers:

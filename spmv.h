@@ -158,7 +158,7 @@ SPMV_API void spmv_destroy(spmv_matrix *m);
 /* ---- more --------------------------------------------------------------------------------------------------------- */
 
 /* Replaces the values; the pattern stays. No product may be running.
- *   m    a matrix that was made with updatable, else SPMV_ERR_FIXED
+ *   m    a matrix that was made with updatable, else SPMV_ERR_FIXED; a zeroed one is refused as by spmv_mul
  *   val  the new values, as in desc->matrix.val; or, if the matrix was made from desc->csr, that CSR's values in its order. Not NULL
  *        unless the matrix has no nonzeros */
 SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val);
@@ -1115,11 +1115,18 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     return s;
 }
 
+/* SPMV_ERR_ARGUMENT if spmv_create did not make m, or spmv_destroy was called since. The hooks are gone then. */
+static spmv_status spmv__is_made(const spmv_matrix *m, const char *function)
+{
+    if (m->store.plan.count) return SPMV_OK;
+    return spmv_log(NULL, SPMV_ERR_ARGUMENT, "%s: m is a matrix that was not created, or that was destroyed", function);
+}
+
 SPMV_API spmv_status spmv_mul(const spmv_matrix *m, double alpha, const void *x, double beta, void *y)
 {
     const char *missing = m ? spmv__vector_missing(m->store.rows, m->store.cols, alpha, x, y) : "m";
     if (missing) return spmv__null(m ? &m->store.hooks : NULL, "spmv_mul", missing, NULL, 0);
-    if (!m->store.plan.count) return spmv_log(NULL, SPMV_ERR_ARGUMENT, "spmv_mul: the matrix was not created, or it was destroyed");
+    if (spmv__is_made(m, "spmv_mul")) return SPMV_ERR_ARGUMENT;
 #ifdef SPMV_DEVICE_H
     if (m->device) return spmv_exec_mul_host(m->exec, alpha, x, beta, y);
 #endif
@@ -1133,6 +1140,7 @@ SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val)
     spmv_status s = SPMV_OK;
     memset(&given, 0, sizeof given);
     given.val = val;
+    if (spmv__is_made(m, "spmv_update")) return SPMV_ERR_ARGUMENT;
     if (!m->updatable) return spmv_log(&m->store.hooks, SPMV_ERR_FIXED, "spmv_update: the matrix was not made with updatable = 1");
     if (!val && m->store.nnz) return spmv__null(&m->store.hooks, "spmv_update", "val", NULL, 0);
     if (!m->borrowed_csr) s = spmv_csr_update(&m->own, val);
@@ -1161,6 +1169,7 @@ SPMV_API spmv_status spmv_update_buffer(spmv_matrix *m, void *val)
     uint64_t count = given ? m->store.nnz : m->own.source, width = spmv_value_size(given ? m->store.type : m->own.source_type), bytes = 0;
     void *block;
     spmv_status s;
+    if (spmv__is_made(m, "spmv_update_buffer")) return SPMV_ERR_ARGUMENT;
     if (!m->updatable) return spmv_log(h, SPMV_ERR_FIXED, "spmv_update_buffer: the matrix was not made with updatable = 1");
     if (!m->device) return spmv_log(h, SPMV_ERR_ARGUMENT, "spmv_update_buffer: the matrix is on the host");
     if (!count) return SPMV_OK;

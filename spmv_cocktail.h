@@ -134,13 +134,9 @@ static spmv_status spmv__cocktail_key(spmv__scan *c, spmv_cocktail_desc *d)
 
 SPMV_API spmv_status spmv_cocktail_keys(spmv_cocktail_desc *desc, const char *text, int *column, const spmv_hooks *hooks)
 {
-    spmv__scan c;
+    spmv__scan c = spmv__scan_begin(text, column, hooks);
     spmv_status s = SPMV_OK;
-    if (column) *column = 0;
     if (!desc || !text) return spmv__null(hooks, "spmv_cocktail_keys", desc ? "text" : "desc", NULL, 0);
-    c.text = c.at = text;
-    c.h = hooks;
-    c.column = column;
     if (!spmv__is_cocktail(text)) return spmv__fault(&c, text, SPMV_ERR_PLAN, "expected \"cocktail\"");
     c.at = spmv__after_name(text, "cocktail");
     if (spmv__accept(&c, ':')) {

@@ -308,7 +308,7 @@ SPMV_API size_t spmv_knob_values(spmv_format f, spmv_knob k, int *out, size_t ma
 /* Prints the knobs that are set: "L=8,WG=128". Size and result are as for snprintf. */
 SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size);
 /* Reads such a text for format f; "" and NULL set nothing. On failure *v is zeroed. SPMV_ERR_PLAN if the format does not have a knob or
- * a value; the message then lists the legal values. */
+ * a value; the message then lists its knobs or the legal values. */
 SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks);
 
 /* Reads variants for all parts of a store.
@@ -807,6 +807,21 @@ SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size
     return n;
 }
 
+/* The bit of a format in sets of formats; 0 if there is no such format. */
+static unsigned spmv__dev_format_bit(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT ? 1u << f : 0; }
+
+/* Writes the names of the knobs that the kernel of one of these formats has, bits 1u << SPMV_CSR, with commas between them. */
+static void spmv__dev_knob_names(unsigned formats, char *out, size_t size)
+{
+    size_t n = 0;
+    int k, f;
+    for (k = 0; k < SPMV_KNOB_COUNT && n < size; k++) {
+        for (f = 0; f < SPMV_FORMAT_COUNT && !(formats >> f & 1u && spmv__dev_knob_taken((spmv_format)f, (spmv_knob)k));) f++;
+        if (f < SPMV_FORMAT_COUNT) n += spmv_print(out + n, size - n, "%s%s", n ? ", " : "", spmv_knob_name((spmv_knob)k));
+    }
+    if (!n) spmv_print(out, size, "%s", "none");
+}
+
 static spmv_status spmv__dev_knob_fault(spmv_format f, spmv_knob k, int value, const spmv_hooks *h)
 {
     int values[64];
@@ -817,7 +832,10 @@ static spmv_status spmv__dev_knob_fault(spmv_format f, spmv_knob k, int value, c
         if (values[i] == value) return SPMV_OK;
         if (used < sizeof text) used += spmv_print(text + used, sizeof text - used, " %d", values[i]);
     }
-    if (!n) return spmv_log(h, SPMV_ERR_PLAN, "the kernel of %s has no knob %s", spmv_format_name(f), spmv_knob_name(k));
+    if (!n) {
+        spmv__dev_knob_names(spmv__dev_format_bit(f), text, sizeof text);
+        return spmv_log(h, SPMV_ERR_PLAN, "the kernel of %s has no knob %s; it has %s", spmv_format_name(f), spmv_knob_name(k), text);
+    }
     return spmv_log(h, SPMV_ERR_PLAN, "%s=%d: the kernel of %s takes only%s", spmv_knob_name(k), value, spmv_format_name(f), text);
 }
 
@@ -830,16 +848,23 @@ static spmv_status spmv__dev_variant_check(const spmv_variant *v, spmv_format f,
     return s;
 }
 
-/* Reads one "NAME=value" at p into v. Returns what follows it, or NULL if it is not one. */
-static const char *spmv__dev_variant_item(spmv_variant *v, const char *p)
+/* The knob whose name the text up to an equals sign, a comma or the end is, and its length; SPMV_KNOB_COUNT if there is none. */
+static int spmv__dev_knob_named(const char *p, size_t *length)
 {
-    int k, value = 0;
-    size_t n = 0;
-    while (p[n] && p[n] != '=') n++;
+    const size_t n = *length = strcspn(p, "=,");
+    int k;
     for (k = 0; k < SPMV_KNOB_COUNT; k++) {
         const char *name = spmv_knob_name((spmv_knob)k);
         if (strlen(name) == n && !strncmp(name, p, n)) break;
     }
+    return k;
+}
+
+/* Reads one "NAME=value" at p into v. Returns what follows it, or NULL if it is not one. */
+static const char *spmv__dev_variant_item(spmv_variant *v, const char *p)
+{
+    size_t n;
+    int k = spmv__dev_knob_named(p, &n), value = 0;
     if (k == SPMV_KNOB_COUNT || p[n] != '=') return NULL;
     p += n + 1;
     if (*p < '0' || *p > '9') return NULL;
@@ -848,16 +873,26 @@ static const char *spmv__dev_variant_item(spmv_variant *v, const char *p)
     return p;
 }
 
-/* Reads knobs separated by commas into *v, which it zeroes first. Does not check whether a format has them. */
-static spmv_status spmv__dev_variant_read(spmv_variant *v, const char *text, const spmv_hooks *h)
+/* Reports what stands at p in a variant instead of "NAME=value", with the names of knobs if it is none. */
+static spmv_status spmv__dev_variant_fault(const char *text, const char *p, unsigned formats, const spmv_hooks *h)
+{
+    char names[256];
+    size_t n;
+    if (spmv__dev_knob_named(p, &n) != SPMV_KNOB_COUNT)
+        return spmv_log(h, SPMV_ERR_PLAN, "variant '%s', column %llu: expected a knob, '=' and a number", text, (spmv__ull)(p - text) + 1);
+    spmv__dev_knob_names(formats, names, sizeof names);
+    return spmv_log(h, SPMV_ERR_PLAN, "variant '%s', column %llu: expected the name of a knob: %s", text, (spmv__ull)(p - text) + 1, names);
+}
+
+/* Reads knobs separated by commas into *v, which it zeroes first. Does not check whether a format has them. formats: those whose knobs a
+ * message lists, bits 1u << SPMV_CSR. */
+static spmv_status spmv__dev_variant_read(spmv_variant *v, unsigned formats, const char *text, const spmv_hooks *h)
 {
     const char *p = text ? text : "";
     memset(v, 0, sizeof *v);
     while (*p) {
         const char *next = spmv__dev_variant_item(v, p);
-        if (!next || (*next && *next != ',') || (*next && !next[1]))
-            return spmv_log(h, SPMV_ERR_PLAN, "variant '%s', column %llu: expected a knob, '=' and a number", text,
-                            (spmv__ull)(p - text) + 1);
+        if (!next || (*next && *next != ',') || (*next && !next[1])) return spmv__dev_variant_fault(text, p, formats, h);
         p = *next ? next + 1 : next;
     }
     return SPMV_OK;
@@ -865,7 +900,7 @@ static spmv_status spmv__dev_variant_read(spmv_variant *v, const char *text, con
 
 SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks)
 {
-    spmv_status s = v ? spmv__dev_variant_read(v, text, hooks) : spmv__null(hooks, "spmv_variant_parse", "v", NULL, 0);
+    spmv_status s = v ? spmv__dev_variant_read(v, spmv__dev_format_bit(f), text, hooks) : spmv__null(hooks, "spmv_variant_parse", "v", NULL, 0);
     if (!v) return s;
     if (!s) s = spmv__dev_variant_check(v, f, hooks);
     if (s) memset(v, 0, sizeof *v);
@@ -881,9 +916,19 @@ static void spmv__dev_variant_merge(spmv_variant *v, spmv_format f, const spmv_v
             spmv__dev_knob_choose(v, (spmv_knob)k, from->value[k]);
 }
 
+/* The formats of a plan's parts, as bits. */
+static unsigned spmv__dev_plan_formats(const spmv_plan *plan)
+{
+    unsigned formats = 0;
+    int i;
+    for (i = 0; i < plan->count; i++) formats |= spmv__dev_format_bit(plan->part[i].format);
+    return formats;
+}
+
 /* SPMV_ERR_PLAN if no part's kernel has a knob that is set in all, or one has it but not with this value. */
 static spmv_status spmv__dev_every_part_check(const spmv_variant *all, const spmv_plan *plan, const spmv_hooks *h)
 {
+    char names[256];
     spmv_status s = SPMV_OK;
     int i, k, taken;
     for (k = 0; !s && k < SPMV_KNOB_COUNT; k++) {
@@ -894,7 +939,10 @@ static spmv_status spmv__dev_every_part_check(const spmv_variant *all, const spm
             taken = 1;
             s = spmv__dev_knob_fault(f, (spmv_knob)k, all->value[k], h);
         }
-        if (!s && !taken) s = spmv_log(h, SPMV_ERR_PLAN, "*:%s: no part's kernel has this knob", spmv_knob_name((spmv_knob)k));
+        if (!s && !taken) {
+            spmv__dev_knob_names(spmv__dev_plan_formats(plan), names, sizeof names);
+            s = spmv_log(h, SPMV_ERR_PLAN, "*:%s: no part's kernel has this knob; they have %s", spmv_knob_name((spmv_knob)k), names);
+        }
     }
     return s;
 }
@@ -917,7 +965,7 @@ static spmv_status spmv__dev_every_part(spmv_variant *v, const spmv_store *st, c
 {
     spmv_variant all;
     int k;
-    spmv_status s = spmv__dev_variant_read(&all, one, h);
+    spmv_status s = spmv__dev_variant_read(&all, spmv__dev_plan_formats(&st->plan), one, h);
     if (!s) s = spmv__dev_every_part_check(&all, &st->plan, h);
     for (k = 0; !s && k < st->count; k++) spmv__dev_variant_merge(&v[k], st->plan.part[st->index[k]].format, &all);
     return s;

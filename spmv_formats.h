@@ -1332,13 +1332,18 @@ typedef struct spmv__import {
     uint64_t  half_entry;          /* the first entry (BSR: block) in that half */
 } spmv__import;
 
-/* Reports entry i of an index array, which is to be below limit. */
-static spmv_status spmv__bad_index(const spmv__import *m, const char *what, const void *array, uint64_t i, uint64_t limit)
+/* Reports entry i of an index array, which is to be below limit. line: what its pointers count, "row", and which of them it is in; NULL for
+ * COO, which has none. */
+static spmv_status spmv__bad_index(const spmv__import *m, const char *what, const void *array, uint64_t i, uint64_t limit,
+                                   const char *line, uint64_t o)
 {
     int64_t v = spmv__raw_index(array, m->index_bits, i);
     uint64_t low = (uint64_t)m->in->base;
-    return spmv_log(m->h, SPMV_ERR_INDEX, "entry %llu: %s index %s%llu is outside %llu .. %llu", (spmv__ull)i, what, v < 0 ? "-" : "",
-                    (spmv__ull)(v < 0 ? 0 - (uint64_t)v : (uint64_t)v), (spmv__ull)low, (spmv__ull)(limit ? limit - 1 + low : low));
+    char where[40] = "";
+    if (line) spmv_print(where, sizeof where, " in %s %llu", line, (spmv__ull)(o + low));
+    return spmv_log(m->h, SPMV_ERR_INDEX, "entry %llu%s: %s index %s%llu is outside %llu .. %llu", (spmv__ull)i, where, what,
+                    v < 0 ? "-" : "", (spmv__ull)(v < 0 ? 0 - (uint64_t)v : (uint64_t)v), (spmv__ull)low,
+                    (spmv__ull)(limit ? limit - 1 + low : low));
 }
 
 /* Refuses entry (BSR: block) i at row r and column c if it lies in the other half than the entries before it. */
@@ -1408,8 +1413,8 @@ static spmv_status spmv__import_coo(spmv__import *m)
     for (i = 0; i < m->entries && !s; i++) {
         uint64_t r = spmv__index(row, m->index_bits, in->base, i);
         uint64_t c = spmv__index(col, m->index_bits, in->base, i);
-        if (r >= m->rows) return spmv__bad_index(m, turn ? "column" : "row", row, i, m->rows);
-        if (c >= m->cols) return spmv__bad_index(m, turn ? "row" : "column", col, i, m->cols);
+        if (r >= m->rows) return spmv__bad_index(m, turn ? "column" : "row", row, i, m->rows, NULL, 0);
+        if (c >= m->cols) return spmv__bad_index(m, turn ? "row" : "column", col, i, m->cols, NULL, 0);
         if (mirror) s = spmv__import_mirrored(m, r, c, i);
         else spmv__import_place(m, r, c, i);
     }
@@ -1468,6 +1473,7 @@ static spmv_status spmv__import_lines(spmv__import *m)
     const spmv_input *in = m->in;
     const int bsr = in->form == SPMV_IN_BSR, mirror = in->symmetry != SPMV_GENERAL;
     const char *what = in->form == SPMV_IN_CSC ? "row" : bsr ? "block column" : "column";
+    const char *line = in->form == SPMV_IN_CSC ? "column" : bsr ? "block row" : "row";
     uint64_t o, i, end;
     spmv_status s = SPMV_OK;
     for (o = 0; o < m->lines; o++) {
@@ -1475,7 +1481,7 @@ static spmv_status spmv__import_lines(spmv__import *m)
         end = spmv__index(in->ptr, m->ptr_bits, in->base, o + 1);
         for (; i < end && !s; i++) {
             uint64_t v = spmv__index(m->index, m->index_bits, in->base, i);
-            if (v >= m->inner) return spmv__bad_index(m, what, m->index, i, m->inner);
+            if (v >= m->inner) return spmv__bad_index(m, what, m->index, i, m->inner, line, o);
             if (bsr) s = spmv__import_block(m, o, v, i);
             else if (mirror) s = spmv__import_mirrored(m, m->by_columns ? v : o, m->by_columns ? o : v, i);
             else spmv__import_place(m, m->by_columns ? v : o, m->by_columns ? o : v, i);

@@ -214,6 +214,9 @@ SPMV_API size_t spmv_number_text(char out[SPMV_NUMBER_TEXT], double v, int digit
 #if defined(SPMV_IMPLEMENTATION) && !defined(SPMV__IO_BODY)
 #define SPMV__IO_BODY
 
+#ifndef SPMV_NO_STDIO
+#include <errno.h>
+#endif
 #include <string.h>
 
 /* ---- big integers -------------------------------------------------------------------------------------------------
@@ -901,8 +904,8 @@ static spmv_status spmv__io_check_dims(const spmv_source *src, uint64_t line, ui
     char where[24] = "";
     if (rows <= most && cols <= most) return SPMV_OK;
     if (line) spmv_print(where, sizeof where, ":%llu", (spmv__ull)line);
-    return spmv_log(hooks, SPMV_ERR_TOO_LARGE, "%s%s: expected at most %llu rows and columns for %llu nonzeros (max_dim sets "
-                    "another limit), found %llu x %llu", spmv__io_name(src->name, "input"), where, (spmv__ull)most,
+    return spmv_log(hooks, SPMV_ERR_TOO_LARGE, "%s%s: expected at most %llu rows and columns for %llu nonzeros (max_dim sets another "
+                    "limit; on the command line --max-dim), found %llu x %llu", spmv__io_name(src->name, "input"), where, (spmv__ull)most,
                     (spmv__ull)nnz, (spmv__ull)rows, (spmv__ull)cols);
 }
 
@@ -1736,18 +1739,29 @@ SPMV_API spmv_sink spmv_sink_stream(FILE *stream, const char *name)
     return sink;
 }
 
+/* Logs what failed with a file, and the system's reason if errno, which was 0 before, has one. */
+static spmv_status spmv__io_fail(const char *path, const char *what, const spmv_hooks *hooks)
+{
+    const int reason = errno;
+    return spmv_log(hooks, SPMV_ERR_IO, "%s: %s%s%s", path, what, reason ? ": " : "", reason ? strerror(reason) : "");
+}
+
 static FILE *spmv__io_open(const char *path, const char *mode, const spmv_hooks *hooks)
 {
-    FILE *f = fopen(path, mode);
-    if (!f) spmv_log(hooks, SPMV_ERR_IO, "%s: cannot be opened", path);
+    FILE *f;
+    errno = 0;
+    f = fopen(path, mode);
+    if (!f) spmv__io_fail(path, "cannot be opened", hooks);
     return f;
 }
 
 /* Closes a file after writing, when what is still buffered may fail to be written. Returns s, or that failure. */
 static spmv_status spmv__io_close(FILE *f, const char *path, spmv_status s, const spmv_hooks *hooks)
 {
-    int failed = fclose(f) != 0;
-    return !s && failed ? spmv_log(hooks, SPMV_ERR_IO, "%s: writing failed", path) : s;
+    int failed;
+    errno = 0;
+    failed = fclose(f) != 0;
+    return !s && failed ? spmv__io_fail(path, "writing failed", hooks) : s;
 }
 
 SPMV_API spmv_status spmv_mm_read_file(spmv_csr *out, const char *path, const spmv_mm_options *opt, spmv_mm_info *info,

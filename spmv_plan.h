@@ -282,6 +282,7 @@ typedef struct spmv__scan {
     const char *text, *at;
     const spmv_hooks *h;
     int *column;
+    int builders; /* 1: the text may begin with the name of a builder */
 } spmv__scan;
 
 static int spmv__column(const spmv__scan *c, const char *at) { return (int)(at - c->text) + 1; }
@@ -410,6 +411,21 @@ SPMV__APART spmv_status spmv__no_such_key(const spmv__scan *c, const char *at, s
     return spmv__fault(c, at, SPMV_ERR_PLAN, text);
 }
 
+/* Reports a word where a part must begin that is no name of a format, with the names of the formats in this build, and of the builders
+ * where one may stand. */
+SPMV__APART spmv_status spmv__no_such_format(const spmv__scan *c, const char *at)
+{
+    char text[400]; /* the names of all formats and builders; those of many further formats are cut off */
+    size_t n = spmv_print(text, sizeof text, "expected the name of a format");
+    int i, some = 0, begins = c->builders && at == c->text + strspn(c->text, " \t");
+    for (i = 0; i < SPMV_FORMAT_COUNT && n < sizeof text; i++)
+        if (spmv_format_built((spmv_format)i))
+            n += spmv_print(text + n, sizeof text - n, "%s%s", some++ ? ", " : ": ", spmv_format_name((spmv_format)i));
+    for (i = 0; i < SPMV_BUILDER_COUNT && n < sizeof text && begins; i++)
+        n += spmv_print(text + n, sizeof text - n, "%s%s", i ? ", " : "; or of a builder: ", spmv_builder_name((spmv_builder)i));
+    return spmv__fault(c, at, SPMV_ERR_PLAN, text);
+}
+
 /* Parses key "=" value into spec, whose format is known. seen: bits of the keys that were given before. */
 static spmv_status spmv__parse_key(spmv__scan *c, spmv_spec *spec, unsigned *seen)
 {
@@ -445,7 +461,7 @@ static spmv_status spmv__parse_part(spmv__scan *c, spmv_spec *spec)
     at = c->at;
     spmv__word(c, word, sizeof word);
     spec->format = spmv_format_from(word);
-    if (spec->format == SPMV_FORMAT_COUNT) return spmv__fault(c, at, SPMV_ERR_PLAN, "expected the name of a format");
+    if (spec->format == SPMV_FORMAT_COUNT) return spmv__no_such_format(c, at);
     if (spmv__accept(c, ':')) {
         do {
             s = spmv__parse_key(c, spec, &seen);
@@ -470,19 +486,27 @@ static spmv_status spmv__parse_parts(spmv__scan *c, spmv_plan *plan)
     return s;
 }
 
+/* Begins to read a text; *column becomes 0. */
+SPMV__SHARED spmv__scan spmv__scan_begin(const char *text, int *column, const spmv_hooks *h)
+{
+    spmv__scan c;
+    memset(&c, 0, sizeof c);
+    c.text = c.at = text;
+    c.h = h;
+    c.column = column;
+    if (column) *column = 0;
+    return c;
+}
+
 SPMV_API spmv_status spmv_plan_parse(spmv_plan *plan, const char *text, int *column, const spmv_hooks *hooks)
 {
     if (!plan || !text) {
         if (column) *column = 0;
         return spmv__null(hooks, "spmv_plan_parse", plan ? "text" : "plan", plan, sizeof *plan);
     }
-    spmv__scan c;
+    spmv__scan c = spmv__scan_begin(text, column, hooks);
     spmv_status s;
     memset(plan, 0, sizeof *plan);
-    if (column) *column = 0;
-    c.text = c.at = text;
-    c.h = hooks;
-    c.column = column;
     s = spmv__parse_parts(&c, plan);
     if (s) memset(plan, 0, sizeof *plan);
     return s;
@@ -1317,6 +1341,16 @@ enum {
 #undef X
     SPMV__BUILDER_KEY_COUNT
 };
+static const char *const spmv__builder_key_names[] = {
+#define X(ID, name, kind, preset, takers) name,
+    SPMV__BUILDER_KEYS(X)
+#undef X
+};
+static const unsigned spmv__builder_key_takers[] = {
+#define X(ID, name, kind, preset, takers) takers,
+    SPMV__BUILDER_KEYS(X)
+#undef X
+};
 /* Values of key k: Xu's methods 1 to 4, and 0 for measuring. */
 enum { SPMV__K_MEASURED = 0, SPMV__K_BELL_GARLAND, SPMV__K_FLOOR, SPMV__K_THIRD, SPMV__K_CEILING };
 enum { SPMV__PERCENT = 100 /* key x is a percentage */ };
@@ -1625,21 +1659,23 @@ SPMV__APART spmv_status spmv__make_panels(spmv__maker *m)
     return SPMV_OK;
 }
 
+/* Reports a key that the builder does not have, with those that it has. */
+SPMV__APART spmv_status spmv__no_such_builder_key(const spmv__scan *c, const char *at, spmv_builder b)
+{
+    char text[160]; /* the names of all keys */
+    size_t n = spmv_print(text, sizeof text, "the builder has no such key; %s has ", spmv_builder_name(b));
+    int k, some = 0;
+    for (k = 0; k < SPMV__BUILDER_KEY_COUNT && n < sizeof text; k++)
+        if (spmv__builder_key_takers[k] >> b & 1u)
+            n += spmv_print(text + n, sizeof text - n, "%s%s", some++ ? ", " : "", spmv__builder_key_names[k]);
+    return spmv__fault(c, at, SPMV_ERR_PLAN, text);
+}
+
 /* Parses one key of a builder into keys. seen: bits of the keys that were given before. */
 static spmv_status spmv__parse_builder_key(spmv__scan *c, spmv_builder b, int64_t *keys, unsigned *seen)
 {
-    static const char *const names[] = {
-#define X(ID, name, kind, preset, takers) name,
-        SPMV__BUILDER_KEYS(X)
-#undef X
-    };
     static const int kinds[] = {
 #define X(ID, name, kind, preset, takers) kind,
-        SPMV__BUILDER_KEYS(X)
-#undef X
-    };
-    static const unsigned takers[] = {
-#define X(ID, name, kind, preset, takers) takers,
         SPMV__BUILDER_KEYS(X)
 #undef X
     };
@@ -1649,8 +1685,8 @@ static spmv_status spmv__parse_builder_key(spmv__scan *c, spmv_builder b, int64_
     spmv__skip_space(c);
     at = c->at;
     spmv__word(c, word, sizeof word);
-    while (k < SPMV__BUILDER_KEY_COUNT && strcmp(word, names[k]) != 0) k++;
-    if (k == SPMV__BUILDER_KEY_COUNT || !(takers[k] >> b & 1u)) return spmv__fault(c, at, SPMV_ERR_PLAN, "the builder has no such key");
+    while (k < SPMV__BUILDER_KEY_COUNT && strcmp(word, spmv__builder_key_names[k]) != 0) k++;
+    if (k == SPMV__BUILDER_KEY_COUNT || !(spmv__builder_key_takers[k] >> b & 1u)) return spmv__no_such_builder_key(c, at, b);
     if (*seen >> k & 1u) return spmv__fault(c, at, SPMV_ERR_PLAN, "the key is given twice");
     *seen |= 1u << k;
     if (!spmv__accept(c, '=')) return spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \"=\"");
@@ -1714,13 +1750,10 @@ SPMV__SHARED spmv_status spmv__plan_of_builder(spmv_plan *plan, spmv_builder b, 
                                                uint64_t *longer, uint64_t longest, const spmv_hooks *h)
 {
     spmv__maker m;
-    spmv__scan none;
+    spmv__scan none = spmv__scan_begin("", NULL, h);
     spmv_status s;
     memset(&m, 0, sizeof m);
-    memset(&none, 0, sizeof none);
     memset(plan, 0, sizeof *plan);
-    none.text = none.at = "";
-    none.h = h;
     m.a = a;
     m.hints = hints;
     m.h = h;
@@ -1761,21 +1794,22 @@ SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spm
         return spmv__null(hooks, "spmv_plan_make", !plan ? "plan" : "text", plan, sizeof *plan);
     }
     spmv__maker m;
-    spmv__scan c;
+    spmv__scan c = spmv__scan_begin(text, column, hooks);
     char word[SPMV__WORD];
     spmv_builder b;
     spmv_status s;
     memset(&m, 0, sizeof m);
     memset(plan, 0, sizeof *plan);
-    if (column) *column = 0;
-    c.text = c.at = text;
-    c.h = hooks;
-    c.column = column;
+    c.builders = 1;
     spmv__word(&c, word, sizeof word);
     b = spmv__builder_from(word);
     /* cmrs is both a builder and a format: with keys of the format, or in a longer plan, it is the format */
-    if (b == SPMV_BUILDER_COUNT || (spmv_format_from(word) != SPMV_FORMAT_COUNT && text[strcspn(text, ":+")]))
-        return spmv_plan_parse(plan, text, column, hooks);
+    if (b == SPMV_BUILDER_COUNT || (spmv_format_from(word) != SPMV_FORMAT_COUNT && text[strcspn(text, ":+")])) {
+        c.at = text;
+        s = spmv__parse_parts(&c, plan);
+        if (s) memset(plan, 0, sizeof *plan);
+        return s;
+    }
     if (!a) return spmv__null(hooks, "spmv_plan_make", "a", NULL, 0);
     m.a = a;
     m.hints = hints;

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Repeats Figures 3 to 9 of Grewe and Lokhmotov (GPGPU-4, 2011): generator.py [--title TEXT] [--svg FILE] FILE... prints tables from the
-lines that tools/gen/measure/measure.c printed for the lists of "bench/generator.sh prepare" (FILE may be compressed by xz). For each back
-end, type and format a table has, for each matrix, microseconds of a product by
+lines that tools/gen/measure/measure.c printed for the lists of "bench/generator.sh prepare" (FILE may be compressed by xz). machine.txt,
+beside the first FILE, has a line that names machine and driver, a line with the date, and what else a reader should know; it is the head.
+For each back end, type and format a table has, for each matrix, microseconds of a product by
 
     hand        the library's kernel with its defaults
     same        the generated kernel in the same configuration: lanes, work-groups and unrolling as the library's
@@ -14,6 +15,7 @@ exit status is 1 if a product was wrong."""
 import argparse
 import json
 import lzma
+import os
 import sys
 
 from rows import geometric_mean
@@ -40,6 +42,18 @@ def read(names):
         with opener(name, "rt") as file:
             out += [json.loads(line) for line in file if line.startswith("{") and line.endswith("}\n")]
     return out
+
+
+def print_head(args):
+    """The title, the machine with the date, and the command."""
+    with open(os.path.join(os.path.dirname(args.files[0]), "machine.txt")) as file:
+        machine, date, *rest = file.read().splitlines()
+    if args.title:
+        print(args.title + "\n" + "=" * len(args.title))
+    print(f"Machine: {machine}; {date}")
+    print("Command: measure LIST DEVICE TYPES SECONDS MATRIX... >FILE; python3 bench/generator.py " +
+          " ".join(os.path.basename(name) for name in args.files))
+    print("\n".join(rest + [""]))
 
 
 def least(lines, roles):
@@ -175,8 +189,7 @@ def main():
     lines = read(args.files)
     wrong = [line for line in lines if not line["worst"] <= 1]
     tables = {}
-    if args.title:
-        print(args.title + "\n" + "=" * len(args.title))
+    print_head(args)
     for device, kind in dict.fromkeys((line["device"], line["type"]) for line in lines):
         own = [line for line in lines if (line["device"], line["type"]) == (device, kind)]
         groups = {}

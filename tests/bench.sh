@@ -154,6 +154,20 @@ result "host: shares below the goal and small products that a second thread slow
 has '^grid_144 +sell +1\.04$' && has '^grid_144 +sell +1\.50\*$'
 result "host: -O3 over -O2, within the goal, and the device over the host, beyond it"
 
+timed() { # timed ROLE US: a line as of tools/gen/measure/measure.c
+    printf '{"device": "CUDA", "type": "f64", "matrix": "gr_9_8.bin", "group": "ell", "role": "%s", "plan": "ell", "knobs": "", ' "$1"
+    printf '"kernel": "-", "us": %s, "worst": 0.5}\n' "$2"
+}
+{ timed hand 4; timed same 2; timed tried 1; } >"$dir/times.json"
+report generator "$dir/times.json"
+[ $status = 1 ] && has 'machine\.txt'
+result "generator: a head that is missing is named"
+printf 'NVIDIA X, 1.2\n2026-01-02\nOf one run.\n' >"$dir/machine.txt"
+report generator "$dir/times.json"
+[ $status = 0 ] && has '^Machine: NVIDIA X, 1\.2; 2026-01-02$' && has '^Command: .*bench/generator\.py times\.json$' && has '^Of one run\.$' &&
+    has '^ +gr_9_8 +4\.00 +2\.00 +1\.00 +4\.00 +2\.00 +4\.00 +4\.00 '
+result "generator: machine, date and command; the ratios of a matrix"
+
 for class in host cpu gpu; do
     for set in peers paper short all; do
         sh bench/candidates.sh $class $set >"$dir/plans"

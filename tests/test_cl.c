@@ -818,7 +818,9 @@ Test(variant, every_part)
     cr_assert_eq(spmv_variants_parse(two, &store, "*:", &hooks), SPMV_OK, "%s", said);
     cr_assert(!two[0].set && !two[1].set);
     cr_assert_eq(spmv_variants_parse(two, &store, "*:ALIGN=1", &hooks), SPMV_ERR_PLAN);
-    cr_assert(strstr(said, "ALIGN") && strstr(said, "no part"), "%s", said);
+    cr_assert(strstr(said, "ALIGN") && strstr(said, "no part's kernel has this knob; they have L, WG, PER, "), "%s", said);
+    cr_assert_eq(spmv_variants_parse(two, &store, "*:Q=1", &hooks), SPMV_ERR_PLAN);
+    cr_assert(strstr(said, "column 1: expected the name of a knob: L, WG, PER, ") && !strstr(said, "ALIGN"), "%s", said);
     cr_assert_eq(spmv_variants_parse(two, &store, "*:IMG=7", &hooks), SPMV_ERR_PLAN);
     cr_assert(strstr(said, "IMG=7"), "%s", said);
     cr_assert_eq(spmv_variants_parse(two, &store, "*:IMG", &hooks), SPMV_ERR_PLAN);
@@ -856,8 +858,11 @@ Test(variant, text)
     cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "L=3", &hooks), SPMV_ERR_PLAN);
     cr_assert(strstr(said, "1 2 4 8 16 32 64"), "%s", said);
     cr_assert_eq(spmv_variant_parse(&v, SPMV_COO, "L=2", &hooks), SPMV_ERR_PLAN);
-    cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "Q=2", &hooks), SPMV_ERR_PLAN);
+    cr_assert(strstr(said, "coo has no knob L; it has WG, PER, "), "%s", said);
+    cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "WG=64,Q=2", &hooks), SPMV_ERR_PLAN);
+    cr_assert(strstr(said, "column 7: expected the name of a knob: L, WG, STREAM, "), "%s", said);
     cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "L=2,", &hooks), SPMV_ERR_PLAN);
+    cr_assert(strstr(said, "column 1: expected a knob, '=' and a number"), "%s", said);
     cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "L=", &hooks), SPMV_ERR_PLAN);
     cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "L=99999999999999", &hooks), SPMV_ERR_PLAN);
     cr_assert_eq(v.set, 0);

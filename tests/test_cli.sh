@@ -112,6 +112,8 @@ for p in 'ell+' 'elll' 'ell:q=3' 'ell:w=x' 'hybr:z=1' ''; do
     grep -Fq -- "--plan: plan \"$p\", column" err
     verdict "no plan: '$p' and the column are named" $?
 done
+gives 'no plan: no such format' 2 mul a.mtx --plan elll
+says 'no plan: what there is' err 'format: dense, coo, .*; or of a builder: hyb, .*; see spmv plan --list$'
 
 # ---- gen ----
 counts() {
@@ -284,6 +286,16 @@ gives 'plan: too many to refine' 2 plan arrow.mtx --refine 1000
 printf 'spmv tuning table 1\ndevice t\nclass host\nrows 1\nper_row 1\nf64 banded coo/ 9\nf64 banded csr/ 2\n' >coo.tune
 gives 'plan by a table' 0 plan arrow.mtx --table coo.tune
 says 'plan by a table' out '^plan +coo'
+[ ! -s err ]
+verdict 'plan by a table of the class of the device: no warning' $?
+sed 's/^class host/class gpu/' coo.tune >gpu.tune
+for c in 'plan arrow.mtx' 'bench arrow.mtx --plan auto'; do
+    gives "${c%% *} by a table of another class" 0 $c --table gpu.tune
+    says "${c%% *} by a table of another class: a warning" err \
+        'warning: gpu.tune is a table of the class gpu \(t\); estimates for the class host \(host\) may be far off'
+    [ "$(wc -l <err)" -eq 1 ]
+    verdict "${c%% *} by a table of another class: one warning" $?
+done
 printf 'spmv tuning table 1\ndevice t\nclass host\nrows 1\nper_row 1\nf64 banded coo/ fast\n' >bad.tune
 gives 'plan by a damaged table' 1 plan arrow.mtx --table bad.tune
 says 'plan by a damaged table: the line' err 'bad.tune, line 6'
@@ -949,6 +961,11 @@ fi
 
 # ---- self-check ----
 gives 'self-check: no such format' 2 self-check csx
+says 'self-check: no such format: where they are listed' err "no format 'csx'; see spmv plan --list"
+gives 'self-check --help' 0 self-check --help
+says 'self-check --help: the default device' out 'Without --device it takes the first GPU that spmv devices lists, or else the first device'
+! grep -q 'host (default)' out
+verdict 'self-check --help: the host is no default' $?
 gives 'self-check: the host' 1 self-check --device host
 if [ "$devices" != host ]; then
     gives 'self-check of two formats' 0 self-check dia dense --device 0 --type f32
@@ -1117,6 +1134,7 @@ printf '%%%%MatrixMarket matrix coordinate real general\n6 4294967294 1\n1 1 1\n
 for m in rows cols; do
     gives "few nonzeros, many $m" 1 convert $m.mtx w.bin
     says "few nonzeros, many $m: the limit" err "$m.mtx:2: expected at most 1048640 rows and columns for 1 nonzeros"
+    says "few nonzeros, many $m: the option" err "on the command line --max-dim"
     for to in bin mtx; do
         gives "few nonzeros, many $m, to $to" 0 convert $m.mtx w.$to --max-dim 4294967294
         gives "few nonzeros, many $m, from $to" 0 convert w.$to w2.bin --max-dim 4294967294

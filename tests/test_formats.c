@@ -1497,11 +1497,11 @@ Test(input, bad_pointers)
 
 Test(input, bad_indices)
 {
-    BAD(CSR, SPMV_ERR_INDEX, "entry 1: column index 4 is outside 0 .. 3", s.col[1] = 4);
-    BAD(CSR, SPMV_ERR_INDEX, "entry 0: column index -1", s.col[0] = -1);
-    BAD(CSR, SPMV_ERR_INDEX, "entry 4: column index 2147483647", s.col[4] = INT32_MAX);
-    BAD(CSR, SPMV_ERR_INDEX, "entry 2: column index -2147483648", s.col[2] = INT32_MIN);
-    BAD(CSC, SPMV_ERR_INDEX, "entry 3: row index 3 is outside 0 .. 2", s.row[3] = 3);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 1 in row 0: column index 4 is outside 0 .. 3", s.col[1] = 4);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 0 in row 0: column index -1", s.col[0] = -1);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 4 in row 2: column index 2147483647", s.col[4] = INT32_MAX);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 2 in row 1: column index -2147483648", s.col[2] = INT32_MIN);
+    BAD(CSC, SPMV_ERR_INDEX, "entry 3 in column 2: row index 3 is outside 0 .. 2", s.row[3] = 3);
     BAD(COO, SPMV_ERR_INDEX, "entry 4: row index 3", s.row[4] = 3);
     BAD(COO, SPMV_ERR_INDEX, "entry 0: column index 9", s.col[0] = 9);
     BAD(COO, SPMV_ERR_INDEX, "entry 2: row index 0 is outside 1 .. 3", s.in.base = 1; s.row[0] = s.row[1] = 1; s.col[0] = s.col[1] = 1;
@@ -1510,25 +1510,26 @@ Test(input, bad_indices)
     BAD(COO, SPMV_ERR_INDEX, "row index 1", s.in.rows = 1);
     BAD(COO, SPMV_ERR_INDEX, "entry 0: row", s.in.rows = 0);
     BAD(COO, SPMV_ERR_INDEX, "entry 0: column", s.in.cols = 0);
-    BAD(CSR, SPMV_ERR_INDEX, "entry 0: column", s.in.cols = 0);
-    BAD(CSR, SPMV_ERR_INDEX, "entry 3: column index -9223372036854775808", s.in.index_bits = 64; point(&s); s.col64[3] = INT64_MIN);
-    BAD(CSR, SPMV_ERR_INDEX, "entry 3: column index 9223372036854775807", s.in.index_bits = 64; point(&s); s.col64[3] = INT64_MAX);
-    BAD(CSR, SPMV_ERR_INDEX, "entry 3: column index 4294967296", s.in.index_bits = 64; point(&s); s.col64[3] = (int64_t)1 << 32);
-    BAD(CSR, SPMV_ERR_INDEX, "entry 1: column", s.in.base = 1; s.ptr[0] = 1; s.ptr[1] = 3; s.ptr[2] = 4; s.ptr[3] = 6;
+    BAD(CSR, SPMV_ERR_INDEX, "entry 0 in row 0: column", s.in.cols = 0);
+    BAD(CSR, SPMV_ERR_INDEX, "in row 2: column index -9223372036854775808", s.in.index_bits = 64; point(&s); s.col64[3] = INT64_MIN);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 3 in row 2: column index 9223372036854775807", s.in.index_bits = 64; point(&s); s.col64[3] = INT64_MAX);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 3 in row 2: column index 4294967296", s.in.index_bits = 64; point(&s); s.col64[3] = (int64_t)1 << 32);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 1 in row 1: column", s.in.base = 1; s.ptr[0] = 1; s.ptr[1] = 3; s.ptr[2] = 4; s.ptr[3] = 6;
         s.col[0] = 4; s.col[1] = 5);
-    BAD(BSR, SPMV_ERR_INDEX, "entry 1: block column index 3 is outside 0 .. 1", s.in.block_rows = 1; s.in.block_cols = 2; s.ptr[1] = 2);
-    BAD(CSR, SPMV_ERR_INDEX, "entry 1: column index 4", s.in.borrow = 1; s.in.ptr_bits = 64; point(&s); s.col[1] = 4);
+    BAD(BSR, SPMV_ERR_INDEX, "entry 1 in block row 0: block column index 3 is outside 0 .. 1",
+        s.in.block_rows = 1; s.in.block_cols = 2; s.ptr[1] = 2);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 1 in row 0: column index 4", s.in.borrow = 1; s.in.ptr_bits = 64; point(&s); s.col[1] = 4);
     cr_assert(refusals == 19, "%d refusals", refusals);
 }
 
 /* Messages about a matrix to be transposed name its places as they are stored, before transposing. */
 Test(input, bad_places_of_transposes)
 {
-    BAD(CSR, SPMV_ERR_INDEX, "entry 1: column index 4 is outside 0 .. 3", s.in.transpose = 1; s.col[1] = 4);
-    BAD(CSC, SPMV_ERR_INDEX, "entry 3: row index 3 is outside 0 .. 2", s.in.transpose = 1; s.row[3] = 3);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 1 in row 0: column index 4 is outside 0 .. 3", s.in.transpose = 1; s.col[1] = 4);
+    BAD(CSC, SPMV_ERR_INDEX, "entry 3 in column 2: row index 3 is outside 0 .. 2", s.in.transpose = 1; s.row[3] = 3);
     BAD(COO, SPMV_ERR_INDEX, "entry 4: row index 3 is outside 0 .. 2", s.in.transpose = 1; s.row[4] = 3);
     BAD(COO, SPMV_ERR_INDEX, "entry 0: column index 9 is outside 0 .. 3", s.in.transpose = 1; s.col[0] = 9);
-    BAD(BSR, SPMV_ERR_INDEX, "entry 1: block column index 3 is outside 0 .. 1", s.in.transpose = 1; s.in.block_rows = 1;
+    BAD(BSR, SPMV_ERR_INDEX, "entry 1 in block row 0: block column index 3 is outside 0 .. 1", s.in.transpose = 1; s.in.block_rows = 1;
         s.in.block_cols = 2; s.ptr[1] = 2);
     BAD(CSR, SPMV_ERR_DUPLICATE, "row 0, column 3", s.in.transpose = 1; s.in.duplicates = SPMV_DUP_REFUSE; s.col[0] = 3);
     BAD(CSC, SPMV_ERR_DUPLICATE, "row 2, column 0", s.in.transpose = 1; s.in.duplicates = SPMV_DUP_REFUSE; s.row[0] = 2);

@@ -8,6 +8,7 @@
 #include "final.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static char said[1024];
 
@@ -32,6 +33,24 @@ static void refused(const char *call, spmv_status s, const char *argument, int h
 }
 #define REFUSED(argument, call) refused(#call, call, argument, 1)
 #define REFUSED_UNHEARD(call) refused(#call, call, "", 0)
+
+/* Runs a call whose message has no log to go to, and finds words in what it wrote to stderr. */
+#define REFUSED_ON_STDERR(words, call)                                                    \
+    do {                                                                                  \
+        char text_[400] = "";                                                             \
+        FILE *file_ = tmpfile();                                                          \
+        int kept_ = dup(2);                                                               \
+        spmv_status status_;                                                              \
+        cr_assert(file_ && kept_ >= 0 && fflush(stderr) == 0 && dup2(fileno(file_), 2) == 2); \
+        status_ = call;                                                                   \
+        fflush(stderr);                                                                   \
+        dup2(kept_, 2);                                                                   \
+        close(kept_);                                                                     \
+        rewind(file_);                                                                    \
+        cr_assert(fgets(text_, sizeof text_, file_) && strstr(text_, words), "%s: %s", #call, text_); \
+        fclose(file_);                                                                    \
+        cr_assert_eq(status_, SPMV_ERR_ARGUMENT);                                         \
+    } while (0)
 #define FINE(call) cr_assert_eq(call, SPMV_OK, "%s: %s", #call, said)
 
 /* 1 if all bytes are zero. Every check sets them to another value before. */
@@ -338,6 +357,10 @@ Test(null, matrices)
     REFUSED_UNHEARD(spmv_mul(&none, 1, x, 0, y));
     REFUSED_UNHEARD(spmv_update(NULL, val));
     REFUSED_UNHEARD(spmv_update_buffer(NULL, y));
+    REFUSED_ON_STDERR("spmv_mul: m is a matrix that was not created, or that was destroyed", spmv_mul(&none, 1, x, 0, y));
+    REFUSED_ON_STDERR("spmv_update: m is a matrix that was not created", spmv_update(&none, val));
+    REFUSED_ON_STDERR("spmv_update: m is a matrix that was not created", spmv_update(&none, NULL));
+    REFUSED_ON_STDERR("spmv_update_buffer: m is a matrix that was not created", spmv_update_buffer(&none, y));
     cr_assert(!spmv_target_of(NULL).device);
     for (on = 0; on < 2; on++) {
         spmv_device d;
@@ -353,6 +376,7 @@ Test(null, matrices)
         FINE(spmv_mul(&m, 1, x, 0, y));
         cr_assert(y[0] == 2 && y[1] == 30);
         spmv_destroy(&m);
+        REFUSED_ON_STDERR("spmv_update: m is a matrix that was not created, or that was destroyed", spmv_update(&m, val));
         if (on) spmv_device_close(&d);
     }
 }

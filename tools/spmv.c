@@ -136,13 +136,14 @@ static const command commands[] = {
          BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(CONVERT) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN) | BIT(TOTAL) | BIT(CACHE) |
          BIT(MAX_BYTES) | BIT(MAX_DIM), 1, 1 << 30,
      bench_command},
-    {"self-check", "[FORMAT...] [options]", "try every variant of every format on an OpenCL device",
+    {"self-check", "[FORMAT...] [options]", "try every variant of every format on a device",
      "Multiplies small matrices with every legal value of every knob of every kernel, in every layout and type. Products of\n"
      "integers must be exact, products of reals within the bound of their row; repeated products must give the same bits, and\n"
      "nothing outside y may be written. Prints a line for each variant that cannot be used: refused (known beforehand to exceed\n"
      "the device's limits), FAILED (the driver did not compile or run it) or WRONG. With --json it prints a line for each variant,\n"
-     "and the counts on standard error. The default device is the first GPU, or else the first device. The exit status is 1 if\n"
-     "any variant was wrong or failed, or if none was usable.\n", "",
+     "and the counts on standard error. The exit status is 1 if any variant was wrong or failed, or if none was usable.\n\n"
+     "Without --device it takes the first GPU that spmv devices lists, or else the first device; the host has no variants. Without\n"
+     "--type it tries all types.\n", "",
      "  spmv self-check --device gpu                      # (GPU) everything; takes minutes\n"
      "  spmv self-check csr sell --device gpu --type f32  # (GPU) two formats in one type\n"
      "  spmv self-check --device gpu --brief --json       # (GPU) a line of JSON for each variant\n",

@@ -93,6 +93,17 @@ int cli_misuse(tool *t, const char *format, ...)
     return USAGE;
 }
 
+int cli_misplan(tool *t, const char *format, ...)
+{
+    va_list list;
+    fprintf(stderr, "spmv %s: ", t->command);
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    fputs("; see spmv plan --list\n", stderr);
+    return USAGE;
+}
+
 int cli_no_memory(tool *t)
 {
     return cli_complain(t, "memory could not be allocated");

@@ -72,6 +72,9 @@ LIKE_PRINTF(2, 3) int cli_complain(tool *t, const char *format, ...);
 /* Prints a message about a mistake in the command line. Returns USAGE. */
 LIKE_PRINTF(2, 3) int cli_misuse(tool *t, const char *format, ...);
 
+/* Prints a message about a mistake in a plan or in the name of a format, and where the names are listed. Returns USAGE. */
+LIKE_PRINTF(2, 3) int cli_misplan(tool *t, const char *format, ...);
+
 /* Prints that memory ran out. Returns FAILED. */
 int cli_no_memory(tool *t);
 

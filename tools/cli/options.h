@@ -15,7 +15,8 @@
     X(EVENTS,  "events",  "",     "time single products by the device's events instead of many by the clock")       \
     X(COLD,    "cold",    "",     "as --events, and fill the device's caches with other data before each product")  \
     X(BUILDER, "builder", "B",    "a builder, a format or a plan (also --plan); default: auto")                     \
-    X(DEVICE,  "device",  "D",    "host (default), a number, gpu, cpu or part of a name; cuda:0 is the first by CUDA")  \
+    X(DEVICE,  "device",  "D",    "host, a number, gpu, cpu or part of a name; cuda:0 is the first by CUDA; default: host, unless said " \
+                                  "otherwise above")                                                                \
     X(SHARES,  "shares",  "A,B,...", "of several devices (--device host+0), the shares of the nonzeros; default: by their speed") \
     X(TYPE,    "type",    "T",    "f64, f32, or mixed (f64 vectors and f32 values); default: f64, unless said otherwise above") \
     X(X,       "x",       "FILE", "the vector x, a Matrix Market file; default: all ones")                          \
@@ -37,7 +38,7 @@
     X(TABLE,   "table",   "FILE", "auto, cocktail: the tuning table to use; default: the bundled one for the device") \
     X(MAX_BYTES, "max-bytes", "N", "refuse parts larger than N bytes (K, M, G: 2^10, 2^20, 2^30); default: 16 times the CSR form and 16M") \
     X(PAIRS,   "pairs",   "",     "also try every pair of values of two knobs")                                     \
-    X(BUDGET,  "budget",  "SECONDS", "stop measuring after this time; default: measure everything")                 \
+    X(BUDGET,  "budget",  "SECONDS", "end after about this time, fits included; default: measure everything")        \
     X(RESUME,  "resume",  "",     "continue from the journal that an interrupted run left beside the table")        \
     X(ROWS_MAX, "rows-max", "N",  "use no matrix with more than N rows")                                            \
     X(DENSITY, "density", "N",    "measure N numbers of rows and as many of nonzeros in a row, from 3 to 11; default: 6")  \

@@ -425,6 +425,8 @@ static int bench_devices(bench *b)
     int result = team_open(b->t, b->args, &b->team);
     if (result == DONE) result = bench_team_options(b);
     if (result == DONE && !b->team.count) result = device_open(b->t, b->args->value[OPT_DEVICE], &b->device);
+    if (result == DONE && b->team.count) plan_check_table(b->t, b->args, &b->hints, b->team.device, b->team.count);
+    else if (result == DONE) plan_check_table(b->t, b->args, &b->hints, &b->device, 1);
     device_count_memory(b->device);
     if (b->team.count) team_label(&b->team, b->label, sizeof b->label);
     else snprintf(b->label, sizeof b->label, "%s", device_label(b->device));

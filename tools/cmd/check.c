@@ -75,7 +75,7 @@ static int check_formats(tool *t, const arguments *args, spmv_check_desc *desc)
     int i;
     for (i = 0; i < args->files; i++) {
         spmv_format f = spmv_format_from(args->file[i]);
-        if (f == SPMV_FORMAT_COUNT) return cli_misuse(t, "there is no format '%s'", args->file[i]);
+        if (f == SPMV_FORMAT_COUNT) return cli_misplan(t, "there is no format '%s'", args->file[i]);
         desc->formats |= 1u << f;
     }
     return DONE;

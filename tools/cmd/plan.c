@@ -331,6 +331,7 @@ int plan_command(tool *t, const arguments *args)
     if (result != DONE || several.count) {
         desc.strict = how.strict;
         desc.hints = &hints;
+        if (result == DONE) plan_check_table(t, args, &hints, several.device, several.count);
         if (result == DONE) result = team_plan(t, args, &several, &desc, text);
         team_close(t, &several);
         spmv_tuning_free(&table);
@@ -339,6 +340,7 @@ int plan_command(tool *t, const arguments *args)
     memset(&a, 0, sizeof a);
     choice = (spmv_choice *)malloc(sizeof *choice);
     result = choice ? device_open(t, args->value[OPT_DEVICE], &desc.device) : cli_no_memory(t);
+    if (result == DONE) plan_check_table(t, args, &hints, &desc.device, 1);
     if (result == DONE) result = file_load_matrix(t, args->file[0], desc.type, &a);
     desc.csr = &a;
     desc.hooks = t->hooks;

@@ -4,6 +4,7 @@
 #include "../cli/cli.h"
 #include "../cli/files.h"
 #include "../cli/options.h"
+#include "device.h"
 #include "runner.h"
 #include "spmv.h"
 #include <stdlib.h>
@@ -42,7 +43,7 @@ int plan_is_text(tool *t, const char *from, const char *text)
     t->keep = 0;
     free(plan);
     if (s != SPMV_ERR_PLAN && !(s != SPMV_OK && column > 0)) return DONE; /* other failures depend on the matrix */
-    return cli_misuse(t, "--%s: %s", from, *t->text ? t->text : spmv_status_text(s));
+    return cli_misplan(t, "--%s: %s", from, *t->text ? t->text : spmv_status_text(s));
 }
 
 int plan_is_named(const char *text)
@@ -124,4 +125,17 @@ int plan_options(tool *t, const arguments *a, spmv_build_hints *hints, spmv_tuni
     if (file_load_table(t, a->value[OPT_TABLE], table) != DONE) return FAILED;
     hints->tuning = table;
     return DONE;
+}
+
+void plan_check_table(tool *t, const arguments *a, const spmv_build_hints *hints, spmv_device *const *d, size_t count)
+{
+    const spmv_tuning *table = hints->tuning;
+    size_t i;
+    for (i = 0; table && i < count; i++) {
+        const spmv_device_class c = device_target(d[i]).device_class;
+        if (c == table->device_class) continue;
+        cli_complain(t, "warning: %s is a table of the class %s (%s); estimates for the class %s (%s) may be far off", a->value[OPT_TABLE],
+                     spmv_device_class_name(table->device_class), table->device, spmv_device_class_name(c), device_label(d[i]));
+        return;
+    }
 }

@@ -38,4 +38,7 @@ void measurer_free(measurer *me);
  * message. */
 int plan_options(tool *t, const arguments *a, spmv_build_hints *hints, spmv_tuning *table);
 
+/* Warns once if hints have the table of --table and one of these devices (NULL: the host) is of another class than the table's. */
+void plan_check_table(tool *t, const arguments *a, const spmv_build_hints *hints, spmv_device *const *d, size_t count);
+
 #endif

@@ -63,6 +63,8 @@ typedef struct point {
     const sample *of;
     spmv_estimate by;
     int           candidate, structure, group; /* numbers from 0 */
+    double        took[2];              /* log2 of the measured time over that by the rates (0) and over that of the longest row (1) */
+    double        known[2];             /* what the fits that are corrected say of each */
     double        weight;               /* the time of the fastest sample on that structure and type over its own */
     double        share;                /* its weight over that of all in its group, structure and time */
     int           usable;               /* 1: it shows how good the rates are */
@@ -167,10 +169,9 @@ static int level_of(const sample *of, int level) { return level == LEVEL_TYPE ? 
 static double known_of(const fitting *f, const point *p, int levels)
 {
     const int offset = p->chain ? SPMV_TERM_CHAIN : SPMV_TERM_ALL;
-    double sum = 0;
+    double sum = p->known[p->chain];
     int i;
     if (!f->corrects) return 0;
-    for (i = 0; i < SPMV_TERM_COUNT; i++) sum += f->prior[p->candidate].at[i] * term_any(f, p, i);
     for (i = 0; i < levels; i++) sum += f->level[i][level_of(p->of, i)].at[offset];
     return sum;
 }
@@ -189,7 +190,7 @@ static double *shift_at(const fitting *f, const point *p) { return &f->shift[p->
 /* What the factors shall add up to, beyond what is known before them, the first levels and the structure's shift. */
 static double target_of(const fitting *f, const point *p, int levels)
 {
-    return library_log2(p->of->seconds / (p->chain ? p->by.chain : p->by.rates)) - known_of(f, p, levels) - *shift_at(f, p);
+    return p->took[p->chain] - known_of(f, p, levels) - *shift_at(f, p);
 }
 
 /* Predicted seconds by the rates (chain 0) or of the longest row (1) with the current factors. */
@@ -236,7 +237,7 @@ static void divide(fitting *f, int first)
         point *p = &f->p[s];
         if (!p->usable) continue;
         if (!has_chain(f, p)) p->chain = 0;
-        else if (first) p->chain = library_log2(p->of->seconds / p->by.rates) > CHAIN_AT_FIRST;
+        else if (first) p->chain = p->took[0] > CHAIN_AT_FIRST;
         else p->chain = predicted_as(f, p, 1) > predicted_as(f, p, 0);
         *sum_at(f, p) += p->weight;
     }
@@ -735,6 +736,23 @@ static void weigh(fitting *f)
     }
 }
 
+/* Computes what does not change while fits are judged, which takes a fitting half of its time otherwise. */
+static void remember(fitting *f)
+{
+    size_t s;
+    int i, chain;
+    for (s = 0; s < f->count; s++) {
+        point *p = &f->p[s];
+        for (chain = 0; chain < 2; chain++) {
+            const double by = chain ? p->by.chain : p->by.rates;
+            p->chain = chain;
+            if (by > 0) p->took[chain] = library_log2(p->of->seconds / by);
+            for (i = 0; i < SPMV_TERM_COUNT; i++) p->known[chain] += f->prior[p->candidate].at[i] * term_any(f, p, i);
+        }
+        p->chain = 0;
+    }
+}
+
 /* 1: both are of one candidate. */
 static int is_alike(const sample *a, const sample *b)
 {
@@ -918,6 +936,7 @@ static int fitting_begin(fitting *f, tool *t, spmv_tuning *table, const sample_l
     if (result == DONE) result = estimate_all(f);
     table->fits = fits;
     if (result == DONE) weigh(f);
+    if (result == DONE) remember(f);
     return result;
 }
 

@@ -54,8 +54,9 @@ typedef struct structures_wish {
                                   after a failure. NULL: not wanted */
 } structures_wish;
 
-/* Measures the layouts and variants that the rows of the table have on every structure, in passes until u->until, and appends each sample
- * to the file. Of those that the file has, the ones with the fewest lines come first. DONE, or FAILED after a message. */
+/* Measures the layouts and variants that the rows of the table have on every structure, in passes, and appends each sample to the file.
+ * Of those that the file has, the ones with the fewest lines come first. It ends as early before u->end as a fit to the samples takes.
+ * DONE, or FAILED after a message. */
 int structures_measure(tuner *u, const structures_wish *wish);
 
 #endif
