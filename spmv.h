@@ -352,27 +352,31 @@ static int spmv__converts_there(const spmv_desc *d)
     return d->convert == SPMV_CONVERT_DEFAULT ? spmv_convert_here(d->device) : d->convert == SPMV_CONVERT_ON_DEVICE;
 }
 
-/* 1 if no columns are needed on the host to store the matrix on the device by the plan, or by that of spmv__leave_unseen if this is not
- * empty: one part that takes all nonzeros, in a format whose sizes follow from the row pointers or whose blocks the device counts. *rows: 1
- * if no row pointers are needed there, either. */
-static int spmv__columns_stay(const spmv_desc *d, const spmv_plan *unseen, int *rows)
+/* 1 if the device finds out all that the sizes of the plan follow from: one part that takes all nonzeros, in a format whose longest rows,
+ * tiles or blocks it counts. */
+static int spmv__pointers_stay(const spmv_plan *plan)
 {
     const unsigned there = SPMV_BIT_ELL | SPMV_BIT_SELL | SPMV_BIT_BELL | SPMV_BIT_SBELL | SPMV_BIT_BCSR | SPMV_BIT_TCSR;
-    const unsigned by_row = SPMV_BIT_CSR; /* the host finds out where rows begin */
-    unsigned known = 1u << SPMV_KEY_B | 1u << SPMV_KEY_H | 1u << SPMV_KEY_RUN | 1u << SPMV_KEY_TILE;
+    const spmv_spec *one = &plan->part[0];
+    unsigned known = 1u << SPMV_KEY_B | 1u << SPMV_KEY_H | 1u << SPMV_KEY_TILE;
+    int k, stay = plan->count == 1 && (there >> one->format & 1u);
+    if (one->format == SPMV_TCSR) known |= 1u << SPMV_KEY_IDX;
+    for (k = 0; k < SPMV_KEY_COUNT; k++) stay &= !one->key[k] || (known >> k & 1u);
+    return stay;
+}
+
+/* 1 if no columns are needed on the host to split the matrix by the plan, or by that of spmv__leave_unseen if this is not empty. The
+ * converter reads them if a part needs them. *rows: 1 if no row pointers are needed there, either. */
+static int spmv__columns_stay(const spmv_desc *d, const spmv_plan *unseen, int *rows)
+{
     spmv_hooks quiet = d->hooks;
     spmv_plan plan;
-    int k, stay;
     quiet.log = spmv__dev_hush;
     *rows = 0;
     plan = *unseen;
-    if (!plan.count && (!d->plan || d->updatable || spmv_plan_parse(&plan, d->plan, NULL, &quiet))) return 0;
-    if (plan.count != 1) return 0;
-    stay = (there | by_row) >> plan.part[0].format & 1u;
-    if (plan.part[0].format == SPMV_TCSR) known |= 1u << SPMV_KEY_IDX;
-    for (k = 0; k < SPMV_KEY_COUNT; k++) stay &= !plan.part[0].key[k] || (known >> k & 1u);
-    *rows = stay && (there >> plan.part[0].format & 1u);
-    return stay;
+    if (!plan.count && (!d->plan || spmv_plan_parse(&plan, d->plan, NULL, &quiet))) return 0;
+    *rows = spmv__pointers_stay(&plan);
+    return !spmv__split_reads_columns(&plan);
 }
 
 /* A matrix in buffers that is being looked at. */

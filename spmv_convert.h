@@ -1696,7 +1696,7 @@ static int spmv__convert_wants_tiles(spmv__convert *c, spmv_part *p, spmv__sourc
     spmv__convert_job j;
     spmv__dev_options o;
     int which;
-    if (p->spec.format != SPMV_TCSR || c->off || !c->nnz || s->v->a != c->a) return 0;
+    if (p->spec.format != SPMV_TCSR || c->off || !c->nnz || s->v->owner || s->v->list) return 0;
     if (spmv__sat_mul(c->nnz, 8) > most || (c->a->rows + 1) * 8 > most) return 0;
     spmv__convert_job_set(&j, c, p, s);
     spmv__convert_tile_segments(&j);
@@ -1719,7 +1719,6 @@ static void spmv__convert_count_tiles(spmv__convert *c, spmv_part *p, spmv__sour
     uint32_t found[SPMV__FOUND] = { 0 };
     spmv__convert_job *j = NULL;
     spmv_status status;
-    spmv__convert_forget(c);
     if (!spmv__convert_wants_tiles(c, p, s)) return;
     status = spmv__convert_job_make(c, p, s, &j);
     if (!status) {
@@ -1742,7 +1741,7 @@ static void spmv__convert_count_tiles(spmv__convert *c, spmv_part *p, spmv__sour
 static int spmv__convert_finds_longest(const spmv__convert *c, const spmv_part *p, spmv__source *s)
 {
     uint64_t height = 0;
-    (void)p; /* without ell and sell */
+    if (p->spec.key[SPMV_KEY_IDX] == 16) return 0;
 #ifndef SPMV_NO_ELL
     if (p->spec.format == SPMV_ELL) height = 32; /* rows for each work-item */
 #endif
@@ -1755,18 +1754,27 @@ static int spmv__convert_finds_longest(const spmv__convert *c, const spmv_part *
     return 0;
 }
 
-/* spmv_converter.rows. Rows that the device fails to look at are looked at by the host. */
+/* 1 if the sizes of the part follow from columns: 16-bit columns are to fit, diagonals are to be found, or a format of the user's own is to
+ * be packed. */
+static int spmv__convert_reads_columns(const spmv_part *p)
+{
+    if (p->spec.key[SPMV_KEY_IDX] == 16 || !spmv__convert_format_of(p->spec.format)) return 1;
+    return spmv_format_class_of(p->spec.format) == SPMV_CLASS_DIAGONAL;
+}
+
+/* spmv_converter.rows. What the device fails to look at is looked at by the host. */
 static spmv_status spmv__convert_rows(spmv_converter *base, spmv_part *p, spmv__source *s)
 {
     spmv__convert *c = (spmv__convert *)base;
     spmv_status status;
-    if (spmv__dev_has_blocks(p->spec.format)) return SPMV_OK;
+    spmv__convert_forget(c);
+    if (spmv__dev_has_blocks(p->spec.format) || s->v->a != c->a) return SPMV_OK;
     if (!s->ptr && spmv__convert_finds_longest(c, p, s)) return SPMV_OK;
     spmv__convert_count_tiles(c, p, s);
-    if (s->ptr || s->tiled) return SPMV_OK;
+    if (s->tiled) return SPMV_OK;
     status = spmv__convert_fetch_pointers(c);
-    s->ptr = c->a->ptr;
-    return status || p->spec.key[SPMV_KEY_IDX] != 16 ? status : spmv__convert_fetch_columns(c);
+    if (!s->ptr) s->ptr = c->a->ptr;
+    return status || !spmv__convert_reads_columns(p) ? status : spmv__convert_fetch_columns(c);
 }
 
 /* Fills a part on the device. If it does not take the part or fails, the part is left as it was, for the host to fill. */
@@ -1774,7 +1782,6 @@ static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__
 {
     spmv__convert *c = (spmv__convert *)base;
     spmv_status status;
-    if (!spmv__dev_has_blocks(p->spec.format) && !s->tiled) spmv__convert_forget(c);
     if (spmv__convert_takes(c, p, s) && spmv__convert_wants(c, p, s, how)) {
         status = spmv__convert_fill(c, p, s, how);
         if (!status) return SPMV_OK;

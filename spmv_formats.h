@@ -1991,9 +1991,9 @@ typedef struct spmv_elsewhere {
     void (*drop)(struct spmv_elsewhere *e); /* frees them and e */
 } spmv_elsewhere;
 
-/* What fills the arrays of a part instead of the host. rows comes first if the part takes the whole matrix: it may set s->longest, which it
- * allocates, or s->tiled, which is its own, if the format needs no more of the row pointers; else it has them on the host and sets s->ptr.
- * part sets p->elsewhere and all arrays that remain on the host if it takes the part; else it leaves p as it was. It has failed if the host
+/* What fills the arrays of a part instead of the host. rows comes first and sees to it that what the part's sizes follow from is on the
+ * host: columns, if they need any, and of a part that takes the whole matrix the row pointers, s->ptr; or it sets s->longest, which it
+ * allocates, or s->tiled, which is its own, if the format needs no more than that. part sets p->elsewhere and all arrays that remain on the host if it takes the part; else it leaves p as it was. It has failed if the host
  * would fail as well. blocks, for formats of blocks, comes before it and sets s->blocks and, with the key idx, s->spans, which it
  * allocates; it sets s->counted unless the host has to count. */
 struct spmv_converter {
@@ -6485,10 +6485,10 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
     return SPMV_OK;
 }
 
-/* Has what a device knows of the rows of a part, if the part takes the whole matrix. Apart, for the stack of the caller. */
+/* Has what a device knows of the matrix, as far as the sizes of a part follow from it. Apart, for the stack of the caller. */
 SPMV__APART spmv_status spmv__source_there(spmv_part *p, spmv__source *s)
 {
-    return !s->converter || s->v->owner || s->v->list ? SPMV_OK : s->converter->rows(s->converter, p, s);
+    return s->converter ? s->converter->rows(s->converter, p, s) : SPMV_OK;
 }
 
 /* Sets all of a part but the arrays' contents: checks the specification, counts the view's nonzeros, lets the format set the sizes of the

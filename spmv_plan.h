@@ -828,6 +828,17 @@ static int spmv__takes_shown(const spmv_spec *spec)
 /* Does the part take everything that is left of any matrix? */
 static int spmv__takes_all(const spmv_spec *spec) { return spmv__takes_shown(spec) && !spec->key[SPMV_KEY_COLS]; }
 
+/* 1 if a split by the plan looks at columns. Else row lengths say what each part takes. */
+SPMV__SHARED int spmv__split_reads_columns(const spmv_plan *plan)
+{
+    int i, reads = 0;
+    for (i = 0; i < plan->count; i++) {
+        const spmv_spec *spec = &plan->part[i];
+        reads |= spec->key[SPMV_KEY_COLS] || (!spmv__takes_shown(spec) && !spmv__is_padded(spec->format));
+    }
+    return reads;
+}
+
 /* Columns from .. end - 1 are to be hidden, or shown. */
 typedef struct spmv__showing {
     spmv__splitter *s;

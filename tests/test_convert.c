@@ -354,7 +354,7 @@ static void compare_created(const spmv_device *d, const spmv_matrix *m, const sp
         for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
             const spmv_array *a = &here->part[i].a[k];
             void *got = need_exact(a->count * a->width);
-            if (a->count) cr_assert_eq(spmv_buffer_read(d, m->on_device->part[i].a[k], a->count * a->width, got), SPMV_OK);
+            if (a->count) cr_assert_eq(spmv_buffer_read(d, m->on_device->part[i].a[k], a->count * a->width, got), SPMV_OK, "%s: array %d", what, k);
             cr_assert(!a->count || !memcmp(got, a->data, (size_t)(a->count * a->width)), "%s: array %d of part %d", what, k, i);
             free(got);
         }
@@ -763,11 +763,16 @@ Test(convert, tiles_are_found_there)
 Test(convert, csr_in_buffers)
 {
     static const char *const some[] = { "csr", "ell", "ell:w=1+bcsr:b=2x2" };
-    static const char *const stay[] = {
-        "csr", "csr:run=64", "tcsr:tile=512", "tcsr:tile=512,idx=16", "ell", "sell:h=8", "sell:h=256", "bell:b=2x2", "sbell:b=3x3",
-        "bcsr:b=2x2"
+    static const struct { const char *plan; int rows; } stay[] = { /* rows: 1 if row pointers stay there, too */
+        { "csr", 0 }, { "csr:run=64", 0 }, { "tcsr:tile=512", 1 }, { "tcsr:tile=512,idx=16", 1 }, { "ell", 1 }, { "sell:h=8", 1 },
+        { "sell:h=256", 1 }, { "bell:b=2x2", 1 }, { "sbell:b=3x3", 1 }, { "bcsr:b=2x2", 1 }, { "bcsr:b=2x2,idx=16", 0 },
+        { "csr:rows=nonempty", 0 }, { "csr:rows=sorted,sigma=64", 0 }, { "csr:run=64,rows=sorted", 0 }, { "coo", 0 }, { "dense", 0 },
+        { "cmrs", 0 }, { "cmrs:h=16,wide=1", 0 }, { "cmrs:rows=nonempty", 0 }, { "tcsr:tile=512,rows=nonempty", 0 },
+        { "ell:rows=sorted", 0 }, { "sell:rows=sorted,sigma=128", 0 }, { "sell:h=16,grow=0.1", 0 }, { "sell:rows=nonempty,grow=0.2", 0 },
+        { "ell:w=2+coo", 0 }, { "ell:w=2+csr:rows=nonempty", 0 }, { "sell:h=8,fill=0.7+cmrs:rows=nonempty", 0 },
+        { "sell:w=1,rows=sorted+ell:w=2,rows=nonempty+tcsr:tile=512,rows=nonempty", 0 }, { "ell:w=1+sbell:b=2x2+csr", 0 },
+        { "sell:w=3,h=32+bcsr:b=3x3", 0 }
     };
-    enum { NEED_ROWS = 2 }; /* so many of these need row pointers on the host */
     spmv_device d;
     spmv_build how;
     spmv_store here;
@@ -829,8 +834,8 @@ Test(convert, csr_in_buffers)
         cr_assert_eq(l.live, 0);
     }
     buffers_write(&b, &d);
-    for (j = 0; j < 2 * (sizeof stay / sizeof *stay); j++) { /* plans for which columns stay on the device */
-        const char *text = stay[j / 2];
+    for (j = 0; j < 4 * (sizeof stay / sizeof *stay); j++) { /* plans for which columns stay on the device */
+        const char *text = stay[j / 4].plan;
         spmv_desc desc;
         spmv_matrix made;
         ledger l;
@@ -842,13 +847,22 @@ Test(convert, csr_in_buffers)
         desc.hooks = ledger_hooks(&l);
         desc.plan = text;
         desc.convert = SPMV_CONVERT_ON_DEVICE;
+        desc.updatable = how.updatable = j % 4 >= 2;
         watch(&desc, &made);
         cr_assert_eq(spmv_create(&made, &desc), SPMV_OK, "%s: %s", text, l.text);
         cr_assert_eq(columns_stayed, 1, "%s", text);
-        cr_assert_eq(pointers_stayed, j / 2 >= NEED_ROWS, "%s", text);
-        cr_assert_eq(spmv_plan_parse(&plan, text, NULL, NULL), SPMV_OK);
+        cr_assert_eq(pointers_stayed, stay[j / 4].rows, "%s", text);
+        cr_assert_eq(l.text[0], 0, "%s: %s", text, l.text);
+        cr_assert_eq(spmv_plan_make(&plan, text, &a, NULL, NULL, NULL), SPMV_OK);
         cr_assert_eq(spmv_store_make(&here, &plan, &a, &how, NULL), SPMV_OK);
         compare_created(&d, &made, &here, text);
+        if (how.updatable) {
+            cr_assert_eq(spmv_update(&made, twice), SPMV_OK, "%s", l.text);
+            a.val = twice;
+            cr_assert_eq(spmv_store_update(&here, &a), SPMV_OK);
+            compare_created(&d, &made, &here, text);
+            a.val = m.val;
+        }
         spmv_destroy(&made);
         spmv_store_free(&here);
         cr_assert_eq(l.live, 0);
