@@ -117,7 +117,7 @@ typedef struct spmv__convert {
     int                given_ptr;    /* 1: the row pointers are, too */
     void              *narrow;       /* the caller's buffer of row pointers if they have 32 bits and a has none, else NULL */
     struct spmv__convert_job *kept;  /* those that can be updated */
-    struct spmv__convert_job *counted; /* of the part whose blocks or tiles were counted last and that is not filled yet, or NULL */
+    struct spmv__convert_job *counted; /* of the part whose blocks, tiles or columns were looked at last, while it is not filled; or NULL */
     int                chain, off;   /* chain: the queue is out of order; off: the device has failed, the host fills the rest */
     int                thrifty;      /* 1: kernels are compiled only if that pays */
     uint64_t           sent[SPMV__CONVERT_SENT]; /* bytes of val, col and ptr that are in their buffers or on their way */
@@ -404,15 +404,19 @@ static spmv_status spmv__convert_start(const spmv_device *d, void *kernel, uint6
 
 /* ---- kernels that look at row pointers and columns ---------------------------------------------------------------- */
 
-/* A kernel of the program with CHECK, and its arguments, which the caller sets. */
+/* Programs of such kernels: CHECK of kernels/convert.cl. */
+enum { SPMV__CHECK_MATRIX = 1, SPMV__CHECK_PART };
+
+/* A kernel of one of these programs, and its arguments, which the caller sets. */
 typedef struct spmv__convert_look {
     spmv_device_matrix on; /* stands in for a matrix */
     spmv__dev_args     g;
     void              *kernel;
 } spmv__convert_look;
 
-/* Opens a kernel that reads row pointers of ptr_bits bits. Close it also after a failure. */
-static spmv_status spmv__convert_look_open(spmv__convert_look *l, spmv_device *d, const char *name, int ptr_bits)
+/* Opens a kernel. One that looks at the matrix reads row pointers of ptr_bits bits, one that looks at a part those of 64. Close it also
+ * after a failure. */
+static spmv_status spmv__convert_look_open(spmv__convert_look *l, spmv_device *d, int check, const char *name, int ptr_bits)
 {
     void *program = NULL;
     spmv__dev_options o;
@@ -420,7 +424,7 @@ static spmv_status spmv__convert_look_open(spmv__convert_look *l, spmv_device *d
     memset(l, 0, sizeof *l);
     l->on.device = d;
     o.used = 0;
-    spmv__dev_option(&o, "CHECK", "1");
+    spmv__dev_option_number(&o, "CHECK", (uint64_t)check);
     spmv__dev_option(&o, "OFF", ptr_bits == 64 ? "ulong" : "uint");
     spmv__dev_option_number(&o, "PER", SPMV__CONVERT_PER);
     spmv__dev_option_number(&o, "WG", (uint64_t)spmv__dev_vector_group(d));
@@ -466,7 +470,7 @@ SPMV__SHARED spmv_status spmv__convert_check(spmv_device *d, const spmv_csr *a, 
     uint32_t sum[4] = { 1, 1, 1, 0 };
     void *buffer = NULL;
     spmv__convert_look l;
-    spmv_status s = spmv__convert_look_open(&l, d, "check", ptr_bits);
+    spmv_status s = spmv__convert_look_open(&l, d, SPMV__CHECK_MATRIX, "check", ptr_bits);
     if (!s) s = spmv__scratch_take(d, sizeof sum, &buffer);
     if (!s) s = b->fill(d, d->queue, buffer, sizeof sum, 0);
     if (!s) {
@@ -491,7 +495,7 @@ SPMV__SHARED spmv_status spmv__convert_check(spmv_device *d, const spmv_csr *a, 
 static spmv_status spmv__convert_widen(spmv__convert *c)
 {
     spmv__convert_look l;
-    spmv_status s = spmv__convert_look_open(&l, c->device, "widen", 32);
+    spmv_status s = spmv__convert_look_open(&l, c->device, SPMV__CHECK_MATRIX, "widen", 32);
     if (!s) s = spmv__scratch_take(c->device, (c->a->rows + 1) * 8, &c->ptr);
     if (!s) {
         spmv__dev_arg_count(&l.g, c->a->rows);
@@ -524,7 +528,7 @@ static spmv_status spmv__convert_longest(const spmv__convert *c, uint64_t height
     s->longest = (uint32_t *)block;
     s->longest_of = (uint32_t)height;
     if (status) return status;
-    status = spmv__convert_look_open(&l, d, "longest", c->narrow ? 32 : 64);
+    status = spmv__convert_look_open(&l, d, SPMV__CHECK_MATRIX, "longest", c->narrow ? 32 : 64);
     if (!status) status = spmv__scratch_take(d, slices * sizeof *s->longest, &buffer);
     if (!status) {
         spmv__dev_arg_count(&l.g, c->a->rows);
@@ -1762,6 +1766,96 @@ static int spmv__convert_reads_columns(const spmv_part *p)
     return spmv_format_class_of(p->spec.format) == SPMV_CLASS_DIAGONAL;
 }
 
+/* Uploads what says which nonzeros the view has: the owners for the job, and the row list to *list, which the caller gives back. */
+static spmv_status spmv__convert_look_send(spmv__convert_job *j, void **list)
+{
+    const spmv_view *v = j->s->v;
+    spmv_status s = spmv__convert_matrix(j->c);
+    if (!s && v->owner) s = spmv__convert_upload(j->c->device, v->owner, v->a->nnz, 1, &j->owner);
+    return s || !v->list ? s : spmv__convert_upload(j->c->device, v->list, v->rows, 4, list);
+}
+
+/* Checks the spans of rows: a device may compute wrongly. */
+static spmv_status spmv__convert_check_spans(const spmv__source *s)
+{
+    const uint32_t *low = s->row_spans, *high = low + s->rows;
+    uint64_t i, bad = 0;
+    for (i = 0; i < s->rows; i++) bad += (uint64_t)(s->ptr[i] < s->ptr[i + 1] && (low[i] > high[i] || high[i] >= s->v->a->cols));
+    if (!bad) return SPMV_OK;
+    return spmv_log(s->h, SPMV_ERR_BACKEND, "the device found wrong columns in %llu rows", (spmv__ull)bad);
+}
+
+/* Has the device find the lowest and the highest column of each row of the part. */
+static spmv_status spmv__convert_find_spans(spmv__convert_job *j)
+{
+    spmv_device *d = j->c->device;
+    spmv__source *s = j->s;
+    const spmv_view *v = s->v;
+    const uint64_t bytes = 2 * s->rows * sizeof *s->row_spans;
+    void *list = NULL, *buffer = NULL, *block;
+    spmv__convert_look l;
+    spmv_status status = spmv__room(s->h, &block, 2 * s->rows, sizeof *s->row_spans);
+    s->row_spans = (uint32_t *)block;
+    if (status) return status;
+    status = spmv__convert_look_open(&l, d, SPMV__CHECK_PART, "spans", 64);
+    if (!status) status = spmv__convert_look_send(j, &list);
+    if (!status) status = spmv__scratch_take(d, bytes, &buffer);
+    if (!status) {
+        l.on.none = j->c->args.none;
+        spmv__dev_arg_count(&l.g, s->rows);
+        spmv__dev_arg_mem(&l.g, j->c->ptr);
+        spmv__dev_arg_mem(&l.g, j->c->col);
+        spmv__dev_arg_mem(&l.g, list);
+        spmv__dev_arg_count(&l.g, v->list != NULL);
+        spmv__dev_arg_mem(&l.g, j->owner);
+        spmv__dev_arg_count(&l.g, v->owner != NULL);
+        spmv__dev_arg_count(&l.g, v->part);
+        spmv__dev_arg_mem(&l.g, buffer);
+        status = spmv__convert_look_run(&l, s->rows, 1);
+    }
+    if (!status) status = spmv__dev_download(d, buffer, bytes, s->row_spans);
+    if (status) d->info.backend->finish(d, d->queue); /* before the next matrix gets the buffers */
+    spmv__scratch_give(d, buffer);
+    spmv__scratch_give(d, list);
+    spmv__convert_look_close(&l);
+    return status ? status : spmv__convert_check_spans(s);
+}
+
+/* 1 if the part's bases are those of whole rows: of 32, of slices, or of runs that cut no row. */
+static int spmv__convert_bases_by_row(const spmv_part *p, const spmv__source *s)
+{
+    int by_row = p->spec.format == SPMV_ELL || p->spec.format == SPMV_SELL;
+#ifndef SPMV_NO_CSR
+    uint64_t i;
+    if (p->spec.format == SPMV_CSR)
+        for (by_row = 1, i = 0; i < s->rows && by_row; i++) by_row = !spmv__in_pieces(s, (uint64_t)p->spec.key[SPMV_KEY_RUN], i);
+#endif
+    (void)s;
+    return by_row;
+}
+
+/* Has the device look at the columns of a part from which its sizes follow, if the host has none. A failure is no failure: then the host
+ * looks, and fills this and all later parts. */
+static void spmv__convert_look_at(spmv__convert *c, spmv_part *p, spmv__source *s)
+{
+    const uint64_t most = c->device->info.alloc_bytes;
+    spmv__convert_job *j = NULL;
+    spmv_status status;
+    if (c->a->col || c->off || !spmv__source_nnz(s) || spmv__sat_mul(c->nnz, 8) > most || (c->a->rows + 1) * 8 > most) return;
+    if (p->spec.key[SPMV_KEY_IDX] != 16 || !spmv__convert_bases_by_row(p, s)) return;
+    status = spmv__convert_job_make(c, p, s, &j);
+    if (!status) {
+        c->counted = j;
+        spmv__phase(s->h, SPMV_PHASE_UPLOAD);
+        status = spmv__convert_find_spans(j);
+    }
+    spmv__phase(s->h, SPMV_PHASE_CONVERT);
+    if (!status) return;
+    spmv_free(s->h, s->row_spans);
+    s->row_spans = NULL;
+    spmv__convert_give_up(c, p, s->h, status);
+}
+
 /* spmv_converter.rows. What the device fails to look at is looked at by the host. */
 static spmv_status spmv__convert_rows(spmv_converter *base, spmv_part *p, spmv__source *s)
 {
@@ -1774,7 +1868,9 @@ static spmv_status spmv__convert_rows(spmv_converter *base, spmv_part *p, spmv__
     if (s->tiled) return SPMV_OK;
     status = spmv__convert_fetch_pointers(c);
     if (!s->ptr) s->ptr = c->a->ptr;
-    return status || !spmv__convert_reads_columns(p) ? status : spmv__convert_fetch_columns(c);
+    if (status || !spmv__convert_reads_columns(p)) return status;
+    spmv__convert_look_at(c, p, s);
+    return s->row_spans ? SPMV_OK : spmv__convert_fetch_columns(c);
 }
 
 /* Fills a part on the device. If it does not take the part or fails, the part is left as it was, for the host to fill. */

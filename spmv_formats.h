@@ -1972,6 +1972,8 @@ typedef struct spmv__source {
     spmv__pair       *seen;    /* cmrs: room for the entries of a strip, for each thread; tcsr: where shares begin, rows and slots */
     uint32_t         *blocks;  /* how many blocks each block row has */
     uint32_t         *spans;   /* the lowest block column of each block row, then the highest of each; only if a device has counted */
+    uint32_t         *row_spans; /* if a device has found them: the lowest column of each row of the part, then the highest of each;
+                                    low > high: it is empty. Else NULL */
     spmv_converter   *converter; /* that may count blocks; NULL: the host does */
     uint64_t          strip;   /* cmrs: the most entries of a strip */
     struct spmv__block_set *sets; /* one for each thread that counts or fills blocks */
@@ -1992,10 +1994,11 @@ typedef struct spmv_elsewhere {
 } spmv_elsewhere;
 
 /* What fills the arrays of a part instead of the host. rows comes first and sees to it that what the part's sizes follow from is on the
- * host: columns, if they need any, and of a part that takes the whole matrix the row pointers, s->ptr; or it sets s->longest, which it
- * allocates, or s->tiled, which is its own, if the format needs no more than that. part sets p->elsewhere and all arrays that remain on the host if it takes the part; else it leaves p as it was. It has failed if the host
- * would fail as well. blocks, for formats of blocks, comes before it and sets s->blocks and, with the key idx, s->spans, which it
- * allocates; it sets s->counted unless the host has to count. */
+ * host: columns, or in their place s->row_spans, which it allocates, and of a part that takes the whole matrix the row pointers, s->ptr; or
+ * it sets s->longest, which it allocates, or s->tiled, which is its own, if the format needs no more than that. part sets p->elsewhere and
+ * all arrays that remain on the host if it takes the part; else it leaves p as it was. It has failed if the host would fail as well.
+ * blocks, for formats of blocks, comes before it and sets s->blocks and, with the key idx, s->spans, which it allocates; it sets s->counted
+ * unless the host has to count. */
 struct spmv_converter {
     spmv_status (*rows)(spmv_converter *c, spmv_part *p, spmv__source *s);
     spmv_status (*part)(spmv_converter *c, spmv_part *p, spmv__source *s, const spmv_build *how);
@@ -2366,7 +2369,11 @@ SPMV__SHARED void spmv__span(const spmv__source *s, uint64_t first, uint64_t end
     uint64_t i;
     *low = UINT64_MAX;
     *high = 0;
-    for (i = first; i < end; i++) {
+    for (i = first; s->row_spans && i < end; i++) {
+        if (s->row_spans[i] < *low && s->row_spans[i] != UINT32_MAX) *low = s->row_spans[i];
+        if (s->row_spans[s->rows + i] > *high) *high = s->row_spans[s->rows + i];
+    }
+    for (; i < end; i++) {
         uint64_t r = spmv__source_row(s, i);
         spmv__span_entries(s->v, a->ptr[r], a->ptr[r + 1], low, high);
     }
@@ -6533,6 +6540,7 @@ static void spmv__source_free(spmv__source *src)
     spmv_free(src->h, src->seen);
     spmv_free(src->h, src->blocks);
     spmv_free(src->h, src->spans);
+    spmv_free(src->h, src->row_spans);
     spmv_free(src->h, src->longest);
     spmv_free(src->h, src->sets);
 #ifdef SPMV_FORMATS_EXTRA

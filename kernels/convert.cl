@@ -42,8 +42,8 @@
  * that follow from them. They are two because a compiler takes long for both, and compiles them at the same time. */
 #endif
 #ifndef CHECK
-#define CHECK 0 // tune: 0 1
-/* 1: no conversion; kernels that look at the row pointers and columns instead */
+#define CHECK 0 // tune: 0 1 2
+/* 1: no conversion; kernels that look at the row pointers and columns instead; 2: those that look at the columns of a part */
 #endif
 
 #define SLOTS 16 /* of a lane of tcsr; 32 lanes are a warp */
@@ -153,7 +153,7 @@ INLINE void set_tile_column(__global COLUMN *restrict col, __global uchar *restr
 }
 #endif
 
-#if CHECK
+#if CHECK == 1
 /* Checks CSR that is on the device. ptr: rows + 1 pointers, which are to rise from 0 to nnz. found, 0 before: sums over all groups, all of
  * which stay 0 if the matrix is in order. [0]: the nonzeros whose column is not above that of the nonzero before them, less those of them
  * that begin a row, modulo 2^32, so that no nonzero has to find its row; [1]: those whose column is outside the matrix; [2]: pointers that
@@ -210,6 +210,26 @@ KERNEL void longest(ulong rows, ulong height, ulong slices, __global const OFF *
         before = here;
     }
     most[t] = n;
+}
+#elif CHECK
+/* The lowest column of each row of a part, and behind those of all rows the highest of each; PAD and 0 if the row is empty. list: the row
+ * of the matrix for each of these rows, if listed is 1; owner: one byte a nonzero, those of the part being part, if owned is 1. */
+KERNEL void spans(ulong rows, __global const ulong *restrict ptr, __global const uint *restrict col, __global const uint *restrict list,
+                  ulong listed, __global const uchar *restrict owner, ulong owned, ulong part, __global uint *restrict span)
+{
+    const ulong i = (ulong)get_group_id(0) * WG + get_local_id(0);
+    ulong r, k, end;
+    FOLLOW();
+    if (i >= rows) return;
+    r = listed ? list[i] : i;
+    k = ptr[r];
+    end = ptr[r + 1];
+    if (owned) {
+        while (k < end && owner[k] != (uchar)part) k++;
+        while (k < end && owner[end - 1] != (uchar)part) end--;
+    }
+    span[i] = k < end ? col[k] : PAD;
+    span[rows + i] = k < end ? col[end - 1] : 0;
 }
 #elif FIND
 /* Finds the tiles of a matrix whose row pointers are on the device only, and fills the arrays that follow from these. A tile begins with

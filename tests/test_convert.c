@@ -354,7 +354,8 @@ static void compare_created(const spmv_device *d, const spmv_matrix *m, const sp
         for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
             const spmv_array *a = &here->part[i].a[k];
             void *got = need_exact(a->count * a->width);
-            if (a->count) cr_assert_eq(spmv_buffer_read(d, m->on_device->part[i].a[k], a->count * a->width, got), SPMV_OK, "%s: array %d", what, k);
+            if (a->count)
+                cr_assert_eq(spmv_buffer_read(d, m->on_device->part[i].a[k], a->count * a->width, got), SPMV_OK, "%s: array %d", what, k);
             cr_assert(!a->count || !memcmp(got, a->data, (size_t)(a->count * a->width)), "%s: array %d of part %d", what, k, i);
             free(got);
         }
@@ -759,6 +760,48 @@ Test(convert, tiles_are_found_there)
     spmv_device_close(&d);
 }
 
+/* Every byte of matrices in buffers, by every second plan for each of them. */
+Test(convert, every_byte_from_buffers)
+{
+    spmv_device d;
+    matrix m;
+    size_t j;
+    int i;
+    open_device(&d);
+    for (i = 0; matrix_awkward(&m, i, WITH_ZEROS); i++, matrix_free(&m)) {
+        const spmv_csr a = matrix_csr(&m, SPMV_F64);
+        in_buffers b;
+        if (!a.nnz) continue;
+        buffers_make(&b, &d, a.ptr, a.rows, 8, a.col, m.val, a.nnz);
+        for (j = (size_t)i % 2; j < sizeof plans / sizeof *plans; j += 2) {
+            spmv_build how;
+            spmv_store here;
+            spmv_plan plan;
+            spmv_desc desc;
+            spmv_matrix made;
+            spmv_status s;
+            ledger l;
+            memset(&how, 0, sizeof how);
+            memset(&desc, 0, sizeof desc);
+            desc.matrix = matrix_input(&m, SPMV_F64);
+            buffers_describe(&b, &desc, &d);
+            desc.hooks = ledger_hooks(&l);
+            desc.plan = plans[j];
+            desc.convert = SPMV_CONVERT_ON_DEVICE;
+            desc.updatable = how.updatable = j % 4 >= 2;
+            cr_assert_eq(spmv_plan_make(&plan, plans[j], &a, NULL, NULL, NULL), SPMV_OK);
+            s = spmv_store_make(&here, &plan, &a, &how, &desc.hooks);
+            cr_assert_eq(spmv_create(&made, &desc), s, "%s of %s: %s", plans[j], m.name, l.text);
+            if (!s) compare_created(&d, &made, &here, plans[j]);
+            spmv_destroy(&made);
+            spmv_store_free(&here);
+            cr_assert_eq(l.live, 0);
+        }
+        buffers_free(&b, &d);
+    }
+    spmv_device_close(&d);
+}
+
 /* A matrix whose CSR form is in buffers; the last plan has a part that the host fills. */
 Test(convert, csr_in_buffers)
 {
@@ -771,7 +814,10 @@ Test(convert, csr_in_buffers)
         { "ell:rows=sorted", 0 }, { "sell:rows=sorted,sigma=128", 0 }, { "sell:h=16,grow=0.1", 0 }, { "sell:rows=nonempty,grow=0.2", 0 },
         { "ell:w=2+coo", 0 }, { "ell:w=2+csr:rows=nonempty", 0 }, { "sell:h=8,fill=0.7+cmrs:rows=nonempty", 0 },
         { "sell:w=1,rows=sorted+ell:w=2,rows=nonempty+tcsr:tile=512,rows=nonempty", 0 }, { "ell:w=1+sbell:b=2x2+csr", 0 },
-        { "sell:w=3,h=32+bcsr:b=3x3", 0 }
+        { "sell:w=3,h=32+bcsr:b=3x3", 0 }, { "csr:run=64,idx=16", 0 }, { "csr:run=512,rows=sorted,sigma=32,idx=16", 0 },
+        { "ell:idx=16", 0 }, { "ell:rows=nonempty,idx=16", 0 }, { "sell:h=8,idx=16", 0 }, { "sell:h=32,rows=sorted,sigma=64,idx=16", 0 },
+        { "sell:h=16,grow=0.1,idx=16", 0 }, { "ell:w=2,idx=16+sell:h=4,idx=16,rows=nonempty", 0 },
+        { "sell:w=1,h=8,idx=16+csr:run=64,idx=16,rows=nonempty", 0 }
     };
     spmv_device d;
     spmv_build how;
