@@ -1785,20 +1785,19 @@ static spmv_status spmv__convert_check_spans(const spmv__source *s)
     return spmv_log(s->h, SPMV_ERR_BACKEND, "the device found wrong columns in %llu rows", (spmv__ull)bad);
 }
 
-/* Has the device find the lowest and the highest column of each row of the part. */
-static spmv_status spmv__convert_find_spans(spmv__convert_job *j)
+/* Has the device find the lowest and the highest column of each row of the part. list: the buffer of its row list, or NULL. */
+static spmv_status spmv__convert_find_spans(const spmv__convert_job *j, void *list)
 {
     spmv_device *d = j->c->device;
     spmv__source *s = j->s;
     const spmv_view *v = s->v;
     const uint64_t bytes = 2 * s->rows * sizeof *s->row_spans;
-    void *list = NULL, *buffer = NULL, *block;
+    void *buffer = NULL, *block;
     spmv__convert_look l;
     spmv_status status = spmv__room(s->h, &block, 2 * s->rows, sizeof *s->row_spans);
     s->row_spans = (uint32_t *)block;
     if (status) return status;
     status = spmv__convert_look_open(&l, d, SPMV__CHECK_PART, "spans", 64);
-    if (!status) status = spmv__convert_look_send(j, &list);
     if (!status) status = spmv__scratch_take(d, bytes, &buffer);
     if (!status) {
         l.on.none = j->c->args.none;
@@ -1814,11 +1813,68 @@ static spmv_status spmv__convert_find_spans(spmv__convert_job *j)
         status = spmv__convert_look_run(&l, s->rows, 1);
     }
     if (!status) status = spmv__dev_download(d, buffer, bytes, s->row_spans);
-    if (status) d->info.backend->finish(d, d->queue); /* before the next matrix gets the buffers */
+    if (status) d->info.backend->finish(d, d->queue); /* before the next matrix gets the buffer */
     spmv__scratch_give(d, buffer);
-    spmv__scratch_give(d, list);
     spmv__convert_look_close(&l);
     return status ? status : spmv__convert_check_spans(s);
+}
+
+/* Checks the numbers of nonzeros of all diagonals: a device may compute wrongly. */
+static spmv_status spmv__convert_check_diagonals(const spmv__diagonals *d, uint64_t nnz, const spmv_hooks *h)
+{
+    uint64_t i, all = 0;
+    for (i = 0; i < d->numbers; i++) all += d->place[i];
+    if (all == nnz) return SPMV_OK;
+    return spmv_log(h, SPMV_ERR_BACKEND, "the device found %llu nonzeros on diagonals, of %llu", (spmv__ull)all, (spmv__ull)nnz);
+}
+
+/* Has the device count the nonzeros of each diagonal in out->place, as spmv__diagonals_count does with so few diagonals. The caller frees
+ * out, also after a failure. v: nnz nonzeros; owner: the buffer of its owners, or NULL. */
+static spmv_status spmv__convert_count_diagonals(spmv__convert *c, const spmv_view *v, void *owner, uint64_t nnz, const spmv_hooks *h,
+                                                 spmv__diagonals *out)
+{
+    spmv_device *d = c->device;
+    const uint64_t numbers = c->a->rows + c->a->cols, bytes = numbers * sizeof *out->place;
+    void *block, *buffer = NULL;
+    spmv__convert_look l;
+    spmv_status s = spmv__room(h, &block, numbers, sizeof *out->place);
+    out->numbers = numbers;
+    out->place = (uint32_t *)block;
+    if (s) return s;
+    s = spmv__convert_look_open(&l, d, SPMV__CHECK_PART, "diagonals", 64);
+    if (!s) s = spmv__scratch_take(d, bytes, &buffer);
+    if (!s) s = d->info.backend->fill(d, d->queue, buffer, bytes, 0);
+    if (!s) {
+        l.on.none = c->args.none;
+        spmv__dev_arg_count(&l.g, c->a->rows);
+        spmv__dev_arg_count(&l.g, c->nnz);
+        spmv__dev_arg_mem(&l.g, c->ptr);
+        spmv__dev_arg_mem(&l.g, c->col);
+        spmv__dev_arg_mem(&l.g, owner);
+        spmv__dev_arg_count(&l.g, owner != NULL);
+        spmv__dev_arg_count(&l.g, v->part);
+        spmv__dev_arg_mem(&l.g, buffer);
+        s = spmv__convert_look_run(&l, c->nnz, SPMV__CONVERT_PER);
+    }
+    if (!s) s = spmv__dev_download(d, buffer, bytes, out->place);
+    if (s) d->info.backend->finish(d, d->queue); /* before the next matrix gets the buffer */
+    spmv__scratch_give(d, buffer);
+    spmv__convert_look_close(&l);
+    return s ? s : spmv__convert_check_diagonals(out, nnz, h);
+}
+
+/* 1 if the device can look at columns that the host does not have. */
+static int spmv__convert_can_look(const spmv__convert *c)
+{
+    const uint64_t most = c->device->info.alloc_bytes;
+    return !c->a->col && !c->off && c->nnz && spmv__sat_mul(c->nnz, 8) <= most && (c->a->rows + 1) * 8 <= most;
+}
+
+/* 1 if the device can count the nonzeros of all diagonals of the matrix, which are so few that there is a place for each. */
+static int spmv__convert_few_diagonals(const spmv__convert *c)
+{
+    const uint64_t numbers = c->a->rows + c->a->cols;
+    return numbers <= UINT32_MAX && numbers * 4 <= c->device->info.alloc_bytes && spmv__keys_fit(c->a, numbers);
 }
 
 /* 1 if the part's bases are those of whole rows: of 32, of slices, or of runs that cut no row. */
@@ -1834,26 +1890,40 @@ static int spmv__convert_bases_by_row(const spmv_part *p, const spmv__source *s)
     return by_row;
 }
 
-/* Has the device look at the columns of a part from which its sizes follow, if the host has none. A failure is no failure: then the host
- * looks, and fills this and all later parts. */
-static void spmv__convert_look_at(spmv__convert *c, spmv_part *p, spmv__source *s)
+/* Has the device find what the sizes of a part follow from. */
+static spmv_status spmv__convert_look_part(spmv__convert_job *j)
 {
-    const uint64_t most = c->device->info.alloc_bytes;
+    spmv__source *s = j->s;
+    void *list = NULL;
+    spmv_status status;
+    spmv__phase(s->h, SPMV_PHASE_UPLOAD);
+    status = spmv__convert_look_send(j, &list);
+    spmv__phase(s->h, SPMV_PHASE_CONVERT);
+    if (!status && spmv_format_class_of(j->p->spec.format) == SPMV_CLASS_DIAGONAL)
+        status = spmv__convert_count_diagonals(j->c, s->v, j->owner, spmv__source_nnz(s), s->h, &s->diagonals);
+    else if (!status) status = spmv__convert_find_spans(j, list);
+    spmv__scratch_give(j->c->device, list);
+    return status;
+}
+
+/* Has the device look at the columns of a part from which its sizes follow, if the host has none. 0: the host is to look. After a failure,
+ * it also fills this and all later parts. */
+static int spmv__convert_looks(spmv__convert *c, spmv_part *p, spmv__source *s)
+{
+    const int diagonals = spmv_format_class_of(p->spec.format) == SPMV_CLASS_DIAGONAL;
     spmv__convert_job *j = NULL;
     spmv_status status;
-    if (c->a->col || c->off || !spmv__source_nnz(s) || spmv__sat_mul(c->nnz, 8) > most || (c->a->rows + 1) * 8 > most) return;
-    if (p->spec.key[SPMV_KEY_IDX] != 16 || !spmv__convert_bases_by_row(p, s)) return;
+    if (!spmv__convert_can_look(c) || !spmv__source_nnz(s)) return 0;
+    if (diagonals ? !spmv__convert_few_diagonals(c) : p->spec.key[SPMV_KEY_IDX] != 16 || !spmv__convert_bases_by_row(p, s)) return 0;
     status = spmv__convert_job_make(c, p, s, &j);
-    if (!status) {
-        c->counted = j;
-        spmv__phase(s->h, SPMV_PHASE_UPLOAD);
-        status = spmv__convert_find_spans(j);
-    }
-    spmv__phase(s->h, SPMV_PHASE_CONVERT);
-    if (!status) return;
+    c->counted = j;
+    if (!status) status = spmv__convert_look_part(j);
+    if (!status) return 1;
     spmv_free(s->h, s->row_spans);
     s->row_spans = NULL;
+    spmv__diagonals_free(&s->diagonals, s->h);
     spmv__convert_give_up(c, p, s->h, status);
+    return 0;
 }
 
 /* spmv_converter.rows. What the device fails to look at is looked at by the host. */
@@ -1868,9 +1938,8 @@ static spmv_status spmv__convert_rows(spmv_converter *base, spmv_part *p, spmv__
     if (s->tiled) return SPMV_OK;
     status = spmv__convert_fetch_pointers(c);
     if (!s->ptr) s->ptr = c->a->ptr;
-    if (status || !spmv__convert_reads_columns(p)) return status;
-    spmv__convert_look_at(c, p, s);
-    return s->row_spans ? SPMV_OK : spmv__convert_fetch_columns(c);
+    if (status || !spmv__convert_reads_columns(p) || spmv__convert_looks(c, p, s)) return status;
+    return spmv__convert_fetch_columns(c);
 }
 
 /* Fills a part on the device. If it does not take the part or fails, the part is left as it was, for the host to fill. */

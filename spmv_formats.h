@@ -1994,11 +1994,11 @@ typedef struct spmv_elsewhere {
 } spmv_elsewhere;
 
 /* What fills the arrays of a part instead of the host. rows comes first and sees to it that what the part's sizes follow from is on the
- * host: columns, or in their place s->row_spans, which it allocates, and of a part that takes the whole matrix the row pointers, s->ptr; or
- * it sets s->longest, which it allocates, or s->tiled, which is its own, if the format needs no more than that. part sets p->elsewhere and
- * all arrays that remain on the host if it takes the part; else it leaves p as it was. It has failed if the host would fail as well.
- * blocks, for formats of blocks, comes before it and sets s->blocks and, with the key idx, s->spans, which it allocates; it sets s->counted
- * unless the host has to count. */
+ * host: columns, or in their place s->row_spans or s->diagonals, counted in place, which it allocates, and of a part that takes the whole
+ * matrix the row pointers, s->ptr; or it sets s->longest, which it allocates, or s->tiled, which is its own, if the format needs no more
+ * than that. part sets p->elsewhere and all arrays that remain on the host if it takes the part; else it leaves p as it was. It has failed
+ * if the host would fail as well. blocks, for formats of blocks, comes before it and sets s->blocks and, with the key idx, s->spans, which
+ * it allocates; it sets s->counted unless the host has to count. */
 struct spmv_converter {
     spmv_status (*rows)(spmv_converter *c, spmv_part *p, spmv__source *s);
     spmv_status (*part)(spmv_converter *c, spmv_part *p, spmv__source *s, const spmv_build *how);
@@ -3168,13 +3168,12 @@ SPMV__SHARED int spmv__diagonals_next(const spmv__diagonals *d, uint64_t *at, ui
     return 1;
 }
 
-/* As spmv__diagonals_count, and always makes the list. */
-SPMV__SHARED spmv_status spmv__diagonals_make(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
+/* Makes the list of diagonals that are counted in place. Frees all if there is no memory. */
+SPMV__SHARED spmv_status spmv__diagonals_list(spmv__diagonals *d, const spmv_hooks *h)
 {
     void *block = NULL;
     uint64_t at, number, held, n = 0;
-    spmv_status s = spmv__diagonals_count(d, v, h);
-    if (s || !d->place) return s;
+    spmv_status s;
     for (at = 0; spmv__diagonals_next(d, &at, &number, &held);) d->count++;
     s = spmv__new(h, &block, d->count, sizeof *d->list, 0);
     d->list = (spmv__pair *)block;
@@ -3185,6 +3184,13 @@ SPMV__SHARED spmv_status spmv__diagonals_make(spmv__diagonals *d, const spmv_vie
     }
     if (s) spmv__diagonals_free(d, h);
     return s;
+}
+
+/* As spmv__diagonals_count, and always makes the list. */
+SPMV__SHARED spmv_status spmv__diagonals_make(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
+{
+    spmv_status s = spmv__diagonals_count(d, v, h);
+    return s || !d->place ? s : spmv__diagonals_list(d, h);
 }
 
 /* The place in the list of the diagonal on which nonzero k of a row lies. */
@@ -3229,7 +3235,7 @@ static spmv_status spmv__dia_count(spmv_part *p, spmv__source *s, uint64_t *band
     if (p->rows > 0x7fffffff || p->cols > 0x7fffffff)
         return spmv_log(s->h, SPMV_ERR_UNSUPPORTED, "%s stores offsets in 32 bits: rows and cols must be below 2^31",
                         spmv_format_name(p->spec.format));
-    status = spmv__diagonals_make(d, s->v, s->h);
+    status = d->place ? spmv__diagonals_list(d, s->h) : spmv__diagonals_make(d, s->v, s->h); /* a device may have counted them */
     for (i = 0; i < d->count; i++) *bands += (uint64_t)spmv__band_begins(d, i);
     return status;
 }

@@ -817,7 +817,7 @@ Test(convert, csr_in_buffers)
         { "sell:w=3,h=32+bcsr:b=3x3", 0 }, { "csr:run=64,idx=16", 0 }, { "csr:run=512,rows=sorted,sigma=32,idx=16", 0 },
         { "ell:idx=16", 0 }, { "ell:rows=nonempty,idx=16", 0 }, { "sell:h=8,idx=16", 0 }, { "sell:h=32,rows=sorted,sigma=64,idx=16", 0 },
         { "sell:h=16,grow=0.1,idx=16", 0 }, { "ell:w=2,idx=16+sell:h=4,idx=16,rows=nonempty", 0 },
-        { "sell:w=1,h=8,idx=16+csr:run=64,idx=16,rows=nonempty", 0 }
+        { "sell:w=1,h=8,idx=16+csr:run=64,idx=16,rows=nonempty", 0 }, { "dia", 0 }, { "bdia", 0 }, { "ell:w=1+bdia", 0 }
     };
     spmv_device d;
     spmv_build how;
