@@ -1491,22 +1491,28 @@ static void spmv__convert_forget(spmv__convert *c)
     c->counted = NULL;
 }
 
-/* Undoes what was done for a part, for the host to fill it, and gives back the device's memory. */
-static void spmv__convert_give_up(spmv__convert *c, spmv_part *p, const spmv_hooks *h, spmv_status why)
+/* Leaves the rest to the host, and says so. */
+static void spmv__convert_turn_off(spmv__convert *c, spmv_format f, const spmv_hooks *h, spmv_status why)
 {
-    int k;
     c->off = 1;
     spmv__convert_wait(c);
     c->device->info.backend->finish(c->device, c->device->queue); /* what was given to the queue may write to buffers that are kept */
     spmv__convert_forget(c);
+    spmv_log(h, SPMV_OK, "%s could not be filled on the device (%s); the host converts instead", spmv_format_name(f),
+             spmv_status_text(why));
+}
+
+/* Undoes what was done for a part, for the host to fill it, and gives back the device's memory. */
+static void spmv__convert_give_up(spmv__convert *c, spmv_part *p, const spmv_hooks *h, spmv_status why)
+{
+    int k;
+    spmv__convert_turn_off(c, p->spec.format, h, why);
     if (p->elsewhere) p->elsewhere->drop(p->elsewhere);
     p->elsewhere = NULL;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
         spmv_free(h, p->a[k].data);
         p->a[k].data = NULL;
     }
-    spmv_log(h, SPMV_OK, "%s could not be filled on the device (%s); the host converts instead", spmv_format_name(p->spec.format),
-             spmv_status_text(why));
 }
 
 /* Reads the row pointers to the host if they are on the device only. */
@@ -1926,6 +1932,77 @@ static int spmv__convert_looks(spmv__convert *c, spmv_part *p, spmv__source *s)
     return 0;
 }
 
+/* Counts the diagonals of what is left of a matrix, all of which is if it has nnz nonzeros. */
+static spmv_status spmv__convert_left(spmv__convert *c, const spmv_view *v, uint64_t nnz, const spmv_hooks *h, spmv__diagonals *d)
+{
+    void *owner = NULL;
+    spmv_status s = spmv__convert_matrix(c);
+    if (!s && nnz < c->nnz) s = spmv__convert_upload(c->device, v->owner, c->nnz, 1, &owner);
+    if (!s) s = spmv__convert_count_diagonals(c, v, owner, nnz, h, d);
+    spmv__scratch_give(c->device, owner);
+    return s;
+}
+
+/* spmv_converter.diagonals */
+static spmv_status spmv__convert_diagonals(spmv_converter *base, const spmv_view *v, uint64_t nnz, spmv_format f, const spmv_hooks *h,
+                                           spmv__diagonals *d)
+{
+    spmv__convert *c = (spmv__convert *)base;
+    spmv_status s;
+    if (v->a != c->a || !nnz) return SPMV_OK;
+    if (!spmv__convert_can_look(c) || !spmv__convert_few_diagonals(c)) return spmv__convert_fetch_columns(c);
+    s = spmv__convert_left(c, v, nnz, h, d);
+    if (!s) return s;
+    spmv__diagonals_free(d, h);
+    spmv__convert_turn_off(c, f, h, s);
+    return spmv__convert_fetch_columns(c);
+}
+
+/* Has the device take the nonzeros on diagonals that stay for a part. */
+static spmv_status spmv__convert_take_there(spmv__convert *c, const spmv_view *v, const spmv__diagonals *d, unsigned part, uint8_t *owner)
+{
+    spmv_device *device = c->device;
+    void *owners = NULL, *place = NULL;
+    spmv__convert_look l;
+    spmv_status s = spmv__convert_look_open(&l, device, SPMV__CHECK_PART, "take", 64);
+    if (!s) s = spmv__convert_upload(device, owner, c->nnz, 1, &owners);
+    if (!s) s = spmv__convert_upload(device, d->place, d->numbers, sizeof *d->place, &place);
+    if (!s) {
+        spmv__dev_arg_count(&l.g, c->a->rows);
+        spmv__dev_arg_count(&l.g, c->nnz);
+        spmv__dev_arg_mem(&l.g, c->ptr);
+        spmv__dev_arg_mem(&l.g, c->col);
+        spmv__dev_arg_mem(&l.g, owners);
+        spmv__dev_arg_count(&l.g, v->part);
+        spmv__dev_arg_count(&l.g, part);
+        spmv__dev_arg_mem(&l.g, place);
+        s = spmv__convert_look_run(&l, c->nnz, SPMV__CONVERT_PER);
+    }
+    if (!s) s = spmv__dev_download(device, owners, c->nnz, owner);
+    if (s) device->info.backend->finish(device, device->queue); /* before the next matrix gets the buffers */
+    spmv__scratch_give(device, owners);
+    spmv__scratch_give(device, place);
+    spmv__convert_look_close(&l);
+    return s;
+}
+
+/* spmv_converter.take. Owners that were read before a failure are undone, for the host to take these nonzeros. */
+static spmv_status spmv__convert_take(spmv_converter *base, const spmv_view *v, const spmv__diagonals *d, unsigned part, uint8_t *owner,
+                                      spmv_format f, const spmv_hooks *h, int *taken)
+{
+    spmv__convert *c = (spmv__convert *)base;
+    uint64_t k;
+    spmv_status s;
+    if (!spmv__convert_can_look(c)) return spmv__convert_fetch_columns(c);
+    s = spmv__convert_take_there(c, v, d, part, owner);
+    *taken = !s;
+    if (!s) return s;
+    for (k = 0; k < c->nnz; k++)
+        if (owner[k] == part) owner[k] = (uint8_t)v->part;
+    spmv__convert_turn_off(c, f, h, s);
+    return spmv__convert_fetch_columns(c);
+}
+
 /* spmv_converter.rows. What the device fails to look at is looked at by the host. */
 static spmv_status spmv__convert_rows(spmv_converter *base, spmv_part *p, spmv__source *s)
 {
@@ -1982,6 +2059,8 @@ SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, c
     c->base.rows = spmv__convert_rows;
     c->base.part = spmv__convert_part;
     c->base.blocks = spmv__convert_blocks;
+    c->base.diagonals = spmv__convert_diagonals;
+    c->base.take = spmv__convert_take;
     c->device = c->args.device = d;
     c->a = a;
     c->nnz = a->nnz;

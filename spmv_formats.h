@@ -1998,11 +1998,17 @@ typedef struct spmv_elsewhere {
  * matrix the row pointers, s->ptr; or it sets s->longest, which it allocates, or s->tiled, which is its own, if the format needs no more
  * than that. part sets p->elsewhere and all arrays that remain on the host if it takes the part; else it leaves p as it was. It has failed
  * if the host would fail as well. blocks, for formats of blocks, comes before it and sets s->blocks and, with the key idx, s->spans, which
- * it allocates; it sets s->counted unless the host has to count. */
+ * it allocates; it sets s->counted unless the host has to count.
+ * The others serve a split of a matrix whose columns are on a device only, and have them on the host unless they do their work. diagonals
+ * counts the nnz nonzeros of a view by diagonal, in d->place, which it allocates; d is zero before. take gives part the nonzeros of a view
+ * that lie on diagonals that stay, by writing to owner, which is that of the view, and then sets *taken. f: for messages. */
 struct spmv_converter {
     spmv_status (*rows)(spmv_converter *c, spmv_part *p, spmv__source *s);
     spmv_status (*part)(spmv_converter *c, spmv_part *p, spmv__source *s, const spmv_build *how);
     spmv_status (*blocks)(spmv_converter *c, spmv_part *p, spmv__source *s);
+    spmv_status (*diagonals)(spmv_converter *c, const spmv_view *v, uint64_t nnz, spmv_format f, const spmv_hooks *h, spmv__diagonals *d);
+    spmv_status (*take)(spmv_converter *c, const spmv_view *v, const spmv__diagonals *d, unsigned part, uint8_t *owner, spmv_format f,
+                        const spmv_hooks *h, int *taken);
 };
 
 /* Where fill puts values. If src is NULL, it puts the number of the nonzero + 1 instead, which gives the map for updates. */

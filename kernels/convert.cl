@@ -232,6 +232,26 @@ KERNEL void spans(ulong rows, __global const ulong *restrict ptr, __global const
     span[rows + i] = k < end ? col[end - 1] : 0;
 }
 
+/* Gives part the nonzeros whose owner is left and whose diagonal's place is not 0. */
+KERNEL void take(ulong rows, ulong nnz, __global const ulong *restrict ptr, __global const uint *restrict col,
+                 __global uchar *restrict owner, ulong left, ulong part, __global const uint *restrict place)
+{
+    LOCAL uint edge[2], starts[WG * PER];
+    const uint id = (uint)get_local_id(0);
+    const ulong begin = (ulong)get_group_id(0) * (WG * PER), end = begin + WG * PER < nnz ? begin + WG * PER : nnz;
+    uint low, j;
+    FOLLOW();
+    find_rows(ptr, rows, begin, end, id, edge, starts);
+    low = edge[0];
+    for (j = 0; j < PER; j++) {
+        const ulong k = begin + j * WG + id;
+        if (k < end && owner[k] == (uchar)left) {
+            low = row_in_group(ptr, edge, starts, begin, low, k);
+            if (place[col[k] + ((uint)rows - 1 - low)]) owner[k] = (uchar)part;
+        }
+    }
+}
+
 #define KNOWN 1024 /* diagonals that a group counts by itself */
 
 /* Adds to count, by column - row + rows - 1, the nonzeros of each diagonal; owner, owned and part: see spans. The nonzeros of a group lie

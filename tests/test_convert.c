@@ -760,6 +760,60 @@ Test(convert, tiles_are_found_there)
     spmv_device_close(&d);
 }
 
+/* Diagonals are counted and taken there, of matrices with so many that a group does not have a place for each of its own. */
+Test(convert, diagonals_are_found_there)
+{
+    enum { KINDS = 5 };
+    static const char *const some[] = { "dia:d=0.02+csr", "bdia:d=0.01,w=3+dia:d=0.03+coo", "ell:w=4+dia:d=0.015+tcsr" };
+    spmv_device d;
+    uint64_t owned = 0; /* nonzeros on diagonals that were taken */
+    int kind;
+    size_t j;
+    open_device(&d);
+    for (kind = 0; kind < KINDS; kind++) {
+        in_buffers b;
+        spmv_csr a;
+        make_tiled(&a, kind);
+        buffers_make(&b, &d, a.ptr, a.rows, 8, a.col, (const double *)a.val, a.nnz);
+        for (j = 0; j < sizeof some / sizeof *some; j++) {
+            spmv_build how;
+            spmv_store here;
+            spmv_plan plan;
+            spmv_desc desc;
+            spmv_matrix made;
+            ledger l;
+            int i;
+            memset(&how, 0, sizeof how);
+            memset(&desc, 0, sizeof desc);
+            desc.matrix.rows = (int64_t)a.rows;
+            desc.matrix.cols = (int64_t)a.cols;
+            desc.matrix.ptr_bits = 64;
+            buffers_describe(&b, &desc, &d);
+            desc.hooks = ledger_hooks(&l);
+            desc.plan = some[j];
+            desc.convert = SPMV_CONVERT_ON_DEVICE;
+            desc.max_bytes = how.max_bytes = 1u << 30;
+            watch(&desc, &made);
+            cr_assert_eq(spmv_create(&made, &desc), SPMV_OK, "%s of matrix %d: %s", some[j], kind, l.text);
+            /* so few nonzeros for so many diagonals that they are sorted, on the host */
+            cr_assert_eq(columns_stayed, a.rows + a.cols <= 3 * a.nnz + 2 * a.rows, "%s of matrix %d", some[j], kind);
+            cr_assert_eq(spmv_plan_parse(&plan, some[j], NULL, NULL), SPMV_OK);
+            cr_assert_eq(spmv_store_make(&here, &plan, &a, &how, NULL), SPMV_OK);
+            cr_assert_eq(here.count, made.store.count);
+            compare_created(&d, &made, &here, some[j]);
+            for (i = 0; i < here.count; i++)
+                if (spmv_format_class_of(here.part[i].spec.format) == SPMV_CLASS_DIAGONAL) owned += here.part[i].nnz;
+            spmv_destroy(&made);
+            spmv_store_free(&here);
+            cr_assert_eq(l.live, 0);
+        }
+        buffers_free(&b, &d);
+        free_banded(&a);
+    }
+    cr_assert_gt(owned, 1000);
+    spmv_device_close(&d);
+}
+
 /* Every byte of matrices in buffers, by every second plan for each of them. */
 Test(convert, every_byte_from_buffers)
 {
@@ -817,7 +871,8 @@ Test(convert, csr_in_buffers)
         { "sell:w=3,h=32+bcsr:b=3x3", 0 }, { "csr:run=64,idx=16", 0 }, { "csr:run=512,rows=sorted,sigma=32,idx=16", 0 },
         { "ell:idx=16", 0 }, { "ell:rows=nonempty,idx=16", 0 }, { "sell:h=8,idx=16", 0 }, { "sell:h=32,rows=sorted,sigma=64,idx=16", 0 },
         { "sell:h=16,grow=0.1,idx=16", 0 }, { "ell:w=2,idx=16+sell:h=4,idx=16,rows=nonempty", 0 },
-        { "sell:w=1,h=8,idx=16+csr:run=64,idx=16,rows=nonempty", 0 }, { "dia", 0 }, { "bdia", 0 }, { "ell:w=1+bdia", 0 }
+        { "sell:w=1,h=8,idx=16+csr:run=64,idx=16,rows=nonempty", 0 }, { "dia", 0 }, { "bdia", 0 }, { "ell:w=1+bdia", 0 },
+        { "dia:d=0.6+csr", 0 }, { "bdia:d=0.2,w=2+dia:d=0.3+ell:w=2,rows=nonempty+coo", 0 }, { "dia:d=1+ell:idx=16,rows=sorted", 0 }
     };
     spmv_device d;
     spmv_build how;
