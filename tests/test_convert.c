@@ -760,6 +760,31 @@ Test(convert, tiles_are_found_there)
     spmv_device_close(&d);
 }
 
+/* The counts of all diagonals of a matrix in buffers, against those of the host. */
+static void compare_diagonals(spmv_device *d, const spmv_csr *a, const in_buffers *b)
+{
+    spmv__diagonals here, there;
+    spmv_converter *c;
+    spmv_csr given = *a;
+    spmv_view v;
+    memset(&v, 0, sizeof v);
+    memset(&there, 0, sizeof there);
+    given.col = NULL;
+    v.rows = a->rows;
+    v.a = a;
+    cr_assert_eq(spmv__diagonals_count(&here, &v, NULL), SPMV_OK);
+    v.a = &given;
+    cr_assert_eq(spmv_converter_open(&c, d, &given), SPMV_OK);
+    cr_assert_eq(spmv_converter_give(c, &given, b->at[0], b->at[1], b->at[2]), SPMV_OK);
+    cr_assert_eq(c->diagonals(c, &v, a->nnz, SPMV_DIA, NULL, &there), SPMV_OK);
+    cr_assert(!there.place == !here.place && there.numbers == (here.place ? here.numbers : 0));
+    cr_assert(!here.place || !memcmp(here.place, there.place, (size_t)here.numbers * sizeof *here.place));
+    spmv_converter_close(c);
+    spmv__diagonals_free(&here, NULL);
+    spmv__diagonals_free(&there, NULL);
+    if (given.owned & 2u) free((void *)(uintptr_t)given.col);
+}
+
 /* Diagonals are counted and taken there, of matrices with so many that a group does not have a place for each of its own. */
 Test(convert, diagonals_are_found_there)
 {
@@ -775,6 +800,7 @@ Test(convert, diagonals_are_found_there)
         spmv_csr a;
         make_tiled(&a, kind);
         buffers_make(&b, &d, a.ptr, a.rows, 8, a.col, (const double *)a.val, a.nnz);
+        compare_diagonals(&d, &a, &b);
         for (j = 0; j < sizeof some / sizeof *some; j++) {
             spmv_build how;
             spmv_store here;
