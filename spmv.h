@@ -116,10 +116,13 @@ typedef struct spmv_desc {
                                 stored: zero-based, columns of 32 bits rising within each row, values of the type stored; anything else is
                                 refused with SPMV_ERR_UNSUPPORTED. They must outlive the matrix if it is updatable. The device checks
                                 them. With a plan of one part of ell, sell, bell, sbell, bcsr or tcsr with no keys but b, h, tile,
-                                and idx of tcsr, all three stay there; csr, with no keys but run, needs ptr on the host; other plans, a
-                                matrix that is updatable and a device that does not convert need col, too. "auto" has the host look at
-                                the matrix, which takes some milliseconds, only if hints.expected_calls products may save that much on
-                                a GPU; else it takes tcsr or sell. Parts that the host fills need val as well. csr must be NULL */
+                                and idx of tcsr, all three stay there; other plans need ptr on the host. They need col, too, if a part
+                                has the key cols or is of blocks with d; for idx=16 of tcsr that does not take all rows and nonzeros,
+                                and of csr with rows over four times as long as run; and for dia and bdia if the matrix has many more
+                                rows and columns than nonzeros. So do "cocktail", "panels" and a device that does not convert. "auto" has
+                                the host look at the matrix, which takes some milliseconds, only if hints.expected_calls products may
+                                save that much on a GPU; else it takes tcsr or sell. Parts that the host fills, such as cmrs with sort,
+                                need all three. csr must be NULL */
     int             strict;  /* 1: use no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
                                 the rows that use them */
     int             updatable;    /* 1: allow spmv_update; costs 4 or 8 bytes for each stored slot */
@@ -374,7 +377,8 @@ static int spmv__columns_stay(const spmv_desc *d, const spmv_plan *unseen, int *
     quiet.log = spmv__dev_hush;
     *rows = 0;
     plan = *unseen;
-    if (!plan.count && (!d->plan || spmv_plan_parse(&plan, d->plan, NULL, &quiet))) return 0;
+    if (!plan.count && !d->plan) return 0;
+    if (!plan.count && spmv_plan_parse(&plan, d->plan, NULL, &quiet)) return spmv__builds_by_rows(d->plan);
     *rows = spmv__pointers_stay(&plan);
     return !spmv__split_reads_columns(&plan);
 }

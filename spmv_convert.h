@@ -6,7 +6,8 @@
  * letting the device fill the arrays. The host still computes what takes time in proportion to rows, slices or tiles: row pointers, slice
  * widths, runs, bases, row lists. Kernels (kernels/convert.cl) put the nonzeros into their slots. They also find the tiles of tcsr,
  * with its bases and row lists, if it takes the whole matrix, and slice widths of a matrix whose row pointers are in buffers of the device.
- * All arrays have the same bytes as those that the host fills.
+ * If its columns are, too, kernels find the first and last column of each row, from which bases follow, count the nonzeros of diagonals,
+ * and say which nonzeros the diagonals of a split take. All arrays have the same bytes as those that the host fills.
  *
  * spmv_create does this by itself where it pays (spmv_convert_here); spmv_desc.convert says otherwise. Compiling the kernels takes longer
  * than the host takes to fill a matrix of up to 30 million slots (blocks: 50 million nonzeros; eight threads beside an H200). Therefore the
@@ -45,9 +46,9 @@ SPMV_API int spmv_convert_here(const spmv_device *d);
 SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, const spmv_csr *a);
 /* Tells the converter that the columns and values of its matrix, and perhaps the row pointers, are in buffers of the device already. They
  * are neither copied nor freed. Comes before the first part. One thread at a time.
- *   a         the matrix of spmv_converter_open. Its ptr (if ptr is given), col and val may be NULL: where the host needs them, they are
- *             read from the device and then belong to a. With ptr or col NULL, there may only be one part, of csr, tcsr, ell, sell, bell,
- *             sbell or bcsr, with no keys but b, h, run and tile, and idx of tcsr
+ *   a         the matrix of spmv_converter_open. Its ptr (if ptr is given), col and val may be NULL: where a part or spmv_store_make
+ *             needs them on the host, they are read from the device and then belong to a. With ptr NULL, there may only be one part, with
+ *             all nonzeros and rows. With col NULL, no part of the plan may have the key cols, and none in blocks the key d
  *   ptr       rows + 1 row pointers of 64 bits; NULL: those of a are copied to the device
  *   col, val  nnz 32-bit columns and nnz values of the type of a; NULL only if nnz is 0. They must stay until spmv_converter_finish, and
  *             ptr and col until spmv_converter_close if parts are updatable

@@ -1812,6 +1812,17 @@ SPMV__SHARED int spmv__is_cocktail(const char *text)
     return rest && (!*rest || *rest == ':');
 }
 
+/* Is text a builder that looks at row lengths alone, and whose plans split by them? */
+SPMV__SHARED int spmv__builds_by_rows(const char *text)
+{
+    int b, found = 0;
+    for (b = 0; b < SPMV_BUILDER_COUNT; b++) {
+        const char *rest = spmv__after_name(text, spmv_builder_name((spmv_builder)b));
+        found |= b != SPMV_BUILDER_PANELS && rest && (!*rest || *rest == ':');
+    }
+    return found;
+}
+
 SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spmv_csr *a, const spmv_build_hints *hints, int *column,
                                     const spmv_hooks *hooks)
 {

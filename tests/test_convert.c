@@ -760,6 +760,60 @@ Test(convert, tiles_are_found_there)
     spmv_device_close(&d);
 }
 
+/* One part of a matrix of which the host has nothing but its shape. */
+Test(convert, parts_of_a_matrix_that_is_only_there)
+{
+    static const char *const some[] = {
+        "csr", "csr:run=64,idx=16", "coo", "cmrs:h=8", "dense", "dia", "bdia", "ell", "ell:idx=16", "sell", "sell:idx=16",
+        "sell:grow=0.1", "tcsr:idx=16", "bcsr:b=2x2,idx=16", "cmrs:sort=1"
+    };
+    spmv_device d;
+    in_buffers b;
+    matrix m;
+    spmv_csr a;
+    size_t j;
+    int k;
+    open_device(&d);
+    for (k = 0; matrix_awkward(&m, k, REALS) && m.nnz < 500; k++) matrix_free(&m);
+    a = matrix_csr(&m, SPMV_F64);
+    buffers_make(&b, &d, a.ptr, a.rows, 8, a.col, m.val, a.nnz);
+    for (j = 0; j < sizeof some / sizeof *some; j++) {
+        spmv_converter *c;
+        spmv_build how;
+        spmv_plan plan;
+        spmv_part here, there;
+        spmv_view v;
+        spmv_csr given = a;
+        memset(&how, 0, sizeof how);
+        memset(&v, 0, sizeof v);
+        how.type = SPMV_F64;
+        v.rows = a.rows;
+        v.a = &a;
+        given.ptr = NULL;
+        given.col = NULL;
+        given.val = NULL;
+        cr_assert_eq(spmv_plan_parse(&plan, some[j], NULL, NULL), SPMV_OK);
+        cr_assert_eq(spmv_part_build(&here, &plan.part[0], &v, &how, NULL), SPMV_OK, "%s", some[j]);
+        v.a = &given;
+        cr_assert_eq(spmv_converter_open(&c, &d, &given), SPMV_OK);
+        cr_assert_eq(spmv_converter_give(c, &given, b.at[0], b.at[1], b.at[2]), SPMV_OK);
+        how.converter = c;
+        cr_assert_eq(spmv_part_build(&there, &plan.part[0], &v, &how, NULL), SPMV_OK, "%s", some[j]);
+        cr_assert_eq(spmv_converter_finish(c), SPMV_OK);
+        cr_assert_eq(given.col != NULL, !strcmp(some[j], "cmrs:sort=1"), "%s", some[j]); /* which the host fills */
+        for (k = 0; k < SPMV_MAX_ARRAYS; k++) cr_assert(same_array(&d, &there, &here.a[k], k), "%s: array %d", some[j], k);
+        spmv_part_free(&here);
+        spmv_part_free(&there);
+        spmv_converter_close(c);
+        if (given.owned & 1u) free((void *)(uintptr_t)given.ptr);
+        if (given.owned & 2u) free((void *)(uintptr_t)given.col);
+        if (given.owned & 4u) free((void *)(uintptr_t)given.val);
+    }
+    buffers_free(&b, &d);
+    matrix_free(&m);
+    spmv_device_close(&d);
+}
+
 /* The counts of all diagonals of a matrix in buffers, against those of the host. */
 static void compare_diagonals(spmv_device *d, const spmv_csr *a, const in_buffers *b)
 {
@@ -898,7 +952,8 @@ Test(convert, csr_in_buffers)
         { "ell:idx=16", 0 }, { "ell:rows=nonempty,idx=16", 0 }, { "sell:h=8,idx=16", 0 }, { "sell:h=32,rows=sorted,sigma=64,idx=16", 0 },
         { "sell:h=16,grow=0.1,idx=16", 0 }, { "ell:w=2,idx=16+sell:h=4,idx=16,rows=nonempty", 0 },
         { "sell:w=1,h=8,idx=16+csr:run=64,idx=16,rows=nonempty", 0 }, { "dia", 0 }, { "bdia", 0 }, { "ell:w=1+bdia", 0 },
-        { "dia:d=0.6+csr", 0 }, { "bdia:d=0.2,w=2+dia:d=0.3+ell:w=2,rows=nonempty+coo", 0 }, { "dia:d=1+ell:idx=16,rows=sorted", 0 }
+        { "hyb:rows=2", 0 }, { "hyb-csr:rows=2", 0 }, { "hybr:rows=2", 0 }, { "dia:d=0.6+csr", 0 },
+        { "bdia:d=0.2,w=2+dia:d=0.3+ell:w=2,rows=nonempty+coo", 0 }, { "dia:d=1+ell:idx=16,rows=sorted", 0 }
     };
     spmv_device d;
     spmv_build how;
