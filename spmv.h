@@ -482,7 +482,7 @@ static spmv_status spmv__leave_unseen(spmv_matrix *m, const spmv_desc *d, const 
     spmv_csr a;
     double padded;
     spmv_status s = SPMV_OK;
-    if (!t->there || (d->plan && !spmv__is_auto(d->plan)) || d->updatable || d->reproducible || d->strict || d->max_bytes) return s;
+    if (!t->there || (d->plan && !spmv__is_auto(d->plan)) || d->reproducible || d->strict || d->max_bytes) return s;
     if (target.device_class != SPMV_DEVICE_CLASS_GPU) return s;
     if (hints && (hints->measure || hints->verify == SPMV_VERIFY_ON || hints->without & both)) return s;
     memset(&a, 0, sizeof a);

@@ -82,7 +82,7 @@ LAST_UP_TO(slice_of, uint)
 LAST_UP_TO(diagonal_of, int)
 #endif
 
-#if !(CHECK == 1 || FIND || TILES == 2) && (!SLOTWISE || PLACE == BY_BLOCK)
+#if CHECK == 2 || (!(CHECK || FIND || TILES == 2) && (!SLOTWISE || PLACE == BY_BLOCK))
 /* Sets edge to the first and the last row of nonzeros begin .. end - 1 of a group, and starts to the nonzeros of the group before each row
  * but the first; with more than WG * PER of these, starts is not set. */
 INLINE void find_rows(__global const ulong *restrict ptr, ulong rows, ulong begin, ulong end, uint id, __local uint *edge,
@@ -252,36 +252,47 @@ KERNEL void take(ulong rows, ulong nnz, __global const ulong *restrict ptr, __gl
     }
 }
 
-#define KNOWN 1024 /* diagonals that a group counts by itself */
+#define KNOWN_BITS 10
+#define KNOWN (1u << KNOWN_BITS) /* diagonals that a group counts by itself */
+#define KNOWN_TRIES 4            /* places that a diagonal may have */
+
+/* The place that diagonal n has in a group, or gets now; KNOWN: others have all those that it may have. Places are far apart for diagonals
+ * that are adjacent, or whose distance is a power of two, as in grids. */
+INLINE uint known_place(__local uint *known, uint n)
+{
+    uint at = n * 2654435769u >> (32 - KNOWN_BITS), tries;
+    #pragma unroll 1
+    for (tries = 0; tries < KNOWN_TRIES; tries++, at = (at + 1) % KNOWN) {
+        const uint was = atomic_cmpxchg(&known[at], PAD, n);
+        if (was == PAD || was == n) return at;
+    }
+    return KNOWN;
+}
 
 /* Adds to count, by column - row + rows - 1, the nonzeros of each diagonal; owner, owned and part: see spans. The nonzeros of a group lie
- * on few diagonals, most of which it therefore counts in local memory: of those whose numbers are the same modulo KNOWN, the one that was
- * written last. Which one that is does not change the sums. */
+ * on few diagonals, most of which it therefore counts in local memory. Which ones these are does not change the sums. */
 KERNEL void diagonals(ulong rows, ulong nnz, __global const ulong *restrict ptr, __global const uint *restrict col,
                       __global const uchar *restrict owner, ulong owned, ulong part, __global uint *restrict count)
 {
     LOCAL uint edge[2], starts[WG * PER], known[KNOWN], held[KNOWN];
     const uint id = (uint)get_local_id(0);
     const ulong begin = (ulong)get_group_id(0) * (WG * PER), end = begin + WG * PER < nnz ? begin + WG * PER : nnz;
-    uint number[PER], low, j;
+    uint low, j;
     FOLLOW();
-    for (j = id; j < KNOWN; j += WG) known[j] = held[j] = 0;
+    for (j = id; j < KNOWN; j += WG) {
+        known[j] = PAD;
+        held[j] = 0;
+    }
     find_rows(ptr, rows, begin, end, id, edge, starts);
     low = edge[0];
     for (j = 0; j < PER; j++) {
         const ulong k = begin + j * WG + id;
-        number[j] = PAD;
         if (k < end && (!owned || owner[k] == (uchar)part)) {
+            uint n, at;
             low = row_in_group(ptr, edge, starts, begin, low, k);
-            number[j] = col[k] + ((uint)rows - 1 - low);
-            atomic_xchg(&known[number[j] % KNOWN], number[j]);
-        }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (j = 0; j < PER; j++) {
-        const uint n = number[j];
-        if (n != PAD) {
-            if (known[n % KNOWN] == n) atomic_inc(&held[n % KNOWN]);
+            n = col[k] + ((uint)rows - 1 - low);
+            at = known_place(known, n);
+            if (at < KNOWN) atomic_inc(&held[at]);
             else atomic_inc(&count[n]);
         }
     }
