@@ -223,6 +223,16 @@ SPMV_API spmv_target spmv_target_of(const spmv_device *d);
 
 static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how);
 
+/* The plan of the description, or what stands for it, as text. */
+static const char *spmv__plan_text(const spmv_desc *d)
+{
+#ifdef SPMV_NO_AUTO
+    return d->plan ? d->plan : "csr";
+#else
+    return d->plan ? d->plan : d->reproducible ? "csr" : "auto";
+#endif
+}
+
 /* Frees the arrays on the host, which are not needed once the parts are on a device. Sizes stay. */
 static void spmv__release_arrays(spmv_store *st)
 {
@@ -377,8 +387,7 @@ static int spmv__columns_stay(const spmv_desc *d, const spmv_plan *unseen, int *
     quiet.log = spmv__dev_hush;
     *rows = 0;
     plan = *unseen;
-    if (!plan.count && !d->plan) return 0;
-    if (!plan.count && spmv_plan_parse(&plan, d->plan, NULL, &quiet)) return spmv__builds_by_rows(d->plan);
+    if (!plan.count && spmv_plan_parse(&plan, spmv__plan_text(d), NULL, &quiet)) return spmv__builds_by_rows(spmv__plan_text(d));
     *rows = spmv__pointers_stay(&plan);
     return !spmv__split_reads_columns(&plan);
 }
@@ -643,7 +652,7 @@ static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, cons
 {
     if (d->plan && (spmv__is_auto(d->plan) || spmv__is_cocktail(d->plan)))
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "plan \"%s\": the choice was left out of this build (SPMV_NO_AUTO)", d->plan);
-    return spmv__store_given(m, d, csr, how, d->plan ? d->plan : "csr");
+    return spmv__store_given(m, d, csr, how, spmv__plan_text(d));
 }
 #else
 /* Is another plan worth trying after this status? A plan may need more memory than there is, and then another one may fit. No kernel runs
@@ -1057,7 +1066,7 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
  * and the matrix is large enough to gain by it. */
 static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
-    const char *text = d->plan ? d->plan : d->reproducible ? "csr" : "auto";
+    const char *text = spmv__plan_text(d);
     if (m->store.plan.count) text = spmv_format_name(m->store.plan.part[0].format); /* by spmv__leave_unseen */
     if (spmv__is_auto(text) && spmv__is_tiny(csr, d->hints)) text = "csr";
     if (!spmv__is_auto(text) && !spmv__is_cocktail(text)) return spmv__store_given(m, d, csr, how, text);

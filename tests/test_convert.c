@@ -901,6 +901,48 @@ Test(convert, diagonals_are_found_there)
     spmv_device_close(&d);
 }
 
+/* Without memory of the host, matrices in buffers are not made, which is said, or the host converts; nothing is left. */
+Test(convert, every_request_of_memory_from_buffers_fails)
+{
+    static const char *const some[] = { "dia:d=0.02+csr", "sell:rows=sorted,idx=16", "hyb", "bdia:d=0.01,w=3+ell:w=2,idx=16+coo" };
+    spmv_device d;
+    in_buffers b;
+    spmv_csr a;
+    size_t j;
+    open_device(&d);
+    make_tiled(&a, 0);
+    buffers_make(&b, &d, a.ptr, a.rows, 8, a.col, (const double *)a.val, a.nnz);
+    for (j = 0; j < sizeof some / sizeof *some; j++) {
+        spmv_status s = SPMV_ERR_MEMORY;
+        long k;
+        for (k = 1; s; k++) {
+            spmv_desc desc;
+            spmv_matrix made;
+            ledger l;
+            memset(&desc, 0, sizeof desc);
+            desc.matrix.rows = (int64_t)a.rows;
+            desc.matrix.cols = (int64_t)a.cols;
+            desc.matrix.ptr_bits = 64;
+            buffers_describe(&b, &desc, &d);
+            desc.plan = some[j];
+            desc.convert = SPMV_CONVERT_ON_DEVICE;
+            desc.max_bytes = 1u << 30;
+            desc.hooks = ledger_hooks(&l);
+            l.fail_at = k;
+            s = spmv_create(&made, &desc);
+            cr_assert(!s || s == SPMV_ERR_MEMORY, "%s: request %ld: %s", some[j], k, l.text);
+            cr_assert(s || l.calls < k || l.messages, "%s: request %ld: nobody said so", some[j], k);
+            if (!s && l.calls >= k) s = SPMV_ERR_MEMORY; /* go on */
+            spmv_destroy(&made);
+            cr_assert_eq(l.live, 0, "%s: request %ld", some[j], k);
+        }
+        cr_assert_gt(k, 5, "%s", some[j]);
+    }
+    buffers_free(&b, &d);
+    free_banded(&a);
+    spmv_device_close(&d);
+}
+
 /* Every byte of matrices in buffers, by every second plan for each of them. */
 Test(convert, every_byte_from_buffers)
 {
