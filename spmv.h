@@ -116,10 +116,13 @@ typedef struct spmv_desc {
                                 stored: zero-based, columns of 32 bits rising within each row, values of the type stored; anything else is
                                 refused with SPMV_ERR_UNSUPPORTED. They must outlive the matrix if it is updatable. The device checks
                                 them. With a plan of one part of ell, sell, bell, sbell, bcsr or tcsr with no keys but b, h, tile,
-                                and idx of tcsr, all three stay there; csr, with no keys but run, needs ptr on the host; other plans, a
-                                matrix that is updatable and a device that does not convert need col, too. "auto" has the host look at
-                                the matrix, which takes some milliseconds, only if hints.expected_calls products may save that much on
-                                a GPU; else it takes tcsr or sell. Parts that the host fills need val as well. csr must be NULL */
+                                and idx of tcsr, all three stay there; other plans need ptr on the host. They need col, too, if a part
+                                has the key cols or is of blocks with d; for idx=16 of tcsr that does not take all rows and nonzeros,
+                                and of csr with rows over four times as long as run; and for dia and bdia if the matrix has many more
+                                rows and columns than nonzeros. So do "cocktail", "panels" and a device that does not convert. "auto" has
+                                the host look at the matrix, which takes some milliseconds, only if hints.expected_calls products may
+                                save that much on a GPU; else it takes tcsr or sell. Parts that the host fills, such as cmrs with sort,
+                                need all three. csr must be NULL */
     int             strict;  /* 1: use no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
                                 the rows that use them */
     int             updatable;    /* 1: allow spmv_update; costs 4 or 8 bytes for each stored slot */
@@ -219,6 +222,16 @@ SPMV_API spmv_target spmv_target_of(const spmv_device *d);
 #define SPMV_IMPLEMENTED
 
 static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how);
+
+/* The plan of the description, or what stands for it, as text. */
+static const char *spmv__plan_text(const spmv_desc *d)
+{
+#ifdef SPMV_NO_AUTO
+    return d->plan ? d->plan : "csr";
+#else
+    return d->plan ? d->plan : d->reproducible ? "csr" : "auto";
+#endif
+}
 
 /* Frees the arrays on the host, which are not needed once the parts are on a device. Sizes stay. */
 static void spmv__release_arrays(spmv_store *st)
@@ -352,27 +365,31 @@ static int spmv__converts_there(const spmv_desc *d)
     return d->convert == SPMV_CONVERT_DEFAULT ? spmv_convert_here(d->device) : d->convert == SPMV_CONVERT_ON_DEVICE;
 }
 
-/* 1 if no columns are needed on the host to store the matrix on the device by the plan, or by that of spmv__leave_unseen if this is not
- * empty: one part that takes all nonzeros, in a format whose sizes follow from the row pointers or whose blocks the device counts. *rows: 1
- * if no row pointers are needed there, either. */
-static int spmv__columns_stay(const spmv_desc *d, const spmv_plan *unseen, int *rows)
+/* 1 if the device finds out all that the sizes of the plan follow from: one part that takes all nonzeros, in a format whose longest rows,
+ * tiles or blocks it counts. */
+static int spmv__pointers_stay(const spmv_plan *plan)
 {
     const unsigned there = SPMV_BIT_ELL | SPMV_BIT_SELL | SPMV_BIT_BELL | SPMV_BIT_SBELL | SPMV_BIT_BCSR | SPMV_BIT_TCSR;
-    const unsigned by_row = SPMV_BIT_CSR; /* the host finds out where rows begin */
-    unsigned known = 1u << SPMV_KEY_B | 1u << SPMV_KEY_H | 1u << SPMV_KEY_RUN | 1u << SPMV_KEY_TILE;
+    const spmv_spec *one = &plan->part[0];
+    unsigned known = 1u << SPMV_KEY_B | 1u << SPMV_KEY_H | 1u << SPMV_KEY_TILE;
+    int k, stay = plan->count == 1 && (there >> one->format & 1u);
+    if (one->format == SPMV_TCSR) known |= 1u << SPMV_KEY_IDX;
+    for (k = 0; k < SPMV_KEY_COUNT; k++) stay &= !one->key[k] || (known >> k & 1u);
+    return stay;
+}
+
+/* 1 if no columns are needed on the host to split the matrix by the plan, or by that of spmv__leave_unseen if this is not empty. The
+ * converter reads them if a part needs them. *rows: 1 if no row pointers are needed there, either. */
+static int spmv__columns_stay(const spmv_desc *d, const spmv_plan *unseen, int *rows)
+{
     spmv_hooks quiet = d->hooks;
     spmv_plan plan;
-    int k, stay;
     quiet.log = spmv__dev_hush;
     *rows = 0;
     plan = *unseen;
-    if (!plan.count && (!d->plan || d->updatable || spmv_plan_parse(&plan, d->plan, NULL, &quiet))) return 0;
-    if (plan.count != 1) return 0;
-    stay = (there | by_row) >> plan.part[0].format & 1u;
-    if (plan.part[0].format == SPMV_TCSR) known |= 1u << SPMV_KEY_IDX;
-    for (k = 0; k < SPMV_KEY_COUNT; k++) stay &= !plan.part[0].key[k] || (known >> k & 1u);
-    *rows = stay && (there >> plan.part[0].format & 1u);
-    return stay;
+    if (!plan.count && spmv_plan_parse(&plan, spmv__plan_text(d), NULL, &quiet)) return spmv__builds_by_rows(spmv__plan_text(d));
+    *rows = spmv__pointers_stay(&plan);
+    return !spmv__split_reads_columns(&plan);
 }
 
 /* A matrix in buffers that is being looked at. */
@@ -474,7 +491,7 @@ static spmv_status spmv__leave_unseen(spmv_matrix *m, const spmv_desc *d, const 
     spmv_csr a;
     double padded;
     spmv_status s = SPMV_OK;
-    if (!t->there || (d->plan && !spmv__is_auto(d->plan)) || d->updatable || d->reproducible || d->strict || d->max_bytes) return s;
+    if (!t->there || (d->plan && !spmv__is_auto(d->plan)) || d->reproducible || d->strict || d->max_bytes) return s;
     if (target.device_class != SPMV_DEVICE_CLASS_GPU) return s;
     if (hints && (hints->measure || hints->verify == SPMV_VERIFY_ON || hints->without & both)) return s;
     memset(&a, 0, sizeof a);
@@ -636,7 +653,7 @@ static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, cons
 {
     if (d->plan && (spmv__is_auto(d->plan) || spmv__is_cocktail(d->plan)))
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "plan \"%s\": the choice was left out of this build (SPMV_NO_AUTO)", d->plan);
-    return spmv__store_given(m, d, csr, how, d->plan ? d->plan : "csr");
+    return spmv__store_given(m, d, csr, how, spmv__plan_text(d));
 }
 #else
 /* Is another plan worth trying after this status? A plan may need more memory than there is, and then another one may fit. No kernel runs
@@ -1050,7 +1067,7 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
  * and the matrix is large enough to gain by it. */
 static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
-    const char *text = d->plan ? d->plan : d->reproducible ? "csr" : "auto";
+    const char *text = spmv__plan_text(d);
     if (m->store.plan.count) text = spmv_format_name(m->store.plan.part[0].format); /* by spmv__leave_unseen */
     if (spmv__is_auto(text) && spmv__is_tiny(csr, d->hints)) text = "csr";
     if (!spmv__is_auto(text) && !spmv__is_cocktail(text)) return spmv__store_given(m, d, csr, how, text);

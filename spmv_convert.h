@@ -6,7 +6,8 @@
  * letting the device fill the arrays. The host still computes what takes time in proportion to rows, slices or tiles: row pointers, slice
  * widths, runs, bases, row lists. Kernels (kernels/convert.cl) put the nonzeros into their slots. They also find the tiles of tcsr,
  * with its bases and row lists, if it takes the whole matrix, and slice widths of a matrix whose row pointers are in buffers of the device.
- * All arrays have the same bytes as those that the host fills.
+ * If its columns are, too, kernels find the first and last column of each row, from which bases follow, count the nonzeros of diagonals,
+ * and say which nonzeros the diagonals of a split take. All arrays have the same bytes as those that the host fills.
  *
  * spmv_create does this by itself where it pays (spmv_convert_here); spmv_desc.convert says otherwise. Compiling the kernels takes longer
  * than the host takes to fill a matrix of up to 30 million slots (blocks: 50 million nonzeros; eight threads beside an H200). Therefore the
@@ -45,9 +46,9 @@ SPMV_API int spmv_convert_here(const spmv_device *d);
 SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, const spmv_csr *a);
 /* Tells the converter that the columns and values of its matrix, and perhaps the row pointers, are in buffers of the device already. They
  * are neither copied nor freed. Comes before the first part. One thread at a time.
- *   a         the matrix of spmv_converter_open. Its ptr (if ptr is given), col and val may be NULL: where the host needs them, they are
- *             read from the device and then belong to a. With ptr or col NULL, there may only be one part, of csr, tcsr, ell, sell, bell,
- *             sbell or bcsr, with no keys but b, h, run and tile, and idx of tcsr
+ *   a         the matrix of spmv_converter_open. Its ptr (if ptr is given), col and val may be NULL: where a part or spmv_store_make
+ *             needs them on the host, they are read from the device and then belong to a. With ptr NULL, there may only be one part, with
+ *             all nonzeros and rows. With col NULL, no part of the plan may have the key cols, and none in blocks the key d
  *   ptr       rows + 1 row pointers of 64 bits; NULL: those of a are copied to the device
  *   col, val  nnz 32-bit columns and nnz values of the type of a; NULL only if nnz is 0. They must stay until spmv_converter_finish, and
  *             ptr and col until spmv_converter_close if parts are updatable
@@ -117,7 +118,7 @@ typedef struct spmv__convert {
     int                given_ptr;    /* 1: the row pointers are, too */
     void              *narrow;       /* the caller's buffer of row pointers if they have 32 bits and a has none, else NULL */
     struct spmv__convert_job *kept;  /* those that can be updated */
-    struct spmv__convert_job *counted; /* of the part whose blocks or tiles were counted last and that is not filled yet, or NULL */
+    struct spmv__convert_job *counted; /* of the part whose blocks, tiles or columns were looked at last, while it is not filled; or NULL */
     int                chain, off;   /* chain: the queue is out of order; off: the device has failed, the host fills the rest */
     int                thrifty;      /* 1: kernels are compiled only if that pays */
     uint64_t           sent[SPMV__CONVERT_SENT]; /* bytes of val, col and ptr that are in their buffers or on their way */
@@ -404,15 +405,19 @@ static spmv_status spmv__convert_start(const spmv_device *d, void *kernel, uint6
 
 /* ---- kernels that look at row pointers and columns ---------------------------------------------------------------- */
 
-/* A kernel of the program with CHECK, and its arguments, which the caller sets. */
+/* Programs of such kernels: CHECK of kernels/convert.cl. */
+enum { SPMV__CHECK_MATRIX = 1, SPMV__CHECK_PART };
+
+/* A kernel of one of these programs, and its arguments, which the caller sets. */
 typedef struct spmv__convert_look {
     spmv_device_matrix on; /* stands in for a matrix */
     spmv__dev_args     g;
     void              *kernel;
 } spmv__convert_look;
 
-/* Opens a kernel that reads row pointers of ptr_bits bits. Close it also after a failure. */
-static spmv_status spmv__convert_look_open(spmv__convert_look *l, spmv_device *d, const char *name, int ptr_bits)
+/* Opens a kernel. One that looks at the matrix reads row pointers of ptr_bits bits, one that looks at a part those of 64. Close it also
+ * after a failure. */
+static spmv_status spmv__convert_look_open(spmv__convert_look *l, spmv_device *d, int check, const char *name, int ptr_bits)
 {
     void *program = NULL;
     spmv__dev_options o;
@@ -420,7 +425,7 @@ static spmv_status spmv__convert_look_open(spmv__convert_look *l, spmv_device *d
     memset(l, 0, sizeof *l);
     l->on.device = d;
     o.used = 0;
-    spmv__dev_option(&o, "CHECK", "1");
+    spmv__dev_option_number(&o, "CHECK", (uint64_t)check);
     spmv__dev_option(&o, "OFF", ptr_bits == 64 ? "ulong" : "uint");
     spmv__dev_option_number(&o, "PER", SPMV__CONVERT_PER);
     spmv__dev_option_number(&o, "WG", (uint64_t)spmv__dev_vector_group(d));
@@ -466,7 +471,7 @@ SPMV__SHARED spmv_status spmv__convert_check(spmv_device *d, const spmv_csr *a, 
     uint32_t sum[4] = { 1, 1, 1, 0 };
     void *buffer = NULL;
     spmv__convert_look l;
-    spmv_status s = spmv__convert_look_open(&l, d, "check", ptr_bits);
+    spmv_status s = spmv__convert_look_open(&l, d, SPMV__CHECK_MATRIX, "check", ptr_bits);
     if (!s) s = spmv__scratch_take(d, sizeof sum, &buffer);
     if (!s) s = b->fill(d, d->queue, buffer, sizeof sum, 0);
     if (!s) {
@@ -491,7 +496,7 @@ SPMV__SHARED spmv_status spmv__convert_check(spmv_device *d, const spmv_csr *a, 
 static spmv_status spmv__convert_widen(spmv__convert *c)
 {
     spmv__convert_look l;
-    spmv_status s = spmv__convert_look_open(&l, c->device, "widen", 32);
+    spmv_status s = spmv__convert_look_open(&l, c->device, SPMV__CHECK_MATRIX, "widen", 32);
     if (!s) s = spmv__scratch_take(c->device, (c->a->rows + 1) * 8, &c->ptr);
     if (!s) {
         spmv__dev_arg_count(&l.g, c->a->rows);
@@ -524,7 +529,7 @@ static spmv_status spmv__convert_longest(const spmv__convert *c, uint64_t height
     s->longest = (uint32_t *)block;
     s->longest_of = (uint32_t)height;
     if (status) return status;
-    status = spmv__convert_look_open(&l, d, "longest", c->narrow ? 32 : 64);
+    status = spmv__convert_look_open(&l, d, SPMV__CHECK_MATRIX, "longest", c->narrow ? 32 : 64);
     if (!status) status = spmv__scratch_take(d, slices * sizeof *s->longest, &buffer);
     if (!status) {
         spmv__dev_arg_count(&l.g, c->a->rows);
@@ -1487,22 +1492,28 @@ static void spmv__convert_forget(spmv__convert *c)
     c->counted = NULL;
 }
 
-/* Undoes what was done for a part, for the host to fill it, and gives back the device's memory. */
-static void spmv__convert_give_up(spmv__convert *c, spmv_part *p, const spmv_hooks *h, spmv_status why)
+/* Leaves the rest to the host, and says so. */
+static void spmv__convert_turn_off(spmv__convert *c, spmv_format f, const spmv_hooks *h, spmv_status why)
 {
-    int k;
     c->off = 1;
     spmv__convert_wait(c);
     c->device->info.backend->finish(c->device, c->device->queue); /* what was given to the queue may write to buffers that are kept */
     spmv__convert_forget(c);
+    spmv_log(h, SPMV_OK, "%s could not be filled on the device (%s); the host converts instead", spmv_format_name(f),
+             spmv_status_text(why));
+}
+
+/* Undoes what was done for a part, for the host to fill it, and gives back the device's memory. */
+static void spmv__convert_give_up(spmv__convert *c, spmv_part *p, const spmv_hooks *h, spmv_status why)
+{
+    int k;
+    spmv__convert_turn_off(c, p->spec.format, h, why);
     if (p->elsewhere) p->elsewhere->drop(p->elsewhere);
     p->elsewhere = NULL;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
         spmv_free(h, p->a[k].data);
         p->a[k].data = NULL;
     }
-    spmv_log(h, SPMV_OK, "%s could not be filled on the device (%s); the host converts instead", spmv_format_name(p->spec.format),
-             spmv_status_text(why));
 }
 
 /* Reads the row pointers to the host if they are on the device only. */
@@ -1696,7 +1707,7 @@ static int spmv__convert_wants_tiles(spmv__convert *c, spmv_part *p, spmv__sourc
     spmv__convert_job j;
     spmv__dev_options o;
     int which;
-    if (p->spec.format != SPMV_TCSR || c->off || !c->nnz || s->v->a != c->a) return 0;
+    if (p->spec.format != SPMV_TCSR || c->off || !c->nnz || s->v->owner || s->v->list) return 0;
     if (spmv__sat_mul(c->nnz, 8) > most || (c->a->rows + 1) * 8 > most) return 0;
     spmv__convert_job_set(&j, c, p, s);
     spmv__convert_tile_segments(&j);
@@ -1719,7 +1730,6 @@ static void spmv__convert_count_tiles(spmv__convert *c, spmv_part *p, spmv__sour
     uint32_t found[SPMV__FOUND] = { 0 };
     spmv__convert_job *j = NULL;
     spmv_status status;
-    spmv__convert_forget(c);
     if (!spmv__convert_wants_tiles(c, p, s)) return;
     status = spmv__convert_job_make(c, p, s, &j);
     if (!status) {
@@ -1742,7 +1752,7 @@ static void spmv__convert_count_tiles(spmv__convert *c, spmv_part *p, spmv__sour
 static int spmv__convert_finds_longest(const spmv__convert *c, const spmv_part *p, spmv__source *s)
 {
     uint64_t height = 0;
-    (void)p; /* without ell and sell */
+    if (p->spec.key[SPMV_KEY_IDX] == 16) return 0;
 #ifndef SPMV_NO_ELL
     if (p->spec.format == SPMV_ELL) height = 32; /* rows for each work-item */
 #endif
@@ -1755,18 +1765,259 @@ static int spmv__convert_finds_longest(const spmv__convert *c, const spmv_part *
     return 0;
 }
 
-/* spmv_converter.rows. Rows that the device fails to look at are looked at by the host. */
+/* 1 if the sizes of the part follow from columns: 16-bit columns are to fit, diagonals are to be found, or a format of the user's own is to
+ * be packed. */
+static int spmv__convert_reads_columns(const spmv_part *p)
+{
+    if (p->spec.key[SPMV_KEY_IDX] == 16 || !spmv__convert_format_of(p->spec.format)) return 1;
+    return spmv_format_class_of(p->spec.format) == SPMV_CLASS_DIAGONAL;
+}
+
+/* Uploads what says which nonzeros the view has: the owners for the job, and the row list to *list, which the caller gives back. */
+static spmv_status spmv__convert_look_send(spmv__convert_job *j, void **list)
+{
+    const spmv_view *v = j->s->v;
+    spmv_status s = spmv__convert_matrix(j->c);
+    if (!s && v->owner) s = spmv__convert_upload(j->c->device, v->owner, v->a->nnz, 1, &j->owner);
+    return s || !v->list ? s : spmv__convert_upload(j->c->device, v->list, v->rows, 4, list);
+}
+
+/* Checks the spans of rows: a device may compute wrongly. */
+static spmv_status spmv__convert_check_spans(const spmv__source *s)
+{
+    const uint32_t *low = s->row_spans, *high = low + s->rows;
+    uint64_t i, bad = 0;
+    for (i = 0; i < s->rows; i++) bad += (uint64_t)(s->ptr[i] < s->ptr[i + 1] && (low[i] > high[i] || high[i] >= s->v->a->cols));
+    if (!bad) return SPMV_OK;
+    return spmv_log(s->h, SPMV_ERR_BACKEND, "the device found wrong columns in %llu rows", (spmv__ull)bad);
+}
+
+/* Has the device find the lowest and the highest column of each row of the part. list: the buffer of its row list, or NULL. */
+static spmv_status spmv__convert_find_spans(const spmv__convert_job *j, void *list)
+{
+    spmv_device *d = j->c->device;
+    spmv__source *s = j->s;
+    const spmv_view *v = s->v;
+    const uint64_t bytes = 2 * s->rows * sizeof *s->row_spans;
+    void *buffer = NULL, *block;
+    spmv__convert_look l;
+    spmv_status status = spmv__room(s->h, &block, 2 * s->rows, sizeof *s->row_spans);
+    s->row_spans = (uint32_t *)block;
+    if (status) return status;
+    status = spmv__convert_look_open(&l, d, SPMV__CHECK_PART, "spans", 64);
+    if (!status) status = spmv__scratch_take(d, bytes, &buffer);
+    if (!status) {
+        l.on.none = j->c->args.none;
+        spmv__dev_arg_count(&l.g, s->rows);
+        spmv__dev_arg_mem(&l.g, j->c->ptr);
+        spmv__dev_arg_mem(&l.g, j->c->col);
+        spmv__dev_arg_mem(&l.g, list);
+        spmv__dev_arg_count(&l.g, v->list != NULL);
+        spmv__dev_arg_mem(&l.g, j->owner);
+        spmv__dev_arg_count(&l.g, v->owner != NULL);
+        spmv__dev_arg_count(&l.g, v->part);
+        spmv__dev_arg_mem(&l.g, buffer);
+        status = spmv__convert_look_run(&l, s->rows, 1);
+    }
+    if (!status) status = spmv__dev_download(d, buffer, bytes, s->row_spans);
+    if (status) d->info.backend->finish(d, d->queue); /* before the next matrix gets the buffer */
+    spmv__scratch_give(d, buffer);
+    spmv__convert_look_close(&l);
+    return status ? status : spmv__convert_check_spans(s);
+}
+
+/* Checks the numbers of nonzeros of all diagonals: a device may compute wrongly. */
+static spmv_status spmv__convert_check_diagonals(const spmv__diagonals *d, uint64_t nnz, const spmv_hooks *h)
+{
+    uint64_t i, all = 0;
+    for (i = 0; i < d->numbers; i++) all += d->place[i];
+    if (all == nnz) return SPMV_OK;
+    return spmv_log(h, SPMV_ERR_BACKEND, "the device found %llu nonzeros on diagonals, of %llu", (spmv__ull)all, (spmv__ull)nnz);
+}
+
+/* Has the device count the nonzeros of each diagonal in out->place, as spmv__diagonals_count does with so few diagonals. The caller frees
+ * out, also after a failure. v: nnz nonzeros; owner: the buffer of its owners, or NULL. */
+static spmv_status spmv__convert_count_diagonals(spmv__convert *c, const spmv_view *v, void *owner, uint64_t nnz, const spmv_hooks *h,
+                                                 spmv__diagonals *out)
+{
+    spmv_device *d = c->device;
+    const uint64_t numbers = c->a->rows + c->a->cols, bytes = numbers * sizeof *out->place;
+    void *block, *buffer = NULL;
+    spmv__convert_look l;
+    spmv_status s = spmv__room(h, &block, numbers, sizeof *out->place);
+    out->numbers = numbers;
+    out->place = (uint32_t *)block;
+    if (s) return s;
+    s = spmv__convert_look_open(&l, d, SPMV__CHECK_PART, "diagonals", 64);
+    if (!s) s = spmv__scratch_take(d, bytes, &buffer);
+    if (!s) s = d->info.backend->fill(d, d->queue, buffer, bytes, 0);
+    if (!s) {
+        l.on.none = c->args.none;
+        spmv__dev_arg_count(&l.g, c->a->rows);
+        spmv__dev_arg_count(&l.g, c->nnz);
+        spmv__dev_arg_mem(&l.g, c->ptr);
+        spmv__dev_arg_mem(&l.g, c->col);
+        spmv__dev_arg_mem(&l.g, owner);
+        spmv__dev_arg_count(&l.g, owner != NULL);
+        spmv__dev_arg_count(&l.g, v->part);
+        spmv__dev_arg_mem(&l.g, buffer);
+        s = spmv__convert_look_run(&l, c->nnz, SPMV__CONVERT_PER);
+    }
+    if (!s) s = spmv__dev_download(d, buffer, bytes, out->place);
+    if (s) d->info.backend->finish(d, d->queue); /* before the next matrix gets the buffer */
+    spmv__scratch_give(d, buffer);
+    spmv__convert_look_close(&l);
+    return s ? s : spmv__convert_check_diagonals(out, nnz, h);
+}
+
+/* 1 if the device can look at columns that the host does not have. */
+static int spmv__convert_can_look(const spmv__convert *c)
+{
+    const uint64_t most = c->device->info.alloc_bytes;
+    return !c->a->col && !c->off && c->nnz && spmv__sat_mul(c->nnz, 8) <= most && (c->a->rows + 1) * 8 <= most;
+}
+
+/* 1 if the device can count the nonzeros of all diagonals of the matrix, which are so few that there is a place for each. */
+static int spmv__convert_few_diagonals(const spmv__convert *c)
+{
+    const uint64_t numbers = c->a->rows + c->a->cols;
+    return numbers <= UINT32_MAX && numbers * 4 <= c->device->info.alloc_bytes && spmv__keys_fit(c->a, numbers);
+}
+
+/* 1 if the part's bases are those of whole rows: of 32, of slices, or of runs that cut no row. */
+static int spmv__convert_bases_by_row(const spmv_part *p, const spmv__source *s)
+{
+    int by_row = p->spec.format == SPMV_ELL || p->spec.format == SPMV_SELL;
+#ifndef SPMV_NO_CSR
+    uint64_t i;
+    if (p->spec.format == SPMV_CSR)
+        for (by_row = 1, i = 0; i < s->rows && by_row; i++) by_row = !spmv__in_pieces(s, (uint64_t)p->spec.key[SPMV_KEY_RUN], i);
+#endif
+    (void)s;
+    return by_row;
+}
+
+/* Has the device find what the sizes of a part follow from. */
+static spmv_status spmv__convert_look_part(spmv__convert_job *j)
+{
+    spmv__source *s = j->s;
+    void *list = NULL;
+    spmv_status status;
+    spmv__phase(s->h, SPMV_PHASE_UPLOAD);
+    status = spmv__convert_look_send(j, &list);
+    spmv__phase(s->h, SPMV_PHASE_CONVERT);
+    if (!status && spmv_format_class_of(j->p->spec.format) == SPMV_CLASS_DIAGONAL)
+        status = spmv__convert_count_diagonals(j->c, s->v, j->owner, spmv__source_nnz(s), s->h, &s->diagonals);
+    else if (!status) status = spmv__convert_find_spans(j, list);
+    spmv__scratch_give(j->c->device, list);
+    return status;
+}
+
+/* Has the device look at the columns of a part from which its sizes follow, if the host has none. 0: the host is to look. After a failure,
+ * it also fills this and all later parts. */
+static int spmv__convert_looks(spmv__convert *c, spmv_part *p, spmv__source *s)
+{
+    const int diagonals = spmv_format_class_of(p->spec.format) == SPMV_CLASS_DIAGONAL;
+    spmv__convert_job *j = NULL;
+    spmv_status status;
+    if (!spmv__convert_can_look(c) || !spmv__source_nnz(s)) return 0;
+    if (diagonals ? !spmv__convert_few_diagonals(c) : p->spec.key[SPMV_KEY_IDX] != 16 || !spmv__convert_bases_by_row(p, s)) return 0;
+    status = spmv__convert_job_make(c, p, s, &j);
+    c->counted = j;
+    if (!status) status = spmv__convert_look_part(j);
+    if (!status) return 1;
+    spmv_free(s->h, s->row_spans);
+    s->row_spans = NULL;
+    spmv__diagonals_free(&s->diagonals, s->h);
+    spmv__convert_give_up(c, p, s->h, status);
+    return 0;
+}
+
+/* Counts the diagonals of what is left of a matrix, all of which is if it has nnz nonzeros. */
+static spmv_status spmv__convert_left(spmv__convert *c, const spmv_view *v, uint64_t nnz, const spmv_hooks *h, spmv__diagonals *d)
+{
+    void *owner = NULL;
+    spmv_status s = spmv__convert_matrix(c);
+    if (!s && nnz < c->nnz) s = spmv__convert_upload(c->device, v->owner, c->nnz, 1, &owner);
+    if (!s) s = spmv__convert_count_diagonals(c, v, owner, nnz, h, d);
+    spmv__scratch_give(c->device, owner);
+    return s;
+}
+
+/* spmv_converter.diagonals */
+static spmv_status spmv__convert_diagonals(spmv_converter *base, const spmv_view *v, uint64_t nnz, spmv_format f, const spmv_hooks *h,
+                                           spmv__diagonals *d)
+{
+    spmv__convert *c = (spmv__convert *)base;
+    spmv_status s;
+    if (v->a != c->a || !nnz) return SPMV_OK;
+    if (!spmv__convert_can_look(c) || !spmv__convert_few_diagonals(c)) return spmv__convert_fetch_columns(c);
+    s = spmv__convert_left(c, v, nnz, h, d);
+    if (!s) return s;
+    spmv__diagonals_free(d, h);
+    spmv__convert_turn_off(c, f, h, s);
+    return spmv__convert_fetch_columns(c);
+}
+
+/* Has the device take the nonzeros on diagonals that stay for a part. */
+static spmv_status spmv__convert_take_there(spmv__convert *c, const spmv_view *v, const spmv__diagonals *d, unsigned part, uint8_t *owner)
+{
+    spmv_device *device = c->device;
+    void *owners = NULL, *place = NULL;
+    spmv__convert_look l;
+    spmv_status s = spmv__convert_look_open(&l, device, SPMV__CHECK_PART, "take", 64);
+    if (!s) s = spmv__convert_upload(device, owner, c->nnz, 1, &owners);
+    if (!s) s = spmv__convert_upload(device, d->place, d->numbers, sizeof *d->place, &place);
+    if (!s) {
+        spmv__dev_arg_count(&l.g, c->a->rows);
+        spmv__dev_arg_count(&l.g, c->nnz);
+        spmv__dev_arg_mem(&l.g, c->ptr);
+        spmv__dev_arg_mem(&l.g, c->col);
+        spmv__dev_arg_mem(&l.g, owners);
+        spmv__dev_arg_count(&l.g, v->part);
+        spmv__dev_arg_count(&l.g, part);
+        spmv__dev_arg_mem(&l.g, place);
+        s = spmv__convert_look_run(&l, c->nnz, SPMV__CONVERT_PER);
+    }
+    if (!s) s = spmv__dev_download(device, owners, c->nnz, owner);
+    if (s) device->info.backend->finish(device, device->queue); /* before the next matrix gets the buffers */
+    spmv__scratch_give(device, owners);
+    spmv__scratch_give(device, place);
+    spmv__convert_look_close(&l);
+    return s;
+}
+
+/* spmv_converter.take. Owners that were read before a failure are undone, for the host to take these nonzeros. */
+static spmv_status spmv__convert_take(spmv_converter *base, const spmv_view *v, const spmv__diagonals *d, unsigned part, uint8_t *owner,
+                                      spmv_format f, const spmv_hooks *h, int *taken)
+{
+    spmv__convert *c = (spmv__convert *)base;
+    uint64_t k;
+    spmv_status s;
+    if (!spmv__convert_can_look(c)) return spmv__convert_fetch_columns(c);
+    s = spmv__convert_take_there(c, v, d, part, owner);
+    *taken = !s;
+    if (!s) return s;
+    for (k = 0; k < c->nnz; k++)
+        if (owner[k] == part) owner[k] = (uint8_t)v->part;
+    spmv__convert_turn_off(c, f, h, s);
+    return spmv__convert_fetch_columns(c);
+}
+
+/* spmv_converter.rows. What the device fails to look at is looked at by the host. */
 static spmv_status spmv__convert_rows(spmv_converter *base, spmv_part *p, spmv__source *s)
 {
     spmv__convert *c = (spmv__convert *)base;
     spmv_status status;
-    if (spmv__dev_has_blocks(p->spec.format)) return SPMV_OK;
+    spmv__convert_forget(c);
+    if (spmv__dev_has_blocks(p->spec.format) || s->v->a != c->a) return SPMV_OK;
     if (!s->ptr && spmv__convert_finds_longest(c, p, s)) return SPMV_OK;
     spmv__convert_count_tiles(c, p, s);
-    if (s->ptr || s->tiled) return SPMV_OK;
+    if (s->tiled) return SPMV_OK;
     status = spmv__convert_fetch_pointers(c);
-    s->ptr = c->a->ptr;
-    return status || p->spec.key[SPMV_KEY_IDX] != 16 ? status : spmv__convert_fetch_columns(c);
+    if (!s->ptr) s->ptr = c->a->ptr;
+    if (status || !spmv__convert_reads_columns(p) || spmv__convert_looks(c, p, s)) return status;
+    return spmv__convert_fetch_columns(c);
 }
 
 /* Fills a part on the device. If it does not take the part or fails, the part is left as it was, for the host to fill. */
@@ -1774,7 +2025,6 @@ static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__
 {
     spmv__convert *c = (spmv__convert *)base;
     spmv_status status;
-    if (!spmv__dev_has_blocks(p->spec.format) && !s->tiled) spmv__convert_forget(c);
     if (spmv__convert_takes(c, p, s) && spmv__convert_wants(c, p, s, how)) {
         status = spmv__convert_fill(c, p, s, how);
         if (!status) return SPMV_OK;
@@ -1810,6 +2060,8 @@ SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, c
     c->base.rows = spmv__convert_rows;
     c->base.part = spmv__convert_part;
     c->base.blocks = spmv__convert_blocks;
+    c->base.diagonals = spmv__convert_diagonals;
+    c->base.take = spmv__convert_take;
     c->device = c->args.device = d;
     c->a = a;
     c->nnz = a->nnz;

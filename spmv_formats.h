@@ -1980,6 +1980,8 @@ typedef struct spmv__source {
     spmv__pair       *seen;    /* cmrs: room for the entries of a strip, for each thread; tcsr: where shares begin, rows and slots */
     uint32_t         *blocks;  /* how many blocks each block row has */
     uint32_t         *spans;   /* the lowest block column of each block row, then the highest of each; only if a device has counted */
+    uint32_t         *row_spans; /* if a device has found them: the lowest column of each row of the part, then the highest of each;
+                                    low > high: it is empty. Else NULL */
     spmv_converter   *converter; /* that may count blocks; NULL: the host does */
     uint64_t          strip;   /* cmrs: the most entries of a strip */
     struct spmv__block_set *sets; /* one for each thread that counts or fills blocks */
@@ -1999,15 +2001,22 @@ typedef struct spmv_elsewhere {
     void (*drop)(struct spmv_elsewhere *e); /* frees them and e */
 } spmv_elsewhere;
 
-/* What fills the arrays of a part instead of the host. rows comes first if the part takes the whole matrix: it may set s->longest, which it
- * allocates, or s->tiled, which is its own, if the format needs no more of the row pointers; else it has them on the host and sets s->ptr.
- * part sets p->elsewhere and all arrays that remain on the host if it takes the part; else it leaves p as it was. It has failed if the host
- * would fail as well. blocks, for formats of blocks, comes before it and sets s->blocks and, with the key idx, s->spans, which it
- * allocates; it sets s->counted unless the host has to count. */
+/* What fills the arrays of a part instead of the host. rows comes first and sees to it that what the part's sizes follow from is on the
+ * host: columns, or in their place s->row_spans or s->diagonals, counted in place, which it allocates, and of a part that takes the whole
+ * matrix the row pointers, s->ptr; or it sets s->longest, which it allocates, or s->tiled, which is its own, if the format needs no more
+ * than that. part sets p->elsewhere and all arrays that remain on the host if it takes the part; else it leaves p as it was. It has failed
+ * if the host would fail as well. blocks, for formats of blocks, comes before it and sets s->blocks and, with the key idx, s->spans, which
+ * it allocates; it sets s->counted unless the host has to count.
+ * The others serve a split of a matrix whose columns are on a device only, and have them on the host unless they do their work. diagonals
+ * counts the nnz nonzeros of a view by diagonal, in d->place, which it allocates; d is zero before. take gives part the nonzeros of a view
+ * that lie on diagonals that stay, by writing to owner, which is that of the view, and then sets *taken. f: for messages. */
 struct spmv_converter {
     spmv_status (*rows)(spmv_converter *c, spmv_part *p, spmv__source *s);
     spmv_status (*part)(spmv_converter *c, spmv_part *p, spmv__source *s, const spmv_build *how);
     spmv_status (*blocks)(spmv_converter *c, spmv_part *p, spmv__source *s);
+    spmv_status (*diagonals)(spmv_converter *c, const spmv_view *v, uint64_t nnz, spmv_format f, const spmv_hooks *h, spmv__diagonals *d);
+    spmv_status (*take)(spmv_converter *c, const spmv_view *v, const spmv__diagonals *d, unsigned part, uint8_t *owner, spmv_format f,
+                        const spmv_hooks *h, int *taken);
 };
 
 /* Where fill puts values. If src is NULL, it puts the number of the nonzero + 1 instead, which gives the map for updates. */
@@ -2371,7 +2380,11 @@ SPMV__SHARED void spmv__span(const spmv__source *s, uint64_t first, uint64_t end
     uint64_t i;
     *low = UINT64_MAX;
     *high = 0;
-    for (i = first; i < end; i++) {
+    for (i = first; s->row_spans && i < end; i++) {
+        if (s->row_spans[i] < *low && s->row_spans[i] != UINT32_MAX) *low = s->row_spans[i];
+        if (s->row_spans[s->rows + i] > *high) *high = s->row_spans[s->rows + i];
+    }
+    for (; i < end; i++) {
         uint64_t r = spmv__source_row(s, i);
         spmv__span_entries(s->v, a->ptr[r], a->ptr[r + 1], low, high);
     }
@@ -3166,13 +3179,12 @@ SPMV__SHARED int spmv__diagonals_next(const spmv__diagonals *d, uint64_t *at, ui
     return 1;
 }
 
-/* As spmv__diagonals_count, and always makes the list. */
-SPMV__SHARED spmv_status spmv__diagonals_make(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
+/* Makes the list of diagonals that are counted in place. Frees all if there is no memory. */
+SPMV__SHARED spmv_status spmv__diagonals_list(spmv__diagonals *d, const spmv_hooks *h)
 {
     void *block = NULL;
     uint64_t at, number, held, n = 0;
-    spmv_status s = spmv__diagonals_count(d, v, h);
-    if (s || !d->place) return s;
+    spmv_status s;
     for (at = 0; spmv__diagonals_next(d, &at, &number, &held);) d->count++;
     s = spmv__new(h, &block, d->count, sizeof *d->list, 0);
     d->list = (spmv__pair *)block;
@@ -3183,6 +3195,13 @@ SPMV__SHARED spmv_status spmv__diagonals_make(spmv__diagonals *d, const spmv_vie
     }
     if (s) spmv__diagonals_free(d, h);
     return s;
+}
+
+/* As spmv__diagonals_count, and always makes the list. */
+SPMV__SHARED spmv_status spmv__diagonals_make(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
+{
+    spmv_status s = spmv__diagonals_count(d, v, h);
+    return s || !d->place ? s : spmv__diagonals_list(d, h);
 }
 
 /* The place in the list of the diagonal on which nonzero k of a row lies. */
@@ -3227,7 +3246,7 @@ static spmv_status spmv__dia_count(spmv_part *p, spmv__source *s, uint64_t *band
     if (p->rows > 0x7fffffff || p->cols > 0x7fffffff)
         return spmv_log(s->h, SPMV_ERR_UNSUPPORTED, "%s stores offsets in 32 bits: rows and cols must be below 2^31",
                         spmv_format_name(p->spec.format));
-    status = spmv__diagonals_make(d, s->v, s->h);
+    status = d->place ? spmv__diagonals_list(d, s->h) : spmv__diagonals_make(d, s->v, s->h); /* a device may have counted them */
     for (i = 0; i < d->count; i++) *bands += (uint64_t)spmv__band_begins(d, i);
     return status;
 }
@@ -6481,10 +6500,10 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
     return SPMV_OK;
 }
 
-/* Has what a device knows of the rows of a part, if the part takes the whole matrix. Apart, for the stack of the caller. */
+/* Has what a device knows of the matrix, as far as the sizes of a part follow from it. Apart, for the stack of the caller. */
 SPMV__APART spmv_status spmv__source_there(spmv_part *p, spmv__source *s)
 {
-    return !s->converter || s->v->owner || s->v->list ? SPMV_OK : s->converter->rows(s->converter, p, s);
+    return s->converter ? s->converter->rows(s->converter, p, s) : SPMV_OK;
 }
 
 /* Sets all of a part but the arrays' contents: checks the specification, counts the view's nonzeros, lets the format set the sizes of the
@@ -6529,6 +6548,7 @@ static void spmv__source_free(spmv__source *src)
     spmv_free(src->h, src->seen);
     spmv_free(src->h, src->blocks);
     spmv_free(src->h, src->spans);
+    spmv_free(src->h, src->row_spans);
     spmv_free(src->h, src->longest);
     spmv_free(src->h, src->sets);
 #ifdef SPMV_FORMATS_EXTRA

@@ -604,6 +604,7 @@ typedef struct spmv__splitter {
     const spmv_spec  *spec;
     const spmv_hooks *h;
     spmv_split       *out;
+    spmv_converter   *converter; /* that may look at columns which are on a device only, or NULL */
     int               part;
     uint64_t         *left;      /* nonzeros left in each row, without hidden ones; NULL: all, which one part takes */
     uint64_t          left_all;  /* in all rows, with hidden ones */
@@ -786,6 +787,49 @@ static void spmv__take_diagonals_share(void *job, uint64_t share)
     t->taken[share] = taken;
 }
 
+/* Counts what a device has taken for the part. */
+static void spmv__take_marked_share(void *job, uint64_t share)
+{
+    spmv__taking *t = (spmv__taking *)job;
+    const spmv__splitter *s = t->s;
+    uint64_t r, k, end = spmv__taking_first(t, share + 1), taken = 0;
+    for (r = spmv__taking_first(t, share); r < end; r++) {
+        const uint64_t before = taken;
+        for (k = s->a->ptr[r]; k < s->a->ptr[r + 1]; k++) taken += (uint64_t)(s->out->owner[k] == s->part);
+        s->left[r] -= taken - before;
+    }
+    t->taken[share] = taken;
+}
+
+/* Lists the diagonals of what is left. */
+static spmv_status spmv__left_diagonals(const spmv__splitter *s, const spmv_view *left, spmv__diagonals *d)
+{
+    spmv_status status = SPMV_OK;
+    memset(d, 0, sizeof *d);
+    if (s->converter && !s->a->col) status = s->converter->diagonals(s->converter, left, s->left_all, s->spec->format, s->h, d);
+    if (status) return status;
+    return d->place ? spmv__diagonals_list(d, s->h) : spmv__diagonals_make(d, left, s->h);
+}
+
+/* Takes what lies on diagonals that stay. */
+static spmv_status spmv__take_staying(spmv__splitter *s, const spmv_view *left, const spmv__diagonals *d)
+{
+    int there = 0;
+    uint64_t i, stay = 0;
+    spmv__taking t;
+    spmv_status status = SPMV_OK;
+    for (i = 0; i < d->count; i++) stay += d->list[i].load;
+    if (!stay) return SPMV_OK;
+    if (s->converter && !s->a->col)
+        status = s->converter->take(s->converter, left, d, (unsigned)s->part, s->out->owner, s->spec->format, s->h, &there);
+    if (status) return status;
+    memset(&t, 0, sizeof t);
+    t.s = s;
+    t.d = d;
+    spmv__take_shared(&t, there ? spmv__take_marked_share : spmv__take_diagonals_share);
+    return SPMV_OK;
+}
+
 /* Takes the diagonals that are filled at least to d: nonzeros over the places that the diagonal has in the matrix. With w, takes of those
  * only bands of w or more side by side ("BDIA to represent thick bands and DIA to represent disjoint diagonals or thin bands", clSpMV
  * 3.3). */
@@ -793,21 +837,17 @@ static spmv_status spmv__take_diagonals(spmv__splitter *s)
 {
     spmv_view v = spmv__left_view(s);
     uint64_t i;
-    spmv__taking t;
     double share = (double)s->spec->key[SPMV_KEY_D]; /* in millionths, as 0.07 * 100 rounds to more than 7 */
     spmv__diagonals d;
-    spmv_status status = spmv__diagonals_make(&d, &v, s->h);
+    spmv_status status = spmv__left_diagonals(s, &v, &d);
     if (status) return status;
     for (i = 0; i < d.count; i++)
         if ((double)d.list[i].load * (double)SPMV__ONE < share * (double)spmv__diagonal_length(s->a, d.list[i].key))
             spmv__diagonal_drop(&d, i);
     if (s->spec->key[SPMV_KEY_W]) spmv__drop_thin_bands(&d, (uint64_t)s->spec->key[SPMV_KEY_W]);
-    memset(&t, 0, sizeof t);
-    t.s = s;
-    t.d = &d;
-    spmv__take_shared(&t, spmv__take_diagonals_share);
+    status = spmv__take_staying(s, &v, &d);
     spmv__diagonals_free(&d, s->h);
-    return SPMV_OK;
+    return status;
 }
 
 /* Takes the blocks of a share that are filled at least to d. */
@@ -851,6 +891,17 @@ static int spmv__takes_shown(const spmv_spec *spec)
 
 /* Does the part take everything that is left of any matrix? */
 static int spmv__takes_all(const spmv_spec *spec) { return spmv__takes_shown(spec) && !spec->key[SPMV_KEY_COLS]; }
+
+/* 1 if a split by the plan has the host look at columns. Else row lengths, or diagonals that a device finds, say what each part takes. */
+SPMV__SHARED int spmv__split_reads_columns(const spmv_plan *plan)
+{
+    int i, reads = 0;
+    for (i = 0; i < plan->count; i++) {
+        const spmv_spec *spec = &plan->part[i];
+        reads |= spec->key[SPMV_KEY_COLS] || (spmv_format_class_of(spec->format) == SPMV_CLASS_BLOCK && !spmv__takes_shown(spec));
+    }
+    return reads;
+}
 
 /* Columns from .. end - 1 are to be hidden, or shown. */
 typedef struct spmv__showing {
@@ -1078,9 +1129,10 @@ static spmv_status spmv__split_parts(spmv__splitter *s, const spmv_plan *plan)
     return status;
 }
 
-SPMV_API spmv_status spmv_split_make(spmv_split *out, const spmv_plan *plan, const spmv_csr *a, const spmv_hooks *hooks)
+/* spmv_split_make, with a converter that may look at columns which are on a device only, or NULL. */
+static spmv_status spmv__split_there(spmv_split *out, const spmv_plan *plan, const spmv_csr *a, spmv_converter *converter,
+                                     const spmv_hooks *hooks)
 {
-    if (!out || !plan || !a) return spmv__null(hooks, "spmv_split_make", !out ? "out" : !plan ? "plan" : "a", out, sizeof *out);
     spmv__splitter s;
     spmv_status status;
     memset(out, 0, sizeof *out);
@@ -1092,6 +1144,7 @@ SPMV_API spmv_status spmv_split_make(spmv_split *out, const spmv_plan *plan, con
     s.a = a;
     s.h = hooks;
     s.out = out;
+    s.converter = converter;
     status = spmv__split_parts(&s, plan);
     if (!status && s.left_all) {
         char text[SPMV_PLAN_TEXT];
@@ -1102,6 +1155,12 @@ SPMV_API spmv_status spmv_split_make(spmv_split *out, const spmv_plan *plan, con
     spmv_free(hooks, s.left);
     if (status) spmv_split_free(out);
     return status;
+}
+
+SPMV_API spmv_status spmv_split_make(spmv_split *out, const spmv_plan *plan, const spmv_csr *a, const spmv_hooks *hooks)
+{
+    if (!out || !plan || !a) return spmv__null(hooks, "spmv_split_make", !out ? "out" : !plan ? "plan" : "a", out, sizeof *out);
+    return spmv__split_there(out, plan, a, NULL, hooks);
 }
 
 SPMV_API void spmv_split_free(spmv_split *s)
@@ -1185,7 +1244,7 @@ static spmv_status spmv__store_parts(spmv_store *out, const spmv_split *split, c
 SPMV__APART spmv_status spmv__store_split(spmv_store *out, const spmv_csr *a, const spmv_build *how)
 {
     spmv_split split;
-    spmv_status s = spmv_split_make(&split, &out->plan, a, &out->hooks);
+    spmv_status s = spmv__split_there(&split, &out->plan, a, how->converter, &out->hooks);
     if (s) return s;
     spmv_split_print(&split, &out->plan, out->shares, sizeof out->shares);
     s = spmv__store_parts(out, &split, a, how);
@@ -1784,6 +1843,17 @@ SPMV__SHARED int spmv__is_cocktail(const char *text)
 {
     const char *rest = spmv__after_name(text, "cocktail");
     return rest && (!*rest || *rest == ':');
+}
+
+/* Is text a builder that looks at row lengths alone, and whose plans split by them? */
+SPMV__SHARED int spmv__builds_by_rows(const char *text)
+{
+    int b, found = 0;
+    for (b = 0; b < SPMV_BUILDER_COUNT; b++) {
+        const char *rest = spmv__after_name(text, spmv_builder_name((spmv_builder)b));
+        found |= b != SPMV_BUILDER_PANELS && rest && (!*rest || *rest == ':');
+    }
+    return found;
 }
 
 SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spmv_csr *a, const spmv_build_hints *hints, int *column,

@@ -42,8 +42,8 @@
  * that follow from them. They are two because a compiler takes long for both, and compiles them at the same time. */
 #endif
 #ifndef CHECK
-#define CHECK 0 // tune: 0 1
-/* 1: no conversion; kernels that look at the row pointers and columns instead */
+#define CHECK 0 // tune: 0 1 2
+/* 1: no conversion; kernels that look at the row pointers and columns instead; 2: those that look at the columns of a part */
 #endif
 
 #define SLOTS 16 /* of a lane of tcsr; 32 lanes are a warp */
@@ -82,7 +82,7 @@ LAST_UP_TO(slice_of, uint)
 LAST_UP_TO(diagonal_of, int)
 #endif
 
-#if !(CHECK || FIND || TILES == 2) && (!SLOTWISE || PLACE == BY_BLOCK)
+#if CHECK == 2 || (!(CHECK || FIND || TILES == 2) && (!SLOTWISE || PLACE == BY_BLOCK))
 /* Sets edge to the first and the last row of nonzeros begin .. end - 1 of a group, and starts to the nonzeros of the group before each row
  * but the first; with more than WG * PER of these, starts is not set. */
 INLINE void find_rows(__global const ulong *restrict ptr, ulong rows, ulong begin, ulong end, uint id, __local uint *edge,
@@ -153,7 +153,7 @@ INLINE void set_tile_column(__global COLUMN *restrict col, __global uchar *restr
 }
 #endif
 
-#if CHECK
+#if CHECK == 1
 /* Checks CSR that is on the device. ptr: rows + 1 pointers, which are to rise from 0 to nnz. found, 0 before: sums over all groups, all of
  * which stay 0 if the matrix is in order. [0]: the nonzeros whose column is not above that of the nonzero before them, less those of them
  * that begin a row, modulo 2^32, so that no nonzero has to find its row; [1]: those whose column is outside the matrix; [2]: pointers that
@@ -210,6 +210,95 @@ KERNEL void longest(ulong rows, ulong height, ulong slices, __global const OFF *
         before = here;
     }
     most[t] = n;
+}
+#elif CHECK
+/* The lowest column of each row of a part, and behind those of all rows the highest of each; PAD and 0 if the row is empty. list: the row
+ * of the matrix for each of these rows, if listed is 1; owner: one byte a nonzero, those of the part being part, if owned is 1. */
+KERNEL void spans(ulong rows, __global const ulong *restrict ptr, __global const uint *restrict col, __global const uint *restrict list,
+                  ulong listed, __global const uchar *restrict owner, ulong owned, ulong part, __global uint *restrict span)
+{
+    const ulong i = (ulong)get_group_id(0) * WG + get_local_id(0);
+    ulong r, k, end;
+    FOLLOW();
+    if (i >= rows) return;
+    r = listed ? list[i] : i;
+    k = ptr[r];
+    end = ptr[r + 1];
+    if (owned) {
+        while (k < end && owner[k] != (uchar)part) k++;
+        while (k < end && owner[end - 1] != (uchar)part) end--;
+    }
+    span[i] = k < end ? col[k] : PAD;
+    span[rows + i] = k < end ? col[end - 1] : 0;
+}
+
+/* Gives part the nonzeros whose owner is left and whose diagonal's place is not 0. */
+KERNEL void take(ulong rows, ulong nnz, __global const ulong *restrict ptr, __global const uint *restrict col,
+                 __global uchar *restrict owner, ulong left, ulong part, __global const uint *restrict place)
+{
+    LOCAL uint edge[2], starts[WG * PER];
+    const uint id = (uint)get_local_id(0);
+    const ulong begin = (ulong)get_group_id(0) * (WG * PER), end = begin + WG * PER < nnz ? begin + WG * PER : nnz;
+    uint low, j;
+    FOLLOW();
+    find_rows(ptr, rows, begin, end, id, edge, starts);
+    low = edge[0];
+    for (j = 0; j < PER; j++) {
+        const ulong k = begin + j * WG + id;
+        if (k < end && owner[k] == (uchar)left) {
+            low = row_in_group(ptr, edge, starts, begin, low, k);
+            if (place[col[k] + ((uint)rows - 1 - low)]) owner[k] = (uchar)part;
+        }
+    }
+}
+
+#define KNOWN_BITS 10
+#define KNOWN (1u << KNOWN_BITS) /* diagonals that a group counts by itself */
+#define KNOWN_TRIES 4            /* places that a diagonal may have */
+
+/* The place that diagonal n has in a group, or gets now; KNOWN: others have all those that it may have. Places are far apart for diagonals
+ * that are adjacent, or whose distance is a power of two, as in grids. */
+INLINE uint known_place(__local uint *known, uint n)
+{
+    uint at = n * 2654435769u >> (32 - KNOWN_BITS), tries;
+    #pragma unroll 1
+    for (tries = 0; tries < KNOWN_TRIES; tries++, at = (at + 1) % KNOWN) {
+        const uint was = atomic_cmpxchg(&known[at], PAD, n);
+        if (was == PAD || was == n) return at;
+    }
+    return KNOWN;
+}
+
+/* Adds to count, by column - row + rows - 1, the nonzeros of each diagonal; owner, owned and part: see spans. The nonzeros of a group lie
+ * on few diagonals, most of which it therefore counts in local memory. Which ones these are does not change the sums. */
+KERNEL void diagonals(ulong rows, ulong nnz, __global const ulong *restrict ptr, __global const uint *restrict col,
+                      __global const uchar *restrict owner, ulong owned, ulong part, __global uint *restrict count)
+{
+    LOCAL uint edge[2], starts[WG * PER], known[KNOWN], held[KNOWN];
+    const uint id = (uint)get_local_id(0);
+    const ulong begin = (ulong)get_group_id(0) * (WG * PER), end = begin + WG * PER < nnz ? begin + WG * PER : nnz;
+    uint low, j;
+    FOLLOW();
+    for (j = id; j < KNOWN; j += WG) {
+        known[j] = PAD;
+        held[j] = 0;
+    }
+    find_rows(ptr, rows, begin, end, id, edge, starts);
+    low = edge[0];
+    for (j = 0; j < PER; j++) {
+        const ulong k = begin + j * WG + id;
+        if (k < end && (!owned || owner[k] == (uchar)part)) {
+            uint n, at;
+            low = row_in_group(ptr, edge, starts, begin, low, k);
+            n = col[k] + ((uint)rows - 1 - low);
+            at = known_place(known, n);
+            if (at < KNOWN) atomic_inc(&held[at]);
+            else atomic_inc(&count[n]);
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (j = id; j < KNOWN; j += WG)
+        if (held[j]) atomic_add(&count[known[j]], held[j]);
 }
 #elif FIND
 /* Finds the tiles of a matrix whose row pointers are on the device only, and fills the arrays that follow from these. A tile begins with

@@ -354,7 +354,8 @@ static void compare_created(const spmv_device *d, const spmv_matrix *m, const sp
         for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
             const spmv_array *a = &here->part[i].a[k];
             void *got = need_exact(a->count * a->width);
-            if (a->count) cr_assert_eq(spmv_buffer_read(d, m->on_device->part[i].a[k], a->count * a->width, got), SPMV_OK);
+            if (a->count)
+                cr_assert_eq(spmv_buffer_read(d, m->on_device->part[i].a[k], a->count * a->width, got), SPMV_OK, "%s: array %d", what, k);
             cr_assert(!a->count || !memcmp(got, a->data, (size_t)(a->count * a->width)), "%s: array %d of part %d", what, k, i);
             free(got);
         }
@@ -583,13 +584,15 @@ Test(convert, what_a_look_cannot_save_is_left_unseen)
         uint64_t    calls;
         spmv_verify verify;
         int         own;    /* 1: with the device's own table */
+        int         updatable;
         int         stays;
         const char *stored; /* NULL: whatever is chosen */
     } tries[] = {
-        { NULL, 0, 100, SPMV_VERIFY_OFF, 0, 1, "sell" },     { "auto", 0, 100, SPMV_VERIFY_DEFAULT, 1, 1, "sell" },
-        { NULL, 1, 100, SPMV_VERIFY_OFF, 0, 1, "tcsr" },     { NULL, 0, 100000000, SPMV_VERIFY_OFF, 0, 0, NULL },
-        { NULL, 1, 100000000, SPMV_VERIFY_OFF, 0, 0, NULL }, { NULL, 0, 100, SPMV_VERIFY_ON, 0, 0, NULL },
-        { "csr", 1, 100, SPMV_VERIFY_OFF, 0, 1, "csr" },
+        { NULL, 0, 100, SPMV_VERIFY_OFF, 0, 0, 1, "sell" },     { "auto", 0, 100, SPMV_VERIFY_DEFAULT, 1, 0, 1, "sell" },
+        { NULL, 1, 100, SPMV_VERIFY_OFF, 0, 0, 1, "tcsr" },     { NULL, 0, 100000000, SPMV_VERIFY_OFF, 0, 0, 0, NULL },
+        { NULL, 1, 100000000, SPMV_VERIFY_OFF, 0, 0, 0, NULL }, { NULL, 0, 100, SPMV_VERIFY_ON, 0, 0, 0, NULL },
+        { "csr", 1, 100, SPMV_VERIFY_OFF, 0, 0, 1, "csr" },     { NULL, 0, 100, SPMV_VERIFY_OFF, 0, 1, 1, "sell" },
+        { NULL, 1, 100, SPMV_VERIFY_OFF, 0, 1, 1, "tcsr" },
     };
     uint64_t *ptr = (uint64_t *)need_exact((ROWS + 1) * 8);
     uint32_t *col = (uint32_t *)need_exact(MOST * 4);
@@ -632,6 +635,7 @@ Test(convert, what_a_look_cannot_save_is_left_unseen)
         desc.hints = &hints;
         desc.hooks = ledger_hooks(&l);
         desc.plan = tries[i].plan;
+        desc.updatable = tries[i].updatable;
         desc.convert = SPMV_CONVERT_ON_DEVICE;
         for (k = 1; i < 3; k++) { /* without memory, the host looks, or it is said; nothing is left */
             spmv_status s;
@@ -669,7 +673,8 @@ Test(convert, what_a_look_cannot_save_is_left_unseen)
 }
 
 /* A matrix of some 60,000 nonzeros whose rows are long or short, by kind: all of one length, so that no tile is padded; very different,
- * with empty ones, and a row over many tiles; far apart, so that some or all warps of idx=16 need high bytes, or columns do not fit. */
+ * with empty ones, and a row over many tiles; far apart, so that some or all warps of idx=16 need high bytes, or columns do not fit; in the
+ * last, scattered. */
 static void make_tiled(spmv_csr *a, int kind)
 {
     enum { ROWS = 7000, MOST = 70000 };
@@ -686,7 +691,9 @@ static void make_tiled(spmv_csr *a, int kind)
         if (kind == 1 && r >= 500 && r < 3500) length = 0;
         if (kind == 2 && (r == 0 || r == 3000)) length = 9000;
         if (kind == 6) length = r == 5 ? 3 : 0;
+        if (kind == 7) length = 8;
         for (k = 0; k < length && n < MOST; k++) col[n++] = (uint32_t)(k * (kind == 3 && r < 3000 ? 1 : apart) + r % 100);
+        for (k = 0; kind == 7 && k < length && n > 7; k++) col[n - 8 + k] = (uint32_t)(k * 1100 + (seed >> k) % 1100);
     }
     for (k = 0; k < n; k++) val[k] = (double)k;
     a->rows = ROWS;
@@ -759,15 +766,244 @@ Test(convert, tiles_are_found_there)
     spmv_device_close(&d);
 }
 
+/* One part of a matrix of which the host has nothing but its shape. */
+Test(convert, parts_of_a_matrix_that_is_only_there)
+{
+    static const char *const some[] = {
+        "csr", "csr:run=64,idx=16", "coo", "cmrs:h=8", "dense", "dia", "bdia", "ell", "ell:idx=16", "sell", "sell:idx=16",
+        "sell:grow=0.1", "tcsr:idx=16", "bcsr:b=2x2,idx=16", "cmrs:sort=1"
+    };
+    spmv_device d;
+    in_buffers b;
+    matrix m;
+    spmv_csr a;
+    size_t j;
+    int k;
+    open_device(&d);
+    for (k = 0; matrix_awkward(&m, k, REALS) && m.nnz < 500; k++) matrix_free(&m);
+    a = matrix_csr(&m, SPMV_F64);
+    buffers_make(&b, &d, a.ptr, a.rows, 8, a.col, m.val, a.nnz);
+    for (j = 0; j < sizeof some / sizeof *some; j++) {
+        spmv_converter *c;
+        spmv_build how;
+        spmv_plan plan;
+        spmv_part here, there;
+        spmv_view v;
+        spmv_csr given = a;
+        memset(&how, 0, sizeof how);
+        memset(&v, 0, sizeof v);
+        how.type = SPMV_F64;
+        v.rows = a.rows;
+        v.a = &a;
+        given.ptr = NULL;
+        given.col = NULL;
+        given.val = NULL;
+        cr_assert_eq(spmv_plan_parse(&plan, some[j], NULL, NULL), SPMV_OK);
+        cr_assert_eq(spmv_part_build(&here, &plan.part[0], &v, &how, NULL), SPMV_OK, "%s", some[j]);
+        v.a = &given;
+        cr_assert_eq(spmv_converter_open(&c, &d, &given), SPMV_OK);
+        cr_assert_eq(spmv_converter_give(c, &given, b.at[0], b.at[1], b.at[2]), SPMV_OK);
+        how.converter = c;
+        cr_assert_eq(spmv_part_build(&there, &plan.part[0], &v, &how, NULL), SPMV_OK, "%s", some[j]);
+        cr_assert_eq(spmv_converter_finish(c), SPMV_OK);
+        cr_assert_eq(given.col != NULL, !strcmp(some[j], "cmrs:sort=1"), "%s", some[j]); /* which the host fills */
+        for (k = 0; k < SPMV_MAX_ARRAYS; k++) cr_assert(same_array(&d, &there, &here.a[k], k), "%s: array %d", some[j], k);
+        spmv_part_free(&here);
+        spmv_part_free(&there);
+        spmv_converter_close(c);
+        if (given.owned & 1u) free((void *)(uintptr_t)given.ptr);
+        if (given.owned & 2u) free((void *)(uintptr_t)given.col);
+        if (given.owned & 4u) free((void *)(uintptr_t)given.val);
+    }
+    buffers_free(&b, &d);
+    matrix_free(&m);
+    spmv_device_close(&d);
+}
+
+/* The counts of all diagonals of a matrix in buffers, against those of the host. */
+static void compare_diagonals(spmv_device *d, const spmv_csr *a, const in_buffers *b)
+{
+    spmv__diagonals here, there;
+    spmv_converter *c;
+    spmv_csr given = *a;
+    spmv_view v;
+    memset(&v, 0, sizeof v);
+    memset(&there, 0, sizeof there);
+    given.col = NULL;
+    v.rows = a->rows;
+    v.a = a;
+    cr_assert_eq(spmv__diagonals_count(&here, &v, NULL), SPMV_OK);
+    v.a = &given;
+    cr_assert_eq(spmv_converter_open(&c, d, &given), SPMV_OK);
+    cr_assert_eq(spmv_converter_give(c, &given, b->at[0], b->at[1], b->at[2]), SPMV_OK);
+    cr_assert_eq(c->diagonals(c, &v, a->nnz, SPMV_DIA, NULL, &there), SPMV_OK);
+    cr_assert(!there.place == !here.place && there.numbers == (here.place ? here.numbers : 0));
+    cr_assert(!here.place || !memcmp(here.place, there.place, (size_t)here.numbers * sizeof *here.place));
+    spmv_converter_close(c);
+    spmv__diagonals_free(&here, NULL);
+    spmv__diagonals_free(&there, NULL);
+    if (given.owned & 2u) free((void *)(uintptr_t)given.col);
+}
+
+/* Diagonals are counted and taken there, of matrices with so many that a group does not have a place for each of its own. */
+Test(convert, diagonals_are_found_there)
+{
+    enum { KINDS = 8 };
+    static const char *const some[] = { "dia:d=0.02+csr", "bdia:d=0.01,w=3+dia:d=0.03+coo", "ell:w=4+dia:d=0.015+tcsr" };
+    spmv_device d;
+    uint64_t owned = 0; /* nonzeros on diagonals that were taken */
+    int kind;
+    size_t j;
+    open_device(&d);
+    for (kind = 0; kind < KINDS; kind++) {
+        in_buffers b;
+        spmv_csr a;
+        make_tiled(&a, kind);
+        buffers_make(&b, &d, a.ptr, a.rows, 8, a.col, (const double *)a.val, a.nnz);
+        compare_diagonals(&d, &a, &b);
+        for (j = 0; j < sizeof some / sizeof *some; j++) {
+            spmv_build how;
+            spmv_store here;
+            spmv_plan plan;
+            spmv_desc desc;
+            spmv_matrix made;
+            ledger l;
+            int i;
+            memset(&how, 0, sizeof how);
+            memset(&desc, 0, sizeof desc);
+            desc.matrix.rows = (int64_t)a.rows;
+            desc.matrix.cols = (int64_t)a.cols;
+            desc.matrix.ptr_bits = 64;
+            buffers_describe(&b, &desc, &d);
+            desc.hooks = ledger_hooks(&l);
+            desc.plan = some[j];
+            desc.convert = SPMV_CONVERT_ON_DEVICE;
+            desc.max_bytes = how.max_bytes = 1u << 30;
+            watch(&desc, &made);
+            cr_assert_eq(spmv_create(&made, &desc), SPMV_OK, "%s of matrix %d: %s", some[j], kind, l.text);
+            /* where there are few nonzeros for so many diagonals, the host sorts them, unless none is left */
+            cr_assert_eq(columns_stayed, a.rows + a.cols <= 3 * a.nnz + 2 * a.rows || (kind == 6 && j == 2), "%s of matrix %d", some[j],
+                         kind);
+            cr_assert_eq(spmv_plan_parse(&plan, some[j], NULL, NULL), SPMV_OK);
+            cr_assert_eq(spmv_store_make(&here, &plan, &a, &how, NULL), SPMV_OK);
+            cr_assert_eq(here.count, made.store.count);
+            compare_created(&d, &made, &here, some[j]);
+            for (i = 0; i < here.count; i++)
+                if (spmv_format_class_of(here.part[i].spec.format) == SPMV_CLASS_DIAGONAL) owned += here.part[i].nnz;
+            spmv_destroy(&made);
+            spmv_store_free(&here);
+            cr_assert_eq(l.live, 0);
+        }
+        buffers_free(&b, &d);
+        free_banded(&a);
+    }
+    cr_assert_gt(owned, 1000);
+    spmv_device_close(&d);
+}
+
+/* Without memory of the host, matrices in buffers are not made, which is said, or the host converts; nothing is left. */
+Test(convert, every_request_of_memory_from_buffers_fails)
+{
+    static const char *const some[] = { "dia:d=0.02+csr", "sell:rows=sorted,idx=16", "hyb", "bdia:d=0.01,w=3+ell:w=2,idx=16+coo" };
+    spmv_device d;
+    in_buffers b;
+    spmv_csr a;
+    size_t j;
+    open_device(&d);
+    make_tiled(&a, 0);
+    buffers_make(&b, &d, a.ptr, a.rows, 8, a.col, (const double *)a.val, a.nnz);
+    for (j = 0; j < sizeof some / sizeof *some; j++) {
+        spmv_status s = SPMV_ERR_MEMORY;
+        long k;
+        for (k = 1; s; k++) {
+            spmv_desc desc;
+            spmv_matrix made;
+            ledger l;
+            memset(&desc, 0, sizeof desc);
+            desc.matrix.rows = (int64_t)a.rows;
+            desc.matrix.cols = (int64_t)a.cols;
+            desc.matrix.ptr_bits = 64;
+            buffers_describe(&b, &desc, &d);
+            desc.plan = some[j];
+            desc.convert = SPMV_CONVERT_ON_DEVICE;
+            desc.max_bytes = 1u << 30;
+            desc.hooks = ledger_hooks(&l);
+            l.fail_at = k;
+            s = spmv_create(&made, &desc);
+            cr_assert(!s || s == SPMV_ERR_MEMORY, "%s: request %ld: %s", some[j], k, l.text);
+            cr_assert(s || l.calls < k || l.messages, "%s: request %ld: nobody said so", some[j], k);
+            if (!s && l.calls >= k) s = SPMV_ERR_MEMORY; /* go on */
+            spmv_destroy(&made);
+            cr_assert_eq(l.live, 0, "%s: request %ld", some[j], k);
+        }
+        cr_assert_gt(k, 5, "%s", some[j]);
+    }
+    buffers_free(&b, &d);
+    free_banded(&a);
+    spmv_device_close(&d);
+}
+
+/* Every byte of matrices in buffers, by every second plan for each of them. */
+Test(convert, every_byte_from_buffers)
+{
+    spmv_device d;
+    matrix m;
+    size_t j;
+    int i;
+    open_device(&d);
+    for (i = 0; matrix_awkward(&m, i, WITH_ZEROS); i++, matrix_free(&m)) {
+        const spmv_csr a = matrix_csr(&m, SPMV_F64);
+        in_buffers b;
+        if (!a.nnz) continue;
+        buffers_make(&b, &d, a.ptr, a.rows, 8, a.col, m.val, a.nnz);
+        for (j = (size_t)i % 2; j < sizeof plans / sizeof *plans; j += 2) {
+            spmv_build how;
+            spmv_store here;
+            spmv_plan plan;
+            spmv_desc desc;
+            spmv_matrix made;
+            spmv_status s;
+            ledger l;
+            memset(&how, 0, sizeof how);
+            memset(&desc, 0, sizeof desc);
+            desc.matrix = matrix_input(&m, SPMV_F64);
+            buffers_describe(&b, &desc, &d);
+            desc.hooks = ledger_hooks(&l);
+            desc.plan = plans[j];
+            desc.convert = SPMV_CONVERT_ON_DEVICE;
+            desc.updatable = how.updatable = j % 4 >= 2;
+            cr_assert_eq(spmv_plan_make(&plan, plans[j], &a, NULL, NULL, NULL), SPMV_OK);
+            s = spmv_store_make(&here, &plan, &a, &how, &desc.hooks);
+            cr_assert_eq(spmv_create(&made, &desc), s, "%s of %s: %s", plans[j], m.name, l.text);
+            if (!s) compare_created(&d, &made, &here, plans[j]);
+            spmv_destroy(&made);
+            spmv_store_free(&here);
+            cr_assert_eq(l.live, 0);
+        }
+        buffers_free(&b, &d);
+    }
+    spmv_device_close(&d);
+}
+
 /* A matrix whose CSR form is in buffers; the last plan has a part that the host fills. */
 Test(convert, csr_in_buffers)
 {
     static const char *const some[] = { "csr", "ell", "ell:w=1+bcsr:b=2x2" };
-    static const char *const stay[] = {
-        "csr", "csr:run=64", "tcsr:tile=512", "tcsr:tile=512,idx=16", "ell", "sell:h=8", "sell:h=256", "bell:b=2x2", "sbell:b=3x3",
-        "bcsr:b=2x2"
+    static const struct { const char *plan; int rows; } stay[] = { /* rows: 1 if row pointers stay there, too */
+        { "csr", 0 }, { "csr:run=64", 0 }, { "tcsr:tile=512", 1 }, { "tcsr:tile=512,idx=16", 1 }, { "ell", 1 }, { "sell:h=8", 1 },
+        { "sell:h=256", 1 }, { "bell:b=2x2", 1 }, { "sbell:b=3x3", 1 }, { "bcsr:b=2x2", 1 }, { "bcsr:b=2x2,idx=16", 0 },
+        { "csr:rows=nonempty", 0 }, { "csr:rows=sorted,sigma=64", 0 }, { "csr:run=64,rows=sorted", 0 }, { "coo", 0 }, { "dense", 0 },
+        { "cmrs", 0 }, { "cmrs:h=16,wide=1", 0 }, { "cmrs:rows=nonempty", 0 }, { "tcsr:tile=512,rows=nonempty", 0 },
+        { "ell:rows=sorted", 0 }, { "sell:rows=sorted,sigma=128", 0 }, { "sell:h=16,grow=0.1", 0 }, { "sell:rows=nonempty,grow=0.2", 0 },
+        { "ell:w=2+coo", 0 }, { "ell:w=2+csr:rows=nonempty", 0 }, { "sell:h=8,fill=0.7+cmrs:rows=nonempty", 0 },
+        { "sell:w=1,rows=sorted+ell:w=2,rows=nonempty+tcsr:tile=512,rows=nonempty", 0 }, { "ell:w=1+sbell:b=2x2+csr", 0 },
+        { "sell:w=3,h=32+bcsr:b=3x3", 0 }, { "csr:run=64,idx=16", 0 }, { "csr:run=512,rows=sorted,sigma=32,idx=16", 0 },
+        { "ell:idx=16", 0 }, { "ell:rows=nonempty,idx=16", 0 }, { "sell:h=8,idx=16", 0 }, { "sell:h=32,rows=sorted,sigma=64,idx=16", 0 },
+        { "sell:h=16,grow=0.1,idx=16", 0 }, { "ell:w=2,idx=16+sell:h=4,idx=16,rows=nonempty", 0 },
+        { "sell:w=1,h=8,idx=16+csr:run=64,idx=16,rows=nonempty", 0 }, { "dia", 0 }, { "bdia", 0 }, { "ell:w=1+bdia", 0 },
+        { "hyb:rows=2", 0 }, { "hyb-csr:rows=2", 0 }, { "hybr:rows=2", 0 }, { "dia:d=0.6+csr", 0 },
+        { "bdia:d=0.2,w=2+dia:d=0.3+ell:w=2,rows=nonempty+coo", 0 }, { "dia:d=1+ell:idx=16,rows=sorted", 0 }
     };
-    enum { NEED_ROWS = 2 }; /* so many of these need row pointers on the host */
     spmv_device d;
     spmv_build how;
     spmv_store here;
@@ -829,8 +1065,8 @@ Test(convert, csr_in_buffers)
         cr_assert_eq(l.live, 0);
     }
     buffers_write(&b, &d);
-    for (j = 0; j < 2 * (sizeof stay / sizeof *stay); j++) { /* plans for which columns stay on the device */
-        const char *text = stay[j / 2];
+    for (j = 0; j < 4 * (sizeof stay / sizeof *stay); j++) { /* plans for which columns stay on the device */
+        const char *text = stay[j / 4].plan;
         spmv_desc desc;
         spmv_matrix made;
         ledger l;
@@ -842,13 +1078,22 @@ Test(convert, csr_in_buffers)
         desc.hooks = ledger_hooks(&l);
         desc.plan = text;
         desc.convert = SPMV_CONVERT_ON_DEVICE;
+        desc.updatable = how.updatable = j % 4 >= 2;
         watch(&desc, &made);
         cr_assert_eq(spmv_create(&made, &desc), SPMV_OK, "%s: %s", text, l.text);
         cr_assert_eq(columns_stayed, 1, "%s", text);
-        cr_assert_eq(pointers_stayed, j / 2 >= NEED_ROWS, "%s", text);
-        cr_assert_eq(spmv_plan_parse(&plan, text, NULL, NULL), SPMV_OK);
+        cr_assert_eq(pointers_stayed, stay[j / 4].rows, "%s", text);
+        cr_assert_eq(l.text[0], 0, "%s: %s", text, l.text);
+        cr_assert_eq(spmv_plan_make(&plan, text, &a, NULL, NULL, NULL), SPMV_OK);
         cr_assert_eq(spmv_store_make(&here, &plan, &a, &how, NULL), SPMV_OK);
         compare_created(&d, &made, &here, text);
+        if (how.updatable) {
+            cr_assert_eq(spmv_update(&made, twice), SPMV_OK, "%s", l.text);
+            a.val = twice;
+            cr_assert_eq(spmv_store_update(&here, &a), SPMV_OK);
+            compare_created(&d, &made, &here, text);
+            a.val = m.val;
+        }
         spmv_destroy(&made);
         spmv_store_free(&here);
         cr_assert_eq(l.live, 0);

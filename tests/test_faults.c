@@ -439,6 +439,9 @@ Test(faults, every_call_fails_once, .timeout = 300)
     every_call_of(everything_in_buffers, "bcsr:b=2x2", NULL, &d);
     every_call_of(everything_in_buffers, "tcsr", NULL, &d);
     every_call_of(everything_in_buffers, "tcsr:tile=512,idx=16", NULL, &d);
+    every_call_of(everything_in_buffers, "ell:w=1+bdia", NULL, &d);
+    every_call_of(everything_in_buffers, "ell:w=1+dia:d=0.1+csr", NULL, &d);
+    every_call_of(everything_in_buffers, "sell:w=3,rows=sorted,idx=16+csr:run=64,idx=16,rows=nonempty", NULL, &d);
     spmv_device_close(&d);
     cr_assert(!holding() && !over_released && !blocks);
 }
