@@ -621,6 +621,7 @@ SPMV_API spmv_target spmv_target_of(const spmv_device *d)
     p.device = d->info.name;
     p.device_class = d->info.type == SPMV_DEVICE_GPU ? SPMV_DEVICE_CLASS_GPU : SPMV_DEVICE_CLASS_CPU;
     p.cache = d->info.cache_bytes;
+    p.read = d->info.memory_rate;
     return p;
 }
 #endif
@@ -1036,7 +1037,7 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
 /* Chooses a plan and stores the matrix by it. spmv_choice is large, so it is allocated. */
 SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
-    spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0, 0 };
+    spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0, 0, 0 };
     void *block;
     spmv_choice *c;
     spmv__vectors v = { NULL, 0 };

@@ -1571,6 +1571,7 @@ static double spmv__seconds_by_size(const spmv_tuning *t, const spmv_csr *a, con
     e.rates = how->type;
     e.scale = 1;
     e.cache = t->cache;
+    e.read = t->read;
     for (i = 0; i < t->count; i++) {
         const spmv_tune_row *r = &t->row[i];
         if (r->layout.format != format || r->type != how->type || !r->curve || spmv__has_keys(&r->layout) || *r->variant) continue;

@@ -26,8 +26,9 @@ typedef struct spmv_target {
     const spmv_tuning *table;       /* the bundled table for this device if it was read before, so that it need not be read again; NULL:
                                        it is read. spmv_create reads it once for each open device */
     int               exact;        /* 1: that table is the device's own */
-    uint64_t          cache;        /* bytes of the cache that all compute units share, if the device says so; 0: it has what the table has.
-                                       Counts only beside a table of another device */
+    uint64_t          cache;        /* bytes of the cache that all compute units share, as the device says; 0: it has what the table has.
+                                       Counts only beside a table of another device, as the next one does */
+    double            read;         /* GB/s that its memory can deliver at most; 0: it is as fast as the table says */
 } spmv_target;
 
 /* What a product with a part is predicted to take, and the times that it cannot be faster than. */
@@ -99,7 +100,7 @@ typedef struct spmv__estimator {
     double             cols;    /* of the whole matrix */
     double             strays;  /* the share of the nonzeros that read a line of x that is not among the last SPMV__GATHER_LINES ones */
     double             misses;  /* the share of those whose line the cache does not hold, with a->cols columns at once */
-    double             cache;   /* MiB of the device's cache if it is smaller than that of the table's device, else that of the table */
+    double             cache, read; /* MiB of the device's cache and GB/s of its memory if it has less than the table, else those of it */
     double             scale;   /* by which every prediction is multiplied */
 } spmv__estimator;
 
@@ -455,6 +456,12 @@ static void spmv__estimator_free(spmv__estimator *e)
     spmv_tuning_free(&e->own);
 }
 
+/* What a table says of a device, but no more than what the device says of itself (0: nothing), unless the table is its own. */
+static double spmv__at_most(const spmv__estimator *e, double table, double device)
+{
+    return device > 0 && device < table && !e->exact ? device : table;
+}
+
 /* Finds the table; there are no estimates before spmv__find_candidates.
  *   without  bits of formats that must not be used
  *   given    the caller's table; NULL: the bundled one for the device
@@ -462,7 +469,6 @@ static void spmv__estimator_free(spmv__estimator *e)
 static spmv_status spmv__estimator_make(spmv__estimator *e, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
                                         const spmv_tuning *given, unsigned without, const spmv_hooks *h)
 {
-    double own;
     spmv_status s;
     memset(e, 0, sizeof *e);
     e->a = a;
@@ -473,8 +479,8 @@ static spmv_status spmv__estimator_make(spmv__estimator *e, const spmv_csr *a, c
     e->limit = (double)spmv__most_bytes(a, how->max_bytes);
     s = spmv__find_table(e, target, given);
     if (s) return s;
-    own = target ? (double)target->cache / 1048576 : 0;
-    e->cache = own > 0 && own < e->t->cache && !e->exact ? own : e->t->cache;
+    e->cache = spmv__at_most(e, e->t->cache, target ? (double)target->cache / 1048576 : 0);
+    e->read = spmv__at_most(e, e->t->read, target ? target->read : 0);
     return SPMV_OK;
 }
 
@@ -636,24 +642,30 @@ static double spmv__far_reads(const spmv__estimator *e, const spmv__load *l) { r
  * matrices. */
 #define SPMV__BY_ROWS 1.05
 
-/* The bytes of a part, of its elements of y and of those of x that it reads. */
-static double spmv__part_bytes(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
+/* The bytes of a part, of which so many slots count, of its elements of y and of those of x that it reads. */
+static double spmv__slots_bytes(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double slots)
 {
     double cols = (double)e->a->cols, x = (cols < l->nnz ? cols : l->nnz) * (double)spmv_vector_size(e->how->type);
-    return spmv__layout_bytes(e->how->type, k->layout, spmv__busy_slots(e, k->layout, l), l->rows) + l->extra + x;
+    return spmv__layout_bytes(e->how->type, k->layout, slots, l->rows) + l->extra + x;
+}
+
+/* Those that a product reads. */
+static double spmv__part_bytes(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
+{
+    return spmv__slots_bytes(e, k, l, spmv__busy_slots(e, k->layout, l));
 }
 
 /* Seconds that the bytes of a part, of its elements of y and of those of x take at the highest speed that the table shows. Where they do
  * not fit into the cache, the matrix streams through it and leaves half of it to x; what of x is not there is read again for each scattered
  * access. Where the table says what such a read costs, and x is as long as in the largest matrices of its rates or longer, the reads that
  * the cache serves add to the time of all other bytes: on an H200, random matrices with an x of 8 to 134 MB took as long as a sector for
- * each read from the cache and all other bytes from memory together, within a tenth. A device with a smaller cache than the table's reads
- * what fits only there from its memory. */
+ * each read from the cache and all other bytes from memory together, within a tenth. A device with a smaller cache or slower memory than
+ * the table's takes at least as long as reading the bytes takes there. */
 static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
     const spmv_tuning *t = e->t;
     double width = (double)spmv_vector_size(e->how->type), cols = (double)e->a->cols, bytes = spmv__part_bytes(e, k, l);
-    double beyond = 0, seconds;
+    double beyond = 0, seconds, all = spmv__slots_bytes(e, k, l, l->slots);
     double line = t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__SECTOR : SPMV__LINE, scattered = spmv__scattered_reads(e, k->layout, l);
     if (t->miss > 0 && cols >= (double)t->rows_at[t->rows - 1]) {
         double times = spmv__trait[k->layout->format]->even == SPMV__EVEN ? 1 : SPMV__BY_ROWS;
@@ -662,7 +674,8 @@ static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candida
     if (!spmv__is_near(t, bytes) && cols * width > 0) beyond = 1 - e->cache * 1048576 / (2 * cols * width);
     if (beyond > 0) bytes += beyond * scattered * line;
     seconds = spmv__peak_seconds(t, bytes);
-    return e->cache < t->cache ? spmv__longer(seconds, spmv__read_seconds(t, e->cache, bytes)) : seconds;
+    if (!(e->cache < t->cache) && !(e->read < t->read)) return seconds;
+    return spmv__longer(seconds, spmv__read_seconds(t, e->cache, e->read, all, bytes));
 }
 
 /* How much there is of each kind of work; chain: the seconds of the longest row by the rates. */

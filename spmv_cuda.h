@@ -270,10 +270,10 @@ enum { SPMV__CUDA_CONTEXT = 1, SPMV__CUDA_STREAM = 2 };
 
 static spmv_status spmv__cuda_describe(spmv_device_info *out, int device, const spmv_hooks *h)
 {
-    enum { THREADS, SHARED, PROCESSORS, UNIFIED, CACHE, MAJOR, MINOR, COUNT };
+    enum { THREADS, SHARED, PROCESSORS, UNIFIED, CLOCK, WIDTH, CACHE, MAJOR, MINOR, COUNT };
     /* CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, _MAX_SHARED_MEMORY_PER_BLOCK, _MULTIPROCESSOR_COUNT, _INTEGRATED,
-     * _L2_CACHE_SIZE, _COMPUTE_CAPABILITY_MAJOR, _COMPUTE_CAPABILITY_MINOR */
-    static const int attribute[COUNT] = { 1, 8, 16, 18, 38, 75, 76 };
+     * _MEMORY_CLOCK_RATE, _GLOBAL_MEMORY_BUS_WIDTH, _L2_CACHE_SIZE, _COMPUTE_CAPABILITY_MAJOR, _COMPUTE_CAPABILITY_MINOR */
+    static const int attribute[COUNT] = { 1, 8, 16, 18, 36, 37, 38, 75, 76 };
     int value[COUNT] = { 0 }, version = spmv__cuda_api.version, i;
     size_t bytes = 0;
     spmv_status s;
@@ -289,6 +289,7 @@ static spmv_status spmv__cuda_describe(spmv_device_info *out, int device, const 
     out->compute_units = (unsigned)value[PROCESSORS];
     out->unified = value[UNIFIED] != 0;
     out->cache_bytes = (uint64_t)value[CACHE];
+    out->memory_rate = 2e3 * value[CLOCK] * (value[WIDTH] / 8) * 1e-9; /* the clock is in kHz, and each tick moves two words */
     out->address_bits = 64;
     out->global_bytes = out->alloc_bytes = bytes;
     out->f64 = out->profiling = out->atomics64 = 1;

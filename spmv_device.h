@@ -65,6 +65,7 @@ typedef struct spmv_device_info {
     uint64_t       local_bytes;   /* of local memory that a work-group can have */
     uint64_t       group_size;    /* the most work-items in a work-group */
     uint64_t       cache_bytes;   /* of the cache that all compute units share; 0: unknown, as with OpenCL, whose drivers report another */
+    double         memory_rate;   /* GB/s that its memory can deliver at most, by its clock and width; 0: unknown, as with OpenCL */
     uint64_t       image_texels;  /* of the largest image of a buffer; 0: the device has no images */
     int            f64;           /* 1: has double precision */
     int            profiling;     /* 1: its queues can measure time */

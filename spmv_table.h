@@ -718,16 +718,17 @@ static double spmv__exp2(double v)
     return scale * sum;
 }
 
-/* Seconds to read so many bytes: from a cache of so many MiB, which is as fast as that of the table, as long as they fit there beside x, y
- * and the rest. On an H200, whose cache appears as 56 MiB when nothing else is read, matrices up to 40 MB are served from it and none from
- * 50 MB on. */
-static double spmv__read_seconds(const spmv_tuning *t, double cache, double bytes)
+/* Seconds to read bytes: from a cache of so many MiB, which is as fast as that of the table, as long as all of them fit there beside x, y
+ * and the rest, else from memory at read GB/s. Padding that is skipped lies between the bytes that are read, so that all is more than
+ * bytes. On an H200, whose cache appears as 56 MiB when nothing else is read, matrices up to 40 MB are served from it and none from 50 MB
+ * on. */
+static double spmv__read_seconds(const spmv_tuning *t, double cache, double read, double all, double bytes)
 {
     const double served = 0.7, gone = 0.9; /* of the cache's size: up to the first all bytes are read from it, from the second on none */
-    double slow = bytes / (t->read * 1e9), fast, out;
-    if (!(cache > 0) || !(t->cache_read > t->read)) return slow;
+    double slow = bytes / (read * 1e9), fast, out;
+    if (!(cache > 0) || !(t->cache_read > read)) return slow;
     fast = bytes / (t->cache_read * 1e9);
-    out = (bytes / (cache * 1048576) - served) / (gone - served);
+    out = (all / (cache * 1048576) - served) / (gone - served);
     return out <= 0 ? fast : out >= 1 ? slow : fast + out * (slow - fast);
 }
 
@@ -806,7 +807,8 @@ static double spmv__model_rate(const spmv_tuning *t, spmv_type type, const spmv_
 {
     double width = (double)spmv_value_size(type), nnz = rows * per_row;
     double bytes = nnz * (width + spmv__spec_index_bytes(layout)) + rows * (2 * width + 4), seconds;
-    seconds = t->device_class == SPMV_DEVICE_CLASS_HOST ? spmv__peak_seconds(t, bytes) : spmv__read_seconds(t, t->cache, bytes);
+    if (t->device_class == SPMV_DEVICE_CLASS_HOST) seconds = spmv__peak_seconds(t, bytes);
+    else seconds = spmv__read_seconds(t, t->cache, t->read, bytes, bytes);
     return t->read > 0 ? spmv__log2(2e-9 * nnz / (t->launch + seconds)) : 0;
 }
 

@@ -141,7 +141,8 @@ typedef struct bad_text {
 static const bad_text bad_texts[] = {
     { "", 1, "format" }, { " ", 2, "format" }, { "+", 1, "format" }, { "ell+", 5, "format" },
     { "ell + ", 7, "format" }, { "+ell", 1, "format" },
-    { "ell++coo", 5, "format" }, { "ELL", 1, "format: dense, coo, csr," }, { "el", 1, "cmrs, tcsr" }, { "ellp", 1, "format" }, { "ell coo", 5, "\"+\"" },
+    { "ell++coo", 5, "format" }, { "ELL", 1, "format: dense, coo, csr," }, { "el", 1, "cmrs, tcsr" }, { "ellp", 1, "format" },
+    { "ell coo", 5, "\"+\"" },
     { "ell,coo", 4, "\"+\"" }, { "ell;coo", 4, "\"+\"" }, { "hyb", 1, "format" }, { "=", 1, "format" }, { ":w=5", 1, "format" },
     { "ell:", 5, "key" }, { "ell:+coo", 5, "key" }, { "ell:w", 6, "\"=\"" }, { "ell:w+coo", 6, "\"=\"" }, { "ell:w=", 7, "whole number" },
     { "ell:w=+coo", 7, "whole number" }, { "ell:w=x", 7, "whole number" }, { "ell:w=-1", 7, "whole number" },
@@ -1214,7 +1215,8 @@ Test(builder, panels_of_too_many_parts)
 Test(builder, faults_point_at_their_column)
 {
     static const bad_text bad[] = {
-        { "hyb:", 5, "key" }, { "hyb:w=5", 5, "no such key; hyb has rows" }, { "hyb:rows", 9, "\"=\"" }, { "hyb:rows=", 10, "whole number" },
+        { "hyb:", 5, "key" }, { "hyb:w=5", 5, "no such key; hyb has rows" }, { "hyb:rows", 9, "\"=\"" },
+        { "hyb:rows=", 10, "whole number" },
         { "hyb:rows=x", 10, "whole number" }, { "hyb:rows=4,", 12, "key" }, { "hyb+coo", 4, "end" }, { "hyb coo", 5, "end" },
         { "hyb:x=0.5", 5, "no such key" }, { "hyb-csr:k=1", 9, "no such key" },
         { "hybr:z=1", 6, "no such key; hybr has rows, x, k, levels" }, { "hybr:k=5", 8, "0 .. 4" },

@@ -92,6 +92,8 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
     case 8: *value = 49152; return 0;
     case 16: *value = 132; return 0;
     case 18: *value = 0; return 0;
+    case 36: *value = 2619000; return 0;
+    case 37: *value = 5120; return 0;
     case 38: *value = 50 << 20; return 0;
     case 75: *value = device ? 8 : 9; return 0;
     case 76: *value = device ? 1 : 0; return 0;

@@ -24,13 +24,14 @@ enum {
     RUN = 2048        /* of csr:run */
 };
 
-/* X(IDENT): the shapes that the ways to store a matrix are measured on. */
+/* The shapes that the ways to store a matrix are measured on, in this order: if time is short, what comes first matters most. */
 enum { FLAT, UNEVEN, BLOCKS, FULL, SHAPES };
 
 typedef struct preparing {
     tuner      *u;
     spmv_type   type;
     double      until;
+    uint64_t    most;                     /* nonzeros of the large matrix */
     workload    w[SIZES];
     double      build[SPMV_FORMAT_COUNT]; /* seconds of building kernels for the first matrix of a format */
     int         builds;
@@ -55,6 +56,7 @@ static int make_matrices(preparing *p, int shape, uint64_t block)
 {
     tune_shape s;
     int size;
+    if (cli_seconds() > p->until) return 1; /* they will not be used */
     memset(&s, 0, sizeof s);
     s.kind = shape == UNEVEN ? SPMV_TUNE_UNEVEN : SPMV_TUNE_BANDED;
     s.full = shape == FULL;
@@ -64,7 +66,7 @@ static int make_matrices(preparing *p, int shape, uint64_t block)
     }
     s.per_row = PER_ROW;
     for (size = 0; size < SIZES; size++) {
-        s.rows = p->u->most / 2 / PER_ROW / (size == SMALL ? SMALL_PART : 1);
+        s.rows = p->most / PER_ROW / (size == SMALL ? SMALL_PART : 1);
         if (workload_make(&p->w[size], &s, p->type, &p->u->t->hooks) != SPMV_OK) return 0;
     }
     return 1;
@@ -152,24 +154,25 @@ static void measure_way(preparing *p, spmv_format f, spmv_way way, const char *p
     if (small.build > 0) p->build[p->builds++] = small.build;
 }
 
-/* Measures all formats and ways that belong to a shape; ways other than the plain one come after it. 1, or 0 if memory ran out. */
-static int measure_shape(preparing *p, int shape, int plain)
+/* Measures all formats and ways that belong to a shape. 1, or 0 if memory ran out. */
+static int measure_shape(preparing *p, int shape)
 {
     char plan[SPMV_PLAN_TEXT];
     uint64_t block = 0, made = 0;
     int f, way, any = 0;
     for (f = 0; f < SPMV_FORMAT_COUNT; f++)
-        for (way = plain ? SPMV_WAY_PLAIN : SPMV_WAY_PLAIN + 1; way <= (plain ? SPMV_WAY_PLAIN : SPMV_WAY_COUNT - 1); way++) {
+        for (way = SPMV_WAY_PLAIN; way < SPMV_WAY_COUNT; way++) {
+            int known;
             if (!spmv_format_built((spmv_format)f) || shape_of((spmv_format)f, (spmv_way)way) != shape) continue;
             p->u->t->keep = 1;
-            if (plan_of(p, (spmv_format)f, (spmv_way)way, plan, sizeof plan, &block)) {
-                if ((!any || block != made) && !make_matrices(p, shape, block)) return 0;
-                any = 1;
-                made = block;
-                measure_way(p, (spmv_format)f, (spmv_way)way, plan);
-            }
+            known = plan_of(p, (spmv_format)f, (spmv_way)way, plan, sizeof plan, &block);
             p->u->t->keep = 0;
             p->u->t->text[0] = 0;
+            if (!known) continue;
+            if ((!any || block != made) && !make_matrices(p, shape, block)) return 0;
+            any = 1;
+            made = block;
+            measure_way(p, (spmv_format)f, (spmv_way)way, plan);
         }
     return 1;
 }
@@ -207,7 +210,8 @@ static spmv_status divide_once(const preparing *p, const workload *w, const spmv
     return s == SPMV_OK ? spmv_choose(c, "auto", &w->a, &how, &target, &hints, NULL, hooks) : s;
 }
 
-/* Measures what dividing a matrix takes, with uneven rows, as matrices that are divided have. 1, or 0 if memory ran out. */
+/* Measures what dividing a matrix takes, with the large one of uneven rows, as matrices that are divided have them. 1, or 0 if memory ran
+ * out. */
 static int measure_divide(preparing *p)
 {
     const workload *w = &p->w[LARGE];
@@ -215,7 +219,7 @@ static int measure_divide(preparing *p)
     spmv_estimate *part = (spmv_estimate *)malloc(SPMV_MAX_PARTS * sizeof *part);
     spmv_choice *c = (spmv_choice *)malloc(sizeof *c);
     double from, took;
-    int i, fine = plan && part && c && make_matrices(p, UNEVEN, 0);
+    int i, fine = plan && part && c;
     p->u->t->keep = 1;
     for (i = 0; fine && i < REPEATS && cli_seconds() < p->until; i++) {
         if (spmv_plan_parse(plan, "ell:w=8+csr", NULL, &p->u->t->hooks) != SPMV_OK) break;
@@ -316,26 +320,34 @@ static void set_fresh_pages(int fresh)
 #endif
 }
 
+/* Measures everything that belongs to a shape. 1, or 0 if memory ran out. */
+static int measure_all_of(preparing *p, int shape)
+{
+    if (!measure_shape(p, shape)) return 0;
+    if (!p->w[LARGE].a.nnz || cli_seconds() > p->until) return 1;
+    if (shape == UNEVEN) return measure_divide(p);
+    if (shape == FLAT) measure_parts(p);
+#ifndef SPMV_NO_DEVICES
+    if (shape == FLAT && p->u->device) measure_look(p);
+#endif
+    return 1;
+}
+
 int preparing_measure(tuner *u, double until)
 {
+    const uint64_t quick = UINT64_C(1) << 20; /* nonzeros, where time is short */
     preparing *p = (preparing *)calloc(1, sizeof *p);
-    int shape, plain, fine = p != NULL;
+    int shape, fine = p != NULL;
     if (!p) return cli_no_memory(u->t);
     p->u = u;
     p->until = until;
+    p->most = until < 1e299 ? quick : u->most / 2;
 #ifndef SPMV_NO_DEVICES
     if (u->device && !u->device->info.f64) p->type = SPMV_F32;
 #endif
     memset(&u->head.prepare, 0, sizeof u->head.prepare);
     set_fresh_pages(1);
-    for (plain = 1; plain >= 0; plain--)
-        for (shape = SHAPES; shape-- > 0 && fine;) fine = measure_shape(p, shape, plain); /* the flat ones last, for what follows */
-    fine = fine && (p->w[LARGE].a.nnz || make_matrices(p, FLAT, 0));
-    if (fine) measure_parts(p);
-#ifndef SPMV_NO_DEVICES
-    if (fine && u->device) measure_look(p);
-#endif
-    fine = fine && measure_divide(p);
+    for (shape = 0; shape < SHAPES && fine; shape++) fine = measure_all_of(p, shape);
     set_fresh_pages(0);
     qsort(p->build, (size_t)p->builds, sizeof *p->build, compare_reals);
     if (p->builds) u->head.prepare.build = p->build[p->builds / 2];
