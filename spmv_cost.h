@@ -486,11 +486,13 @@ static spmv_status spmv__estimator_make(spmv__estimator *e, const spmv_csr *a, c
 
 /* ---- what preparing costs -------------------------------------------------------------------------------------------- */
 
-/* Of tables that do not say it: as on an H200 with a host of 16 cores (bench/results/nvidia-h200-prepare.txt, -buffers.txt). Parts of any
- * format take as long as copying their slots to the device, dividing 30 to 40 million nonzeros into panels takes 30 ms, NVRTC 0.06 to
- * 0.375 s, and a look at 11 matrices of 1 to 17 million nonzeros took 0.7 to 1.2 times as long as this. */
+static double spmv__longer(double a, double b) { return a > b ? a : b; }
+
+/* Of tables that do not say it: as on an H200 with a host of 16 cores (bench/results/nvidia-h200-prepare.txt, -buffers.txt). Copying the
+ * matrix to the device takes nearly all of preparing, dividing 30 to 40 million nonzeros into panels takes 30 ms, NVRTC 0.06 to 0.375 s,
+ * and a look at 11 matrices of 1 to 17 million nonzeros took 0.7 to 1.2 times as long as this. */
 static const struct {
-    double begin, slot, part, divide, look, look_byte, build;
+    double begin, nonzero, part, divide, look, look_byte, build;
 } spmv__prepare_unknown = { 1e-4, 0.3e-9, 0.9e-9, 10e-9, 2.4e-3, 1.1e-10, 0.2 };
 
 static double spmv__known(double seconds, double otherwise) { return seconds > 0 ? seconds : otherwise; }
@@ -502,22 +504,33 @@ static spmv_way spmv__way_of(const spmv_spec *spec)
     return spec->key[spmv__trait[spec->format]->slower] ? SPMV_WAY_OWN : SPMV_WAY_PLAIN;
 }
 
-/* Seconds that a part with so many slots takes to be made. A way that was not measured counts as the plain one, and a format as the mean of
- * those that were. */
-SPMV__SHARED double spmv__convert_seconds(const spmv_tuning *t, const spmv_spec *spec, double slots)
+/* Seconds that preparing takes in any format: those of csr, which copies the matrix to a device, or only borrows it. */
+static double spmv__pass_seconds(const spmv_tuning *t, double nnz)
+{
+    return nnz * spmv__known(t->prepare.slot[SPMV_CSR][SPMV_WAY_PLAIN], spmv__prepare_unknown.nonzero);
+}
+
+/* Seconds that making a part with so many slots takes besides. A way that was not measured counts as the plain one, and a format as the
+ * mean of those that were. */
+static double spmv__fill_seconds(const spmv_tuning *t, const spmv_spec *spec, double slots)
 {
     const spmv_tune_prepare *p = &t->prepare;
-    const double *own = p->slot[spec->format];
+    const double *own = p->slot[spec->format], pass = p->slot[SPMV_CSR][SPMV_WAY_PLAIN];
     double begin = 0, slot = 0;
     int f, n = 0;
-    if (own[SPMV_WAY_PLAIN] > 0) return p->begin[spec->format] + slots * spmv__known(own[spmv__way_of(spec)], own[SPMV_WAY_PLAIN]);
-    for (f = 0; f < SPMV_FORMAT_COUNT; f++) {
+    if (own[SPMV_WAY_PLAIN] > 0) {
+        begin = p->begin[spec->format];
+        slot = spmv__known(own[spmv__way_of(spec)], own[SPMV_WAY_PLAIN]);
+        n = 1;
+    }
+    for (f = 0; f < SPMV_FORMAT_COUNT && !(own[SPMV_WAY_PLAIN] > 0); f++) {
         if (!(p->slot[f][SPMV_WAY_PLAIN] > 0)) continue;
         begin += p->begin[f];
         slot += p->slot[f][SPMV_WAY_PLAIN];
         n++;
     }
-    return n ? (begin + slots * slot) / n : spmv__prepare_unknown.begin + slots * spmv__prepare_unknown.slot;
+    if (!n) return spmv__prepare_unknown.begin;
+    return begin / n + slots * spmv__longer(slot / n - pass, 0);
 }
 
 /* Seconds that each further part adds to preparing a matrix, and those of dividing it for an estimate. */
@@ -592,8 +605,6 @@ static double spmv__lanes(const spmv__estimator *e, const spmv__candidate *k, co
     return (double)spmv__lanes_by_default(spmv__trait[spec->format]->lanes, (uint64_t)rows, (uint64_t)(l->slots / rows), block, e->t->units,
                                           group >= 1 ? (uint64_t)group : (uint64_t)SPMV__UNIT_GROUP);
 }
-
-static double spmv__longer(double a, double b) { return a > b ? a : b; }
 
 /* Seconds that the longest row alone takes, without what was fitted; 0 if it is divided among groups. On a GPU its lanes go through it step
  * by step, each waiting for memory, and nothing is known unless the table has the time of a step. On a CPU one core does all of it, at its

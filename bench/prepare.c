@@ -249,11 +249,13 @@ static void prepare(const char *name, const spmv_csr *a, int plan, double csr)
 /* ---- on a device -------------------------------------------------------------------------------------------------------- */
 
 /* X(IDENT, "name", products, copies): the classes of plans there, and the most products of a plan itself, from buffers, and the most copies
- * of the CSR form, from the host, that preparing one is to take at the median. */
+ * of the CSR form, from the host, that preparing one is to take at the median. "by ptr": the host computes from the row pointers. */
 #define DEVICE_CLASS_LIST(X)           \
     X(TILES,   "tcsr",      5,   1.5)  \
     X(WIDTHS,  "ell, sell", 20,  1.5)  \
+    X(POINTS,  "by ptr",    20,  1.5)  \
     X(SIDES,   "blocks",    60,  2.5)  \
+    X(MIXED,   "dia, parts", 60, 2.5)  \
     X(CHOICES, "auto",      100, 3)
 
 enum {
@@ -268,7 +270,8 @@ static const struct {
     const char *text;
 } device_plans[] = {
     { DEVICE_TILES, "tcsr" },       { DEVICE_TILES, "tcsr:idx=16" },  { DEVICE_WIDTHS, "sell" },  { DEVICE_WIDTHS, "ell" },
-    { DEVICE_SIDES, "bcsr:b=3x3" }, { DEVICE_SIDES, "sbell:b=3x3" }, { DEVICE_CHOICES, "auto" },
+    { DEVICE_POINTS, "csr:run=2048" }, { DEVICE_POINTS, "sell:rows=sorted" }, { DEVICE_SIDES, "bcsr:b=3x3" },
+    { DEVICE_SIDES, "sbell:b=3x3" }, { DEVICE_MIXED, "dia" }, { DEVICE_MIXED, "ell:w=8+csr" }, { DEVICE_CHOICES, "auto" },
 };
 
 enum { DEVICE_PLANS = sizeof device_plans / sizeof *device_plans };
@@ -388,7 +391,7 @@ static void resident_prepare(const resident *r, int plan, int from)
     one = median(product, ROUNDS);
     ratio = seconds / (from == FROM_BUFFERS ? one : r->copy);
     device_found[from][category][device_found_count[from][category]++] = ratio;
-    printf("%-24s %-12s %-7s %8.3f %8.1f %8.2f", r->name, device_plans[plan].text, sources[from], seconds * 1e3, seconds / one,
+    printf("%-24s %-16s %-7s %8.3f %8.1f %8.2f", r->name, device_plans[plan].text, sources[from], seconds * 1e3, seconds / one,
            seconds / r->copy);
     for (k = SPMV_PHASE_INPUT; k < SPMV_PHASE_COUNT; k++) printf(" %10.3f", median(part[k], ROUNDS) * 1e3);
     printf(" %8.1f  %s\n", one * 1e6, text);
@@ -409,7 +412,7 @@ static void on_device(const char *name, const spmv_csr *a, spmv_device *d, const
 static void print_device_head(void)
 {
     int k;
-    printf("%-24s %-12s %-7s %8s %8s %8s", "matrix", "plan", "from", "ms", "products", "copies");
+    printf("%-24s %-16s %-7s %8s %8s %8s", "matrix", "plan", "from", "ms", "products", "copies");
     for (k = SPMV_PHASE_INPUT; k < SPMV_PHASE_COUNT; k++) printf(" %10s", spmv_phase_name((spmv_phase)k));
     printf(" %8s  stored as\n", "us");
 }

@@ -85,6 +85,9 @@ static spmv_status prepare_once(preparing *p, const workload *w, const char *pla
     d.plan = plan;
     d.device = p->u->device;
     d.hooks = p->u->t->hooks;
+#ifndef SPMV_NO_DEVICES
+    if (d.device && spmv_convert_here(d.device)) d.convert = SPMV_CONVERT_ON_DEVICE; /* as for all matrices of a program but the first */
+#endif
     cli_phases_begin(p->u->t);
     s = spmv_create(&m, &d);
     if (s != SPMV_OK) return s;
