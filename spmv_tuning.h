@@ -16,20 +16,20 @@ static const char spmv__tune_0[][2048] = {
     "read 44\n"
     "cache 36 88\n"
     "launch 0.036\n"
-    "convert dense 72 1940 - 2670\n"
-    "convert coo 249 2950 - -\n"
-    "convert csr 0 119 152 3300\n"
-    "convert dia 0 3400 7900 -\n"
-    "convert bdia 57 3000 7600 -\n"
-    "convert ell 194 1370 4200 -\n"
-    "convert sell 171 1480 5400 3300\n"
-    "convert bell 137 2910 10900 -\n"
-    "convert sbell 48 3500 10800 -\n"
-    "convert bcsr 0 3400 11500 -\n"
-    "convert cmrs 270 1730 - 3500\n"
-    "convert tcsr 145 1450 2770 3100\n"
-    "part 5600\n"
-    "divide 5400\n"
+    "convert dense 76 2410 - 4100\n"
+    "convert coo 350 3200 - -\n"
+    "convert csr 0 131 168 3800\n"
+    "convert dia 44 3600 8900 -\n"
+    "convert bdia 72 3600 8500 -\n"
+    "convert ell 170 1750 6400 -\n"
+    "convert sell 266 1910 9300 3900\n"
+    "convert bell 29.7 3800 13900 -\n"
+    "convert sbell 193 4700 13700 -\n"
+    "convert bcsr 118 4200 15200 -\n"
+    "convert cmrs 350 2700 - 5900\n"
+    "convert tcsr 282 2000 4000 4200\n"
+    "part 7400\n"
+    "divide 6800\n"
     "date 2026-11-25\n"
     "rows 1024 8192 32768 131072 524288 2097152\n"
     "per_row 1 4 16 64 256 1024\n"
@@ -2991,22 +2991,22 @@ static const spmv_tuning spmv__ready = {
     { 1.747, 1.874, 0 },
     47, 5329,
     {
-    { 7.2e-05, 0.000249, 0, 0, 5.7e-05, 0.000194, 0.000171, 0.000137, 4.8e-05, 0, 0.00027, 0.000145 },
+    { 7.6e-05, 0.00035, 0, 4.4e-05, 7.2e-05, 0.00017, 0.000266, 2.97e-05, 0.000193, 0.000118, 0.00035, 0.000282 },
     {
-    { 1.94e-09, 0, 2.67e-09 },
-    { 2.95e-09, 0, 0 },
-    { 1.19e-10, 1.52e-10, 3.3e-09 },
-    { 3.4e-09, 7.9e-09, 0 },
-    { 3e-09, 7.6e-09, 0 },
-    { 1.37e-09, 4.2e-09, 0 },
-    { 1.48e-09, 5.4e-09, 3.3e-09 },
-    { 2.91e-09, 1.09e-08, 0 },
-    { 3.5e-09, 1.08e-08, 0 },
-    { 3.4e-09, 1.15e-08, 0 },
-    { 1.73e-09, 0, 3.5e-09 },
-    { 1.45e-09, 2.77e-09, 3.1e-09 },
+    { 2.41e-09, 0, 4.1e-09 },
+    { 3.2e-09, 0, 0 },
+    { 1.31e-10, 1.68e-10, 3.8e-09 },
+    { 3.6e-09, 8.9e-09, 0 },
+    { 3.6e-09, 8.5e-09, 0 },
+    { 1.75e-09, 6.4e-09, 0 },
+    { 1.91e-09, 9.3e-09, 3.9e-09 },
+    { 3.8e-09, 1.39e-08, 0 },
+    { 4.7e-09, 1.37e-08, 0 },
+    { 4.2e-09, 1.52e-08, 0 },
+    { 2.7e-09, 0, 5.9e-09 },
+    { 2e-09, 4e-09, 4.2e-09 },
     },
-    5.6e-09, 5.4e-09, 0, 0, 0,
+    7.4e-09, 6.8e-09, 0, 0, 0,
     },
     { NULL, NULL, NULL, NULL },
 };
@@ -3686,21 +3686,21 @@ static const char spmv__tune_2[][2048] = {
     "read 27.7\n"
     "cache 36 37\n"
     "launch 2.58\n"
-    "convert dense 0 7100 - 8200\n"
-    "convert coo 0 13500 - -\n"
-    "convert csr 0 7900 8400 13800\n"
-    "convert dia 0 9600 16800 -\n"
-    "convert bdia 148 8800 17000 -\n"
-    "convert ell 0 11000 13400 -\n"
-    "convert sell 0 10600 15000 14300\n"
-    "convert bell 0 8900 19100 -\n"
-    "convert sbell 0 9500 18500 -\n"
-    "convert bcsr 0 9300 23200 -\n"
-    "convert cmrs 201 9200 - 16400\n"
-    "convert tcsr 0 9100 11400 14800\n"
-    "part 9600\n"
-    "divide 8200\n"
-    "build 222000\n"
+    "convert dense 291 8500 - 10100\n"
+    "convert coo 0 15700 - -\n"
+    "convert csr 0 7600 9000 11200\n"
+    "convert dia 0 11900 18700 -\n"
+    "convert bdia 0 12900 19400 -\n"
+    "convert ell 0 10800 14700 -\n"
+    "convert sell 0 12100 18900 12500\n"
+    "convert bell 31 12000 23800 -\n"
+    "convert sbell 0 13300 27300 -\n"
+    "convert bcsr 242 10200 22200 -\n"
+    "convert cmrs 0 12500 - 16600\n"
+    "convert tcsr 0 9700 9500 12900\n"
+    "part 7200\n"
+    "divide 8000\n"
+    "build 270000\n"
     "date 2026-11-25\n"
     "rows 1024 8192 32768 131072 524288 2097152\n"
     "per_row 1 4 16 64 256 1024\n"
