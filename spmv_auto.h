@@ -46,8 +46,8 @@ typedef struct spmv_option {
                           of spmv_choice is known, corrected by it */
     double cost;       /* seconds by which options are ranked: the predicted time; as much of it more for each part after the first as the
                           table's estimates err for structures that were left out (a table without fits: 15%, not on GPUs 50%); 10% more
-                          for all but csr where the table is of another processor (hosts: always); and the share of convert that falls
-                          on each of hints->expected_calls products */
+                          for all but csr (on devices, csr without keys) where the table is of another processor (hosts: always); and the
+                          share of convert that falls on each of hints->expected_calls products */
     int    sampled;    /* 1: its blocks or diagonals were estimated from a sample; 0: its slots were counted, as they are of an option
                           that ranks first, apart from blocks where csr was measured, or where an error of the sample would hardly
                           change the choice */
@@ -221,13 +221,21 @@ static int spmv__verifies(const spmv_build_hints *hints, int reproducible, int h
 /* The parts of which each adds the risk that estimates err: panels that are stored alike err alike, and count as two parts. */
 static int spmv__risky_parts(const spmv__mix *m) { return m->alike && m->count > 2 ? 2 : m->count; }
 
-/* The cost of an option with so many parts; csr: it is csr alone. */
-static double spmv__option_cost(const spmv__chooser *c, const spmv_option *o, int parts, int csr)
+/* Is a plan what others are compared with, csr alone? On devices it has no keys: by the table of an H200, csr:run was chosen on an H100
+ * where others were as fast by the estimate and 10 to 40% faster by the clock. */
+static int spmv__is_safe(const spmv__chooser *c, const spmv__mix *m)
+{
+    if (m->count != 1 || m->part[0].format != SPMV_CSR) return 0;
+    return c->e.t->device_class == SPMV_DEVICE_CLASS_HOST || !spmv__has_keys(&m->part[0]);
+}
+
+/* The cost of an option with so many parts; safe: others are compared with it. */
+static double spmv__option_cost(const spmv__chooser *c, const spmv_option *o, int parts, int safe)
 {
     double calls = spmv__calls(c->hints), cost;
     int host = c->e.t->device_class == SPMV_DEVICE_CLASS_HOST;
     cost = o->predicted * (1 + spmv__risk_of_part(c->e.t) * (parts - 1));
-    if ((!c->e.exact || host) && !csr) cost *= 1 + SPMV__RISK_DEVICE;
+    if ((!c->e.exact || host) && !safe) cost *= 1 + SPMV__RISK_DEVICE;
     return cost + o->convert / calls;
 }
 
@@ -244,7 +252,7 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
     if (c->out->base > 0 && !strcmp(o.plan, "csr")) o.predicted = o.measured = c->out->base;
     o.convert = m->convert;
     o.sampled = m->sampled;
-    o.cost = spmv__option_cost(c, &o, spmv__risky_parts(m), m->count == 1 && m->part[0].format == SPMV_CSR);
+    o.cost = spmv__option_cost(c, &o, spmv__risky_parts(m), spmv__is_safe(c, m));
     for (i = 0; i < out->count; i++) {
         if (!strcmp(out->option[i].plan, o.plan) && !strcmp(out->option[i].variant, o.variant)) return;
         if (!spmv__first_word_same(out->option[i].plan, o.plan)) continue;

@@ -456,6 +456,10 @@ static void spmv__estimator_free(spmv__estimator *e)
     spmv_tuning_free(&e->own);
 }
 
+/* A table's size of the cache is that of the largest array which was read clearly faster than memory, of sizes of which each is so many
+ * times as large as the one before (tools/tune/probe.c): on an H100, of whose cache the driver says 50 MiB, it is 56 MiB. */
+#define SPMV__CACHE_STEP 1.25
+
 /* What a table says of a device, but no more than what the device says of itself (0: nothing), unless the table is its own. */
 static double spmv__at_most(const spmv__estimator *e, double table, double device)
 {
@@ -479,7 +483,7 @@ static spmv_status spmv__estimator_make(spmv__estimator *e, const spmv_csr *a, c
     e->limit = (double)spmv__most_bytes(a, how->max_bytes);
     s = spmv__find_table(e, target, given);
     if (s) return s;
-    e->cache = spmv__at_most(e, e->t->cache, target ? (double)target->cache / 1048576 : 0);
+    e->cache = spmv__at_most(e, e->t->cache, target ? SPMV__CACHE_STEP * (double)target->cache / 1048576 : 0);
     e->read = spmv__at_most(e, e->t->read, target ? target->read : 0);
     return SPMV_OK;
 }
@@ -670,13 +674,12 @@ static double spmv__part_bytes(const spmv__estimator *e, const spmv__candidate *
  * not fit into the cache, the matrix streams through it and leaves half of it to x; what of x is not there is read again for each scattered
  * access. Where the table says what such a read costs, and x is as long as in the largest matrices of its rates or longer, the reads that
  * the cache serves add to the time of all other bytes: on an H200, random matrices with an x of 8 to 134 MB took as long as a sector for
- * each read from the cache and all other bytes from memory together, within a tenth. A device with a smaller cache or slower memory than
- * the table's takes at least as long as reading the bytes takes there. */
+ * each read from the cache and all other bytes from memory together, within a tenth. */
 static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
     const spmv_tuning *t = e->t;
     double width = (double)spmv_vector_size(e->how->type), cols = (double)e->a->cols, bytes = spmv__part_bytes(e, k, l);
-    double beyond = 0, seconds, all = spmv__slots_bytes(e, k, l, l->slots);
+    double beyond = 0;
     double line = t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__SECTOR : SPMV__LINE, scattered = spmv__scattered_reads(e, k->layout, l);
     if (t->miss > 0 && cols >= (double)t->rows_at[t->rows - 1]) {
         double times = spmv__trait[k->layout->format]->even == SPMV__EVEN ? 1 : SPMV__BY_ROWS;
@@ -684,9 +687,15 @@ static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candida
     }
     if (!spmv__is_near(t, bytes) && cols * width > 0) beyond = 1 - e->cache * 1048576 / (2 * cols * width);
     if (beyond > 0) bytes += beyond * scattered * line;
-    seconds = spmv__peak_seconds(t, bytes);
-    if (!(e->cache < t->cache) && !(e->read < t->read)) return seconds;
-    return spmv__longer(seconds, spmv__read_seconds(t, e->cache, e->read, all, bytes));
+    return spmv__peak_seconds(t, bytes);
+}
+
+/* How many seconds more than so many the bytes of a part take on a device with a smaller cache or slower memory than that of the table. */
+static double spmv__lesser_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double memory)
+{
+    const double all = spmv__slots_bytes(e, k, l, l->slots), bytes = spmv__part_bytes(e, k, l);
+    if (!(e->cache < e->t->cache) && !(e->read < e->t->read)) return 0;
+    return spmv__longer(spmv__read_seconds(e->t, e->cache, e->read, all, bytes) - memory, 0);
 }
 
 /* How much there is of each kind of work; chain: the seconds of the longest row by the rates. */
@@ -794,7 +803,7 @@ static double spmv__table_seconds(const spmv__estimator *e, const spmv__candidat
  * alone take. Fills in the times of out. 0: nothing is known. */
 static double spmv__cost_terms(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, spmv_estimate *out)
 {
-    double table = spmv__table_seconds(e, k, l), chain;
+    double table = spmv__table_seconds(e, k, l), chain, more;
     memset(out, 0, sizeof *out);
     if (table <= 0) return 0;
     out->rates = table;
@@ -805,7 +814,10 @@ static double spmv__cost_terms(const spmv__estimator *e, const spmv__candidate *
     spmv__terms(e, k, l, out);
     table *= spmv__fitted(k, out->term);
     out->chain = chain * (e->t->device_class == SPMV_DEVICE_CLASS_GPU ? spmv__fitted_chain(k) : table / out->rates);
-    return out->seconds = e->scale * spmv__longer(table, spmv__longer(out->memory, out->chain));
+    more = spmv__lesser_seconds(e, k, l, out->memory);
+    out->seconds = e->scale * (spmv__longer(table, spmv__longer(out->memory, out->chain)) + more);
+    out->memory += more;
+    return out->seconds;
 }
 
 /* The same without the terms. */
