@@ -901,8 +901,8 @@ static spmv_status spmv__dev_variant_read(spmv_variant *v, unsigned formats, con
 
 SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks)
 {
-    spmv_status s = v ? spmv__dev_variant_read(v, spmv__dev_format_bit(f), text, hooks) : spmv__null(hooks, "spmv_variant_parse", "v", NULL, 0);
-    if (!v) return s;
+    if (!v) return spmv__null(hooks, "spmv_variant_parse", "v", NULL, 0);
+    spmv_status s = spmv__dev_variant_read(v, spmv__dev_format_bit(f), text, hooks);
     if (!s) s = spmv__dev_variant_check(v, f, hooks);
     if (s) memset(v, 0, sizeof *v);
     return s;
