@@ -690,10 +690,12 @@ static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candida
     return spmv__peak_seconds(t, bytes);
 }
 
-/* How many seconds more than so many the bytes of a part take on a device with a smaller cache or slower memory than that of the table. */
+/* How many seconds more than so many the bytes of a part take on a device with a smaller cache or slower memory than that of the table.
+ * The nonzeros of other parts pass through the cache as well. */
 static double spmv__lesser_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double memory)
 {
-    const double all = spmv__slots_bytes(e, k, l, l->slots), bytes = spmv__part_bytes(e, k, l);
+    const double others = spmv__longer((double)e->a->nnz - l->nnz, 0) * ((double)spmv_value_size(e->how->type) + sizeof(uint32_t));
+    const double all = spmv__slots_bytes(e, k, l, l->slots) + others, bytes = spmv__part_bytes(e, k, l);
     if (!(e->cache < e->t->cache) && !(e->read < e->t->read)) return 0;
     return spmv__longer(spmv__read_seconds(e->t, e->cache, e->read, all, bytes) - memory, 0);
 }

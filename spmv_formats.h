@@ -6103,7 +6103,7 @@ static void spmv__extra_fill(spmv_part *p, const spmv__source *s, spmv__sink *to
         spmv__##name##_check, spmv__##name##_visit                                                                                  \
     };                                                                                                                              \
     static const spmv__traits spmv__##name##_traits = {                                                                             \
-        SPMV__KEY(W) | SPMV__KEY(FILL), SPMV__FLAGS_##NAME, SPMV_CLASS_FLAT, 1, 0, 8, 8, SPMV_KEY_W, SPMV__PADS_NONE,               \
+        SPMV__KEY(W) | SPMV__KEY(FILL), SPMV__FLAGS_##NAME, SPMV_CLASS_FLAT, 1, 0, SPMV_KEY_W, SPMV__PADS_NONE,                     \
         SPMV__LANES_BY_LENGTH, NULL                                                                                                 \
     };                                                                                                                              \
     static const spmv_format_layout spmv__##name##_layouts[] = { { #name, SPMV__ALL } };                                            \

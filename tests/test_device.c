@@ -1018,7 +1018,8 @@ Test(device, every_call_may_fail_with_programs)
  * the kernels of csr. */
 Test(device, slow_choices_are_compared_with_csr)
 {
-    static const char text[] = "spmv tuning table 1\ndevice d\nclass gpu\nrows 1\nper_row 1\nf64 banded csr/ 4\nf64 banded sell/ 8\n";
+    static const char text[] = "spmv tuning table 1\ndevice d\nclass gpu\nconvert csr 0 100 - -\nconvert sell 0 200 - -\npart 100\nrows 1\n"
+                               "per_row 1\nf64 banded csr/ 4\nf64 banded sell/ 8\n";
     enum { EACH = 2, TURNS = 5 }; /* times that a measurement reads: of one product, and of three in a row; and turns of two plans */
     spmv_tuning table;
     spmv_build_hints hints = { 0 };
