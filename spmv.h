@@ -914,9 +914,9 @@ static void spmv__say_kept(const spmv_matrix *m, const spmv_desc *d, const spmv_
                  SPMV__FIGURE(c->slow * 1e6), kept, SPMV__FIGURE(seconds * 1e6));
 }
 
-/* Can measuring the option in this place lead to another plan? Where kernels must be built, csr is
- * worth being tried only if all products with csr are expected to take longer than that: measuring both takes a GPU eleven rows of
- * products of up to 1 ms, which are thousands of products with a small matrix. */
+/* Can measuring the option in this place lead to another plan? Where kernels must be built, csr is worth being tried only if all products
+ * with csr are expected to take longer than that: measuring both takes a GPU eleven rows of products of up to 1 ms, which are thousands of
+ * products with a small matrix. */
 static int spmv__check_matters(spmv_choice *c, const spmv_build_hints *hints, int at)
 {
     const int requested = hints && hints->verify == SPMV_VERIFY_ON;

@@ -144,8 +144,8 @@ static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec 
     m->variant[m->count++] = variant;
     if (m->count > 1 && spec->key[SPMV_KEY_ROWS] && c->e.t->device_class == SPMV_DEVICE_CLASS_HOST) seconds *= SPMV__ROW_LIST_TIMES;
     m->seconds += seconds;
-    m->convert += c->e.scale * spmv__fill_seconds(c->e.t, spec, slots);
-    if (m->count < 2) m->convert += c->e.scale * spmv__pass_seconds(c->e.t, (double)c->e.a->nnz);
+    m->convert += c->e.scale * spmv__fill_seconds(c->e.t, c->e.how->type, spec, slots);
+    if (m->count < 2) m->convert += c->e.scale * spmv__pass_seconds(c->e.t, c->e.how->type, (double)c->e.a->nnz);
     else m->convert += c->e.scale * spmv__part_seconds(c->e.t, (double)c->e.a->nnz);
     /* a later part reads y and writes it again */
     if (m->count > 1 && c->e.t->read > 0) m->seconds += 2e-9 * rows * (double)spmv_vector_size(c->e.how->type) / c->e.t->read;
@@ -944,7 +944,8 @@ static spmv_status spmv__find_csr(spmv__chooser *c, const spmv__look *l, const s
         c->out->csr = c->out->base;
         if (plain > 0) c->e.scale = c->out->base / plain;
     }
-    c->out->convert_csr = c->e.scale * (spmv__pass_seconds(c->e.t, (double)f->nnz) + spmv__fill_seconds(c->e.t, &csr, (double)f->nnz));
+    c->out->convert_csr = c->e.scale * (spmv__pass_seconds(c->e.t, c->e.how->type, (double)f->nnz) +
+                                        spmv__fill_seconds(c->e.t, c->e.how->type, &csr, (double)f->nnz));
     return s;
 }
 
@@ -1018,7 +1019,8 @@ static int spmv__prefixes_pay(const spmv__chooser *c, const spmv__prefix *const 
     for (i = 0; i < count; i++) {
         if (p[i]->guess <= 0 || p[i]->guess >= least * (1 - SPMV__PREFIX_GAIN)) return 0;
         o.predicted += p[i]->seconds;
-        o.convert += c->e.scale * (spmv__fill_seconds(c->e.t, &p[i]->spec, p[i]->nnz) + spmv__part_seconds(c->e.t, all));
+        o.convert += c->e.scale * (spmv__fill_seconds(c->e.t, c->e.how->type, &p[i]->spec, p[i]->nnz) +
+                                   spmv__part_seconds(c->e.t, all));
         rest -= p[i]->nnz / all;
     }
     o.convert += c->out->convert_csr;
@@ -1507,9 +1509,9 @@ static spmv_status spmv__take_cocktail(spmv__chooser *c, const spmv_cocktail *ma
         const spmv_tune_row *r = spmv__cocktail_row(&c->e, &made->plan.part[i], rows, made->per_row[i], &rate);
         if (i) spmv__put_char(&t, '+');
         spmv__put_text(&t, r ? r->variant : "");
-        o->convert += spmv__fill_seconds(c->e.t, &made->plan.part[i], made->per_row[i] * rows);
+        o->convert += spmv__fill_seconds(c->e.t, c->e.how->type, &made->plan.part[i], made->per_row[i] * rows);
         if (i) o->convert += spmv__part_seconds(c->e.t, (double)c->e.a->nnz);
-        else o->convert += spmv__pass_seconds(c->e.t, (double)c->e.a->nnz);
+        else o->convert += spmv__pass_seconds(c->e.t, c->e.how->type, (double)c->e.a->nnz);
     }
     if (spmv__text_close(&t) >= sizeof o->variant || spmv_plan_print(&made->plan, o->plan, sizeof o->plan) >= sizeof o->plan)
         return spmv_log(c->e.h, SPMV_ERR_PLAN, "the text of the cocktail's plan is too long");

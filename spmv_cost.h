@@ -492,12 +492,12 @@ static spmv_status spmv__estimator_make(spmv__estimator *e, const spmv_csr *a, c
 
 static double spmv__longer(double a, double b) { return a > b ? a : b; }
 
-/* Of tables that do not say it: as on an H200 with a host of 16 cores (bench/results/nvidia-h200-prepare.txt, -buffers.txt). Copying the
- * matrix to the device takes nearly all of preparing, dividing 30 to 40 million nonzeros into panels takes 30 ms, NVRTC 0.06 to 0.375 s,
- * and a look at 11 matrices of 1 to 17 million nonzeros took 0.7 to 1.2 times as long as this. */
+/* Of tables that do not say it: as on an NVIDIA H100 with 16 host cores, 2026-11-26, by "spmv tune --preparing". fill: for each slot, what
+ * a part takes longer than csr, by "build/prepare -d cuda:0 f64" with 5 matrices. */
 static const struct {
-    double begin, nonzero, part, divide, look, look_byte, build;
-} spmv__prepare_unknown = { 1e-4, 0.3e-9, 0.9e-9, 10e-9, 2.4e-3, 1.1e-10, 0.2 };
+    double begin, nonzero, fill[SPMV_CLASS_COUNT], part, divide, look, look_byte, build;
+} spmv__prepare_unknown = { 3e-4, 0.58e-9, { 0 /* flat */, 1.2e-9 /* diagonal */, 0.15e-9 /* block */, 0 /* dense */ },
+                            1.9e-9, 3.3e-9, 0.8e-3, 0.26e-9, 0.22 };
 
 static double spmv__known(double seconds, double otherwise) { return seconds > 0 ? seconds : otherwise; }
 
@@ -508,20 +508,27 @@ static spmv_way spmv__way_of(const spmv_spec *spec)
     return spec->key[spmv__trait[spec->format]->slower] ? SPMV_WAY_OWN : SPMV_WAY_PLAIN;
 }
 
-/* Seconds that preparing takes in any format: those of csr, which copies the matrix to a device, or only borrows it. */
-static double spmv__pass_seconds(const spmv_tuning *t, double nnz)
+/* The bytes of a value with its column over those in f64, in which preparing is measured. */
+static double spmv__share_of_f64(spmv_type type)
 {
-    return nnz * spmv__known(t->prepare.slot[SPMV_CSR][SPMV_WAY_PLAIN], spmv__prepare_unknown.nonzero);
+    return ((double)spmv_value_size(type) + sizeof(uint32_t)) / (double)(sizeof(double) + sizeof(uint32_t));
+}
+
+/* Seconds that preparing takes in any format: those of csr, which copies the matrix to a device, or only borrows it. */
+static double spmv__pass_seconds(const spmv_tuning *t, spmv_type type, double nnz)
+{
+    return nnz * spmv__share_of_f64(type) * spmv__known(t->prepare.slot[SPMV_CSR][SPMV_WAY_PLAIN], spmv__prepare_unknown.nonzero);
 }
 
 /* Seconds that making a part with so many slots takes besides. A way that was not measured counts as the plain one, and a format as the
  * mean of those that were. */
-static double spmv__fill_seconds(const spmv_tuning *t, const spmv_spec *spec, double slots)
+static double spmv__fill_seconds(const spmv_tuning *t, spmv_type type, const spmv_spec *spec, double slots)
 {
     const spmv_tune_prepare *p = &t->prepare;
     const double *own = p->slot[spec->format], pass = p->slot[SPMV_CSR][SPMV_WAY_PLAIN];
     double begin = 0, slot = 0;
     int f, n = 0;
+    slots *= spmv__share_of_f64(type);
     if (own[SPMV_WAY_PLAIN] > 0) {
         begin = p->begin[spec->format];
         slot = spmv__known(own[spmv__way_of(spec)], own[SPMV_WAY_PLAIN]);
@@ -533,7 +540,7 @@ static double spmv__fill_seconds(const spmv_tuning *t, const spmv_spec *spec, do
         slot += p->slot[f][SPMV_WAY_PLAIN];
         n++;
     }
-    if (!n) return spmv__prepare_unknown.begin;
+    if (!n) return spmv__prepare_unknown.begin + slots * spmv__prepare_unknown.fill[spmv_format_class_of(spec->format)];
     return begin / n + slots * spmv__longer(slot / n - pass, 0);
 }
 

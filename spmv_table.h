@@ -143,7 +143,7 @@ typedef enum spmv_way {
     SPMV_WAY_COUNT
 } spmv_way;
 
-/* What preparing takes, in seconds, with the host of the device; 0: not known. */
+/* What preparing takes, in seconds, with the host of the device and in f64; 0: not known. */
 typedef struct spmv_tune_prepare {
     double begin[SPMV_FORMAT_COUNT];               /* of a part, whatever its size */
     double slot[SPMV_FORMAT_COUNT][SPMV_WAY_COUNT]; /* more for each slot of it */

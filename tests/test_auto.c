@@ -1509,7 +1509,8 @@ Test(choice, verified_by_the_clock)
 /* On a device csr is measured only if the products would save the building of its kernels, or if the check was requested. */
 Test(choice, verified_on_a_device)
 {
-    static const char table[] = "spmv tuning table 1\ndevice d\nclass gpu\nrows 1\nper_row 1\nf64 banded csr/ 4\nf64 banded sell/ 8\n";
+    static const char table[] = "spmv tuning table 1\ndevice d\nclass gpu\nrows 1\nper_row 1\n" COSTS
+                                "build 200000\nf64 banded csr/ 4\nf64 banded sell/ 8\n";
     static const struct {
         double      other;
         spmv_verify verify;
@@ -1651,7 +1652,7 @@ Test(choice, counts_what_preparing_costs)
 /* With very many products every option is worth being measured, plans that run alike included. */
 Test(choice, many_products_measure_more)
 {
-    static const char table[] = HEAD "left_out 0.4 9 99\nf64 banded csr/ 5\nf64 banded sell/ 8\nf64 banded sell:h=8/ 7.9\n"
+    static const char table[] = HEAD COSTS "left_out 0.4 9 99\nf64 banded csr/ 5\nf64 banded sell/ 8\nf64 banded sell:h=8/ 7.9\n"
                                 "f64 banded ell/ 7\n";
     matrix m;
     spmv_csr a = grid(&m);
