@@ -515,14 +515,14 @@ static double spmv__share_of_f64(spmv_type type)
 }
 
 /* Seconds that preparing takes in any format: those of csr, which copies the matrix to a device, or only borrows it. */
-static double spmv__pass_seconds(const spmv_tuning *t, spmv_type type, double nnz)
+SPMV__SHARED double spmv__pass_seconds(const spmv_tuning *t, spmv_type type, double nnz)
 {
     return nnz * spmv__share_of_f64(type) * spmv__known(t->prepare.slot[SPMV_CSR][SPMV_WAY_PLAIN], spmv__prepare_unknown.nonzero);
 }
 
 /* Seconds that making a part with so many slots takes besides. A way that was not measured counts as the plain one, and a format as the
  * mean of those that were. */
-static double spmv__fill_seconds(const spmv_tuning *t, spmv_type type, const spmv_spec *spec, double slots)
+SPMV__SHARED double spmv__fill_seconds(const spmv_tuning *t, spmv_type type, const spmv_spec *spec, double slots)
 {
     const spmv_tune_prepare *p = &t->prepare;
     const double *own = p->slot[spec->format], pass = p->slot[SPMV_CSR][SPMV_WAY_PLAIN];
@@ -545,25 +545,25 @@ static double spmv__fill_seconds(const spmv_tuning *t, spmv_type type, const spm
 }
 
 /* Seconds that each further part adds to preparing a matrix, and those of dividing it for an estimate. */
-static double spmv__part_seconds(const spmv_tuning *t, double nnz)
+SPMV__SHARED double spmv__part_seconds(const spmv_tuning *t, double nnz)
 {
     return nnz * spmv__known(t->prepare.part, spmv__prepare_unknown.part);
 }
 
-static double spmv__divide_seconds(const spmv_tuning *t, double nnz)
+SPMV__SHARED double spmv__divide_seconds(const spmv_tuning *t, double nnz)
 {
     return nnz * spmv__known(t->prepare.divide, spmv__prepare_unknown.divide);
 }
 
 /* Seconds of analysing a matrix in buffers of the device, whose pointers and columns take so many bytes. */
-static double spmv__look_seconds(const spmv_tuning *t, double bytes)
+SPMV__SHARED double spmv__look_seconds(const spmv_tuning *t, double bytes)
 {
     if (!(t->prepare.look_byte > 0)) return spmv__prepare_unknown.look + bytes * spmv__prepare_unknown.look_byte;
     return t->prepare.look + bytes * t->prepare.look_byte;
 }
 
 /* Seconds of building the kernels of a plan; on the host there are none. */
-static double spmv__build_seconds(const spmv_tuning *t)
+SPMV__SHARED double spmv__build_seconds(const spmv_tuning *t)
 {
     return t->device_class == SPMV_DEVICE_CLASS_HOST ? 0 : spmv__known(t->prepare.build, spmv__prepare_unknown.build);
 }

@@ -147,12 +147,14 @@ if command -v $mingw >/dev/null 2>&1; then
     say "mingw/single" "$mingw $w -O0 -Idist -DSPMV_NO_SIMD -DSPMV_IO -DSPMV_GROUP $host $t/c99.c -o $o/mingw-single.exe"
 fi
 for cc in gcc clang; do # only if there is a 32-bit C library
-    if printf '#include <stdlib.h>\nint main(void) { return 0; }\n' | $cc -m32 -x c - -o "$o/m32" >/dev/null 2>&1; then
+    # asm/errno.h is the same for both, but with a 32-bit C library alone it lies only where the 64-bit one looks
+    m32="-m32 -idirafter /usr/include/$(gcc -print-multiarch)"
+    if printf '#include <stdlib.h>\nint main(void) { return 0; }\n' | $cc $m32 -x c - -o "$o/m32" >/dev/null 2>&1; then
         case $cc in gcc) opt1=-O1 ;; *) opt1=-O0 ;; esac
-        say "$cc/m32" "$cc -m32 $w $opt1 -I. $host $t/c99.c -o $o/$cc-m32 && $o/$cc-m32"
-        say "$cc/m32-cuda" "$cc -m32 $w -O0 -I. -DSPMV_NO_OPENCL $t/c99.c -o $o/$cc-m32-cuda -ldl && $o/$cc-m32-cuda"
-        say "$cc/m32-messages" "$cc -m32 $w -O0 -I. $host $t/messages.c -o $o/$cc-m32-messages && $o/$cc-m32-messages"
-        printf 'int main(void) { return 0; }\n' | $cc -m32 -fsanitize=address -x c - -o "$o/m32" >/dev/null 2>&1 || continue
-        say "$cc/m32-messages-asan" "$cc -m32 -fsanitize=address $w -O0 -I. $host $t/messages.c -o $o/$cc-m32-messages-asan && $o/$cc-m32-messages-asan"
+        say "$cc/m32" "$cc $m32 $w $opt1 -I. $host $t/c99.c -o $o/$cc-m32 && $o/$cc-m32"
+        say "$cc/m32-cuda" "$cc $m32 $w -O0 -I. -DSPMV_NO_OPENCL $t/c99.c -o $o/$cc-m32-cuda -ldl && $o/$cc-m32-cuda"
+        say "$cc/m32-messages" "$cc $m32 $w -O0 -I. $host $t/messages.c -o $o/$cc-m32-messages && $o/$cc-m32-messages"
+        printf 'int main(void) { return 0; }\n' | $cc $m32 -fsanitize=address -x c - -o "$o/m32" >/dev/null 2>&1 || continue
+        say "$cc/m32-messages-asan" "$cc $m32 -fsanitize=address $w -O0 -I. $host $t/messages.c -o $o/$cc-m32-messages-asan && $o/$cc-m32-messages-asan"
     fi
 done
