@@ -222,7 +222,7 @@ static int spmv__verifies(const spmv_build_hints *hints, int reproducible, int h
 static int spmv__risky_parts(const spmv__mix *m) { return m->alike && m->count > 2 ? 2 : m->count; }
 
 /* Is a plan what others are compared with, csr alone? On devices it has no keys: by the table of an H200, csr:run was chosen on an H100
- * where others were as fast by the estimate and 10 to 40% faster by the clock. */
+ * where others were as fast by the estimate and 10 to 50% faster by the clock (six matrices of 3 to 5 us; bench/regret.sh, f64). */
 static int spmv__is_safe(const spmv__chooser *c, const spmv__mix *m)
 {
     if (m->count != 1 || m->part[0].format != SPMV_CSR) return 0;
@@ -1308,8 +1308,8 @@ static int spmv__is_slow(const spmv_choice *c, double seconds)
     return c->count && c->csr > 0 && seconds > SPMV__SLOW * c->csr;
 }
 
-/* Is csr worth being measured beside a product that takes so many seconds? The products must be expected to save what
- * building kernels takes, unless the check was requested. */
+/* Is csr worth being measured beside a product that takes so many seconds? The products must be expected to save what building
+ * kernels takes, unless the check was requested. */
 static int spmv__csr_pays(const spmv_choice *c, const spmv_build_hints *hints, double seconds)
 {
     const int requested = hints && hints->verify == SPMV_VERIFY_ON;

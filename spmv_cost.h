@@ -702,9 +702,10 @@ static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candida
 static double spmv__lesser_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double memory)
 {
     const double others = spmv__longer((double)e->a->nnz - l->nnz, 0) * ((double)spmv_value_size(e->how->type) + sizeof(uint32_t));
-    const double all = spmv__slots_bytes(e, k, l, l->slots) + others, bytes = spmv__part_bytes(e, k, l);
+    double all;
     if (!(e->cache < e->t->cache) && !(e->read < e->t->read)) return 0;
-    return spmv__longer(spmv__read_seconds(e->t, e->cache, e->read, all, bytes) - memory, 0);
+    all = spmv__slots_bytes(e, k, l, l->slots) + others;
+    return spmv__longer(spmv__read_seconds(e->t, e->cache, e->read, all, spmv__part_bytes(e, k, l)) - memory, 0);
 }
 
 /* How much there is of each kind of work; chain: the seconds of the longest row by the rates. */

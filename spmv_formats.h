@@ -2215,7 +2215,7 @@ typedef struct spmv__traits {
     double            indices;  /* column and row indices stored for each slot (block formats: for each block) */
     unsigned          even;     /* bits of the keys with which a long row does not slow down a product, because it is shared out in
                                    pieces; SPMV__EVEN: with any keys */
-    spmv_key          slower;   /* the key that changes most how long a part takes to prepare (spmv_way) */
+    spmv_key          slower;   /* the key that changes most how long a part takes to prepare (spmv_way); w if that is none */
     spmv__padding     pads;
     spmv__lane_rule   lanes;
     int             (*suits)(const spmv_features *f); /* 0: not worth an estimate for such a matrix; NULL: it always is */

@@ -133,7 +133,7 @@ typedef enum spmv_work {
 /* X(IDENT, "what"): the ways to store a format that take differently long to prepare. */
 #define SPMV_WAY_LIST(X)                                                                                                    \
     X(PLAIN,  "without keys, or with others than these")                                                                    \
-    X(OWN,    "with the key that changes the most: run (csr), w (ell, sell, coo, cmrs), d (diagonals, blocks), idx (tcsr)") \
+    X(OWN,    "with the key that changes the most: run (csr), w (ell, sell), d (diagonals, blocks), idx (tcsr)")            \
     X(SORTED, "with rows=sorted")
 
 typedef enum spmv_way {

@@ -400,6 +400,18 @@ static void buffers_describe(const in_buffers *b, spmv_desc *desc, spmv_device *
     desc->buffers = 1;
 }
 
+/* Describes a matrix in its buffers, for the device to convert it by a plan. */
+static void buffers_plan(const in_buffers *b, spmv_desc *desc, spmv_device *d, const spmv_csr *a, int ptr_bits, const char *plan)
+{
+    memset(desc, 0, sizeof *desc);
+    desc->matrix.rows = (int64_t)a->rows;
+    desc->matrix.cols = (int64_t)a->cols;
+    desc->matrix.ptr_bits = ptr_bits;
+    buffers_describe(b, desc, d);
+    desc->plan = plan;
+    desc->convert = SPMV_CONVERT_ON_DEVICE;
+}
+
 static void buffers_free(const in_buffers *b, spmv_device *d)
 {
     int k;
@@ -736,14 +748,8 @@ Test(convert, tiles_are_found_there)
             spmv_matrix made;
             ledger l;
             memset(&how, 0, sizeof how);
-            memset(&desc, 0, sizeof desc);
-            desc.matrix.rows = (int64_t)a.rows;
-            desc.matrix.cols = (int64_t)a.cols;
-            desc.matrix.ptr_bits = j % 2 ? 64 : 32;
-            buffers_describe(&b[j % 2], &desc, &d);
+            buffers_plan(&b[j % 2], &desc, &d, &a, j % 2 ? 64 : 32, text);
             desc.hooks = ledger_hooks(&l);
-            desc.plan = text;
-            desc.convert = SPMV_CONVERT_ON_DEVICE;
             watch(&desc, &made);
             cr_assert_eq(spmv_create(&made, &desc), SPMV_OK, "%s: %s", text, l.text);
             cr_assert(pointers_stayed && columns_stayed, "%s of matrix %d: %d %d, %s", text, kind, pointers_stayed, columns_stayed, l.text);
@@ -870,14 +876,8 @@ Test(convert, diagonals_are_found_there)
             ledger l;
             int i;
             memset(&how, 0, sizeof how);
-            memset(&desc, 0, sizeof desc);
-            desc.matrix.rows = (int64_t)a.rows;
-            desc.matrix.cols = (int64_t)a.cols;
-            desc.matrix.ptr_bits = 64;
-            buffers_describe(&b, &desc, &d);
+            buffers_plan(&b, &desc, &d, &a, 64, some[j]);
             desc.hooks = ledger_hooks(&l);
-            desc.plan = some[j];
-            desc.convert = SPMV_CONVERT_ON_DEVICE;
             desc.max_bytes = how.max_bytes = 1u << 30;
             watch(&desc, &made);
             cr_assert_eq(spmv_create(&made, &desc), SPMV_OK, "%s of matrix %d: %s", some[j], kind, l.text);
@@ -919,13 +919,7 @@ Test(convert, every_request_of_memory_from_buffers_fails)
             spmv_desc desc;
             spmv_matrix made;
             ledger l;
-            memset(&desc, 0, sizeof desc);
-            desc.matrix.rows = (int64_t)a.rows;
-            desc.matrix.cols = (int64_t)a.cols;
-            desc.matrix.ptr_bits = 64;
-            buffers_describe(&b, &desc, &d);
-            desc.plan = some[j];
-            desc.convert = SPMV_CONVERT_ON_DEVICE;
+            buffers_plan(&b, &desc, &d, &a, 64, some[j]);
             desc.max_bytes = 1u << 30;
             desc.hooks = ledger_hooks(&l);
             l.fail_at = k;

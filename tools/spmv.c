@@ -229,8 +229,8 @@ static const command commands[] = {
      "  spmv tune --merge a.tune a.tune --out c.tune        # merge tables of one device\n"
      "  spmv tune --compare a.tune c.tune                   # show how two tables differ\n"
      "  spmv tune --device gpu --out gpu.tune               # (GPU) everything on a GPU\n",
-     BIT(DEVICE) | BIT(TYPE) | BIT(BUDGET) | BIT(OUT) | BIT(RESUME) | BIT(ROWS_MAX) | BIT(DENSITY) | BIT(MERGE) | BIT(COMPARE) | BIT(TABLE) |
-         BIT(SAMPLES) | BIT(PREPARING) | BIT(CACHE) | BIT(FIT) | BIT(FROM), 0, 1 << 30, tune_command},
+     BIT(DEVICE) | BIT(TYPE) | BIT(BUDGET) | BIT(OUT) | BIT(RESUME) | BIT(ROWS_MAX) | BIT(DENSITY) | BIT(MERGE) | BIT(COMPARE) |
+         BIT(TABLE) | BIT(SAMPLES) | BIT(PREPARING) | BIT(CACHE) | BIT(FIT) | BIT(FROM), 0, 1 << 30, tune_command},
     {"plot", "[rows|bench|ratio|tune|predicted] FILE... -o OUT [options]", "draw a matrix, measured times, or a tuning table",
      "With only a FILE it draws the matrix: a cell's colour shows which part of --plan (default csr) owns its nonzeros. plot rows\n"
      "FILE draws a histogram of the row lengths with logarithmic axes. plot bench LINES... draws a bar for the speed of each plan\n"

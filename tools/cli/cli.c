@@ -82,25 +82,29 @@ int cli_complain(tool *t, const char *format, ...)
     return FAILED;
 }
 
+/* Reports what was wrong with the arguments, and the command and option that help. */
+static void misuse(const tool *t, const char *command, const char *option, const char *format, va_list list)
+{
+    fprintf(stderr, "spmv %s: ", t->command);
+    vfprintf(stderr, format, list);
+    fprintf(stderr, "; see spmv %s %s\n", command, option);
+}
+
 int cli_misuse(tool *t, const char *format, ...)
 {
     va_list list;
-    fprintf(stderr, "spmv %s: ", t->command);
     va_start(list, format);
-    vfprintf(stderr, format, list);
+    misuse(t, t->command, "--help", format, list);
     va_end(list);
-    fprintf(stderr, "; see spmv %s --help\n", t->command);
     return USAGE;
 }
 
 int cli_misplan(tool *t, const char *format, ...)
 {
     va_list list;
-    fprintf(stderr, "spmv %s: ", t->command);
     va_start(list, format);
-    vfprintf(stderr, format, list);
+    misuse(t, "plan", "--list", format, list);
     va_end(list);
-    fputs("; see spmv plan --list\n", stderr);
     return USAGE;
 }
 

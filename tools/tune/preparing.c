@@ -101,13 +101,13 @@ static spmv_status prepare_once(preparing *p, const workload *w, const char *pla
 /* Prepares it once and then a few times again, of which the fastest counts. 0: the plan does not suit the matrix, or time is over. */
 static int prepare(preparing *p, const workload *w, const char *plan, cost *out)
 {
-    cost first, again;
+    cost again;
     spmv_status s;
     int i;
+    memset(out, 0, sizeof *out);
     if (cli_seconds() > p->until) return 0;
     p->u->t->keep = 1;
-    s = prepare_once(p, w, plan, &first);
-    *out = first;
+    s = prepare_once(p, w, plan, out);
     for (i = 0; i < REPEATS && s == SPMV_OK; i++) {
         s = prepare_once(p, w, plan, &again);
         if (s == SPMV_OK && (!i || again.seconds < out->seconds)) out->seconds = again.seconds;
