@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shared by the tests on the host: seeded random numbers, hooks that count blocks and messages, awkward matrices, a reference product.
+ * Shared by the tests on the host: seeded random numbers, hooks that count blocks, messages and bytes, awkward matrices, a reference product.
  * Include it after <criterion/criterion.h>, in the one unit that also has the implementation. */
 #ifndef SPMV_TESTS_COMMON_H
 #define SPMV_TESTS_COMMON_H
@@ -105,6 +105,49 @@ static inline spmv_hooks ledger_hooks(ledger *l)
     h.user = l;
     h.resize = ledger_resize;
     h.log = ledger_log;
+    return h;
+}
+
+/* Hooks that count the bytes in use, and the most that ever were. Messages are not printed. */
+typedef struct meter {
+    size_t now, most;
+} meter;
+
+enum { METER_HEAD = 16 /* bytes before each block, which hold its size */ };
+
+static inline void *meter_resize(void *user, void *block, size_t bytes)
+{
+    meter *m = (meter *)user;
+    unsigned char *head = block ? (unsigned char *)block - METER_HEAD : NULL;
+    size_t before = 0;
+    if (head) memcpy(&before, head, sizeof before);
+    m->now += bytes - before;
+    if (m->now > m->most) m->most = m->now;
+    if (!bytes) {
+        free(head);
+        return NULL;
+    }
+    head = (unsigned char *)realloc(head, bytes + METER_HEAD);
+    if (!head) return NULL;
+    memcpy(head, &bytes, sizeof bytes);
+    return head + METER_HEAD;
+}
+
+static inline void meter_log(void *user, spmv_status s, const char *message)
+{
+    (void)user;
+    (void)s;
+    (void)message;
+}
+
+static inline spmv_hooks meter_hooks(meter *m)
+{
+    spmv_hooks h;
+    memset(m, 0, sizeof *m);
+    memset(&h, 0, sizeof h);
+    h.user = m;
+    h.resize = meter_resize;
+    h.log = meter_log;
     return h;
 }
 
@@ -309,6 +352,49 @@ static inline void matrix_far(matrix *m, const char *name, uint64_t rows, uint64
     }
 }
 
+/* Adds so many entries to a row, at most one in each of as many equal pieces of it. */
+static inline void matrix_spread_row(matrix *m, uint64_t want)
+{
+    const uint64_t piece = m->cols / want;
+    uint64_t i;
+    for (i = 0; i < want; i++) matrix_add(m, i * piece + rng_below(piece));
+}
+
+/* Adds a row's part of full blocks of 3 x 3, so many of them. */
+static inline void matrix_block_row(matrix *m, uint64_t r, uint64_t blocks)
+{
+    const uint64_t apart = m->cols / 3 / blocks;
+    uint64_t i, c;
+    for (i = 0; i < blocks; i++)
+        for (c = 0; c < 3; c++) matrix_add(m, 3 * (i * apart + r / 3 * 37 % apart) + c);
+}
+
+/* Makes number i of the matrices by which the peak of memory is judged, and returns 1; returns 0 if there is none. */
+static inline int matrix_plain(matrix *m, int i)
+{
+    enum { BAND, SCATTERED, UNEVEN, BLOCKS, DIAGONALS, PLAIN };
+    static const char *const names[] = { "band", "scattered", "uneven", "blocks", "diagonals" };
+    static const int64_t diagonals[] = { -300, -1, 0, 1, 300 };
+    const int64_t n = 4200;
+    int64_t r, k;
+    if (i >= PLAIN) return 0;
+    rng_state = (uint64_t)i + 1;
+    matrix_open(m, names[i], (uint64_t)n, (uint64_t)n);
+    for (r = 0; r < n; r++) {
+        if (i == BAND) {
+            for (k = -10; k <= 10; k++)
+                if (r + k >= 0 && r + k < n) matrix_add(m, (uint64_t)(r + k));
+        } else if (i == DIAGONALS) {
+            for (k = 0; k < 5; k++)
+                if (r + diagonals[k] >= 0 && r + diagonals[k] < n) matrix_add(m, (uint64_t)(r + diagonals[k]));
+        } else if (i == BLOCKS) matrix_block_row(m, (uint64_t)r, 6);
+        else matrix_spread_row(m, i == SCATTERED ? 12 : r % 200 == 7 ? 1000 : 1 + rng_below(8));
+        m->ptr[r + 1] = m->nnz;
+    }
+    matrix_close(m, INTEGERS);
+    return 1;
+}
+
 /* Makes awkward matrix number i and returns 1; returns 0 if there is none. */
 static inline int matrix_awkward(matrix *m, int i, values kind)
 {
@@ -383,6 +469,9 @@ static inline spmv_csr matrix_csr(const matrix *m, spmv_type t)
     if (s) cr_assert_fail("%s: %s", m->name, spmv_status_name(s));
     return a;
 }
+
+/* Bytes of the CSR form. */
+static inline size_t csr_bytes(const spmv_csr *a) { return (size_t)((4 + spmv_value_size(a->type)) * a->nnz + 8 * (a->rows + 1)); }
 
 static inline const char *csr_difference(const spmv_csr *a, const spmv_csr *b)
 {

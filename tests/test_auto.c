@@ -706,34 +706,6 @@ static spmv_status choose(spmv_choice *c, const char *text, const spmv_csr *a, c
     return s;
 }
 
-/* Hooks that count the bytes in use, and the most that ever were. */
-typedef struct meter {
-    size_t now, most;
-} meter;
-
-enum { METER_HEAD = 16 /* bytes before each block, which hold its size */ };
-
-static void *meter_resize(void *user, void *block, size_t bytes)
-{
-    meter *m = (meter *)user;
-    unsigned char *head = block ? (unsigned char *)block - METER_HEAD : NULL;
-    size_t before = 0;
-    if (head) memcpy(&before, head, sizeof before);
-    m->now += bytes - before;
-    if (m->now > m->most) m->most = m->now;
-    if (!bytes) {
-        free(head);
-        return NULL;
-    }
-    head = (unsigned char *)realloc(head, bytes + METER_HEAD);
-    if (!head) return NULL;
-    memcpy(head, &bytes, sizeof bytes);
-    return head + METER_HEAD;
-}
-
-/* Bytes of a as CSR in f64. */
-static size_t csr_bytes(const spmv_csr *a) { return (size_t)(12 * a->nnz + 8 * (a->rows + 1)); }
-
 /* A choice, to be freed by the caller; hints are all zero. */
 static spmv_choice *fresh(spmv_build_hints *hints, spmv_build *how)
 {
@@ -967,8 +939,8 @@ Test(choice, memory_goes_by_nonzeros, .timeout = 120)
         matrix_close(&m, INTEGERS);
         a = matrix_csr(&m, SPMV_F64);
         for (p = 0; p < sizeof plans / sizeof *plans; p++) {
-            meter bytes = { 0, 0 };
-            spmv_hooks hooks = { &bytes, meter_resize, NULL, NULL };
+            meter bytes;
+            spmv_hooks hooks = meter_hooks(&bytes);
             spmv_build_hints hints;
             spmv_build how;
             spmv_choice *c = fresh(&hints, &how);
@@ -987,6 +959,115 @@ Test(choice, memory_goes_by_nonzeros, .timeout = 120)
         spmv_csr_free(&a);
         matrix_free(&m);
     }
+}
+
+/* ---- the peak of memory ----------------------------------------------------------------------------------------------- */
+
+/* Prepares the matrix by a plan. Returns 1, with the most bytes in use, the CSR form included, and those that the stored matrix holds; 0 if
+ * the plan was refused. */
+static int prepare_counted(const spmv_csr *a, const char *plan, const spmv_build_hints *hints, size_t *most, size_t *stored)
+{
+    meter bytes;
+    spmv_desc d;
+    spmv_matrix m;
+    spmv_status s;
+    memset(&d, 0, sizeof d);
+    d.csr = a;
+    d.type = a->type;
+    d.plan = plan;
+    d.hints = hints;
+    d.hooks = meter_hooks(&bytes);
+    s = spmv_create(&m, &d);
+    CHECK(!s || spmv_status_is_refusal(s), "%s: %s", plan, spmv_status_name(s));
+    *most = csr_bytes(a) + bytes.most;
+    *stored = bytes.now;
+    if (!s) spmv_destroy(&m);
+    CHECK(bytes.now == 0, "%s: %lu bytes were not freed", plan, (unsigned long)bytes.now);
+    return !s;
+}
+
+/* What preparing may need for as long as it lasts: the order of the rows, the rows of a later part, how many nonzeros each diagonal has,
+ * and tables of constant size. */
+static size_t while_preparing(const spmv_csr *a) { return (size_t)(10 * (a->rows + a->cols) + 4096); }
+
+/* 1 if the plan stores more than the CSR form: zeros in blocks where there are none, slices as wide as one long row, and in f32, hyb, whose
+ * coo has the row of each nonzero. */
+static int is_filled(const char *matrix, const char *plan)
+{
+    static const char *const filled[][2] = {
+        { "scattered", "bcsr:b=3x3" }, { "scattered", "sbell:b=3x3" }, { "diagonals", "bcsr:b=3x3" }, { "diagonals", "sbell:b=3x3" },
+        { "uneven", "bcsr:b=3x3" }, { "uneven", "sell" }, { "uneven", "hyb" },
+    };
+    size_t i;
+    for (i = 0; i < sizeof filled / sizeof *filled; i++)
+        if (!strcmp(matrix, filled[i][0]) && !strcmp(plan, filled[i][1])) return 1;
+    return 0;
+}
+
+/* While a matrix is prepared, nothing is in use but the CSR form, the stored matrix and some numbers for each row and column. That is at
+ * most 2.5 times the CSR form unless the plan stores much more than it. "auto" is not timed here; it looks at the matrix before anything
+ * is stored, and that needs less than the CSR form and as many numbers. */
+Test(choice, peak_of_memory, .timeout = 120)
+{
+    static const char *const plans[] = { "csr", "csr:run=1024", "csr:run=1024,idx=16", "csr:rows=sorted", "sell", "sell:rows=sorted", "ell",
+                                         "tcsr", "tcsr:idx=16", "bcsr:b=3x3", "sbell:b=3x3", "dia", "cmrs", "coo", "hyb", "auto" };
+    enum { PLANS = sizeof plans / sizeof *plans };
+    spmv_build_hints hints;
+    size_t most, stored, p;
+    matrix m;
+    int i, type, prepared = 0;
+    memset(&hints, 0, sizeof hints);
+    hints.verify = SPMV_VERIFY_OFF;
+    for (i = 0; matrix_plain(&m, i); i++, matrix_free(&m))
+        for (type = SPMV_F64; type <= SPMV_F32; type++) {
+            spmv_csr a = matrix_csr(&m, (spmv_type)type);
+            const size_t csr = csr_bytes(&a);
+            for (p = 0; p < PLANS; p++) {
+                if (!prepare_counted(&a, plans[p], &hints, &most, &stored)) continue;
+                prepared++;
+                if (!strcmp(plans[p], "auto") && stored < csr) stored = csr;
+                CHECK(most <= csr + stored + while_preparing(&a), "%s, %s: %lu bytes, the CSR form has %lu and the stored matrix %lu", m.name,
+                      plans[p], (unsigned long)most, (unsigned long)csr, (unsigned long)stored);
+                CHECK(2 * most <= 5 * csr || is_filled(m.name, plans[p]), "%s, %s: %.2f times the CSR form", m.name, plans[p],
+                      (double)most / (double)csr);
+            }
+            spmv_csr_free(&a);
+        }
+    cr_assert_geq(prepared, 140); /* ell, dia and sbell are refused where they would be very large */
+}
+
+/* Seconds, of which fewer pass between two calls each time, so that each plan seems faster than those before it. */
+static double hurried_clock(void *user)
+{
+    double *at = (double *)user;
+    at[1] *= 0.99;
+    return at[0] += at[1];
+}
+
+/* Where "auto" is checked by the clock, the fastest plan so far stays stored while others are stored and measured beside it. Together they
+ * take at most 2.25 times the CSR form, and products have vectors. */
+Test(choice, peak_of_memory_with_a_clock, .timeout = 120)
+{
+    spmv_build_hints hints;
+    size_t most, stored;
+    double at[2];
+    matrix m;
+    int i, type;
+    memset(&hints, 0, sizeof hints);
+    hints.clock = hurried_clock;
+    hints.clock_user = at;
+    hints.expected_calls = 1000000000;
+    for (i = 0; matrix_plain(&m, i); i++, matrix_free(&m))
+        for (type = SPMV_F64; type <= SPMV_F32; type++) {
+            spmv_csr a = matrix_csr(&m, (spmv_type)type);
+            const size_t csr = csr_bytes(&a), vectors = (size_t)((a.rows + a.cols) * spmv_vector_size(a.type));
+            at[0] = 0;
+            at[1] = 1e-3;
+            cr_assert(prepare_counted(&a, "auto", &hints, &most, &stored));
+            CHECK(4 * most <= 13 * csr + 4 * (vectors + while_preparing(&a)), "%s: %.2f times the CSR form", m.name,
+                  (double)most / (double)csr);
+            spmv_csr_free(&a);
+        }
 }
 
 /* Dense diagonals are split off if that pays, with the rest in a suitable format. */

@@ -308,6 +308,65 @@ Test(convert, updatable_matrices_hold_no_scratch_memory)
     spmv_device_close(&d);
 }
 
+/* The bytes in buffers of the device, and the most that ever were. */
+static struct { const spmv_backend *of; uint64_t now, most; } counted;
+
+static spmv_status counting_buffer(const spmv_device *d, uint64_t bytes, int read_only, const void *from, void **buffer)
+{
+    spmv_status s = counted.of->buffer(d, bytes, read_only, from, buffer);
+    if (s) return s;
+    counted.now += bytes;
+    if (counted.now > counted.most) counted.most = counted.now;
+    return SPMV_OK;
+}
+
+static void counting_buffer_free(const spmv_device *d, void *buffer)
+{
+    uint64_t bytes = 0;
+    CHECK(!counted.of->buffer_bytes(d, buffer, &bytes), "bytes of a buffer");
+    counted.now -= bytes;
+    counted.of->buffer_free(d, buffer);
+}
+
+/* While a matrix is prepared, a device holds the CSR form, the stored matrix, and some numbers for each row and column: with plans that store
+ * about as much as the CSR form, at most 2.5 times that, buffers that an earlier matrix left there included. */
+Test(convert, peak_of_memory)
+{
+    static const char *const plans[] = { "csr", "tcsr", "sell", "bcsr:b=3x3" };
+    enum { BLOCKS = 3 };
+    spmv_backend counting;
+    spmv_device d;
+    spmv_desc desc;
+    matrix m;
+    spmv_csr a;
+    size_t j;
+    open_device(&d);
+    counted.of = d.info.backend;
+    counting = *counted.of;
+    counting.buffer = counting_buffer;
+    counting.buffer_free = counting_buffer_free;
+    d.info.backend = &counting;
+    cr_assert(matrix_plain(&m, BLOCKS));
+    a = matrix_csr(&m, SPMV_F64);
+    memset(&desc, 0, sizeof desc);
+    desc.csr = &a;
+    desc.device = &d;
+    desc.convert = SPMV_CONVERT_ON_DEVICE;
+    for (j = 0; j < sizeof plans / sizeof *plans; j++) {
+        spmv_matrix there;
+        counted.most = counted.now;
+        desc.plan = plans[j];
+        cr_assert_eq(spmv_create(&there, &desc), SPMV_OK, "%s", plans[j]);
+        cr_assert(there.store.part[0].elsewhere != NULL, "%s was not filled by the device", plans[j]);
+        spmv_destroy(&there);
+        cr_assert(2 * counted.most <= 5 * csr_bytes(&a), "%s: %.2f times the CSR form", plans[j], (double)counted.most / (double)csr_bytes(&a));
+    }
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    spmv_device_close(&d);
+    cr_assert_eq(counted.now, 0);
+}
+
 /* A converter that is given row pointers in a buffer only, of a matrix without nonzeros. */
 Test(convert, pointers_of_an_empty_matrix_are_fetched)
 {
