@@ -24,32 +24,13 @@ mkdir -p "$out"
 # For each class, begin_CLASS builds the peers' programs and sets rounds and peer, the name of the peers' file of rows; run_CLASS FILE
 # prints their rows; describe_CLASS prints what a reader of the table should know.
 begin_host() {
-    peer=peers rounds=${ROUNDS:-2} mkl=
-    [ -z "${MKL:-}" ] || mkl="-DWITH_MKL -I$MKL/include -L$MKL/lib -Wl,-rpath,$MKL/lib"
-    export MKL_THREADING_LAYER=GNU
-    if [ "${PEER:-}" ]; then return; fi
-    sh "$root/tools/install.sh" bench
-    compile peers -O3 -march=native
-    # with -march=native gcc 12 turns the plain loop into gathers, which in f32 are slower than scalar code
-    compile peers-O2 -O2 '-DSUFFIX="-O2"'
+    peer=peers rounds=${ROUNDS:-2}
+    cpu_programs
 }
-compile() { # compile NAME FLAGS...
-    name=$1
-    shift
-    # shellcheck disable=SC2086
-    "${CXX:-c++}" "$@" -fopenmp -w "$root/bench/peers/cpu.cpp" -o "$out/$name" -I/usr/include/eigen3 $mkl -lrsb ${mkl:+-lmkl_rt}
-}
-run_host() {
-    if [ "${PEER:-}" ]; then
-        ${RUN:-} "$PEER" "$1"
-    else
-        ${RUN:-} "$out/peers" "$1"
-        ${RUN:-} "$out/peers-O2" "$1"
-    fi
-}
+run_host() { for program in $PEERS; do ${RUN:-} "$program" "$1"; done; }
 describe_host() {
     echo "Machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores; $(date -u +%Y-%m-%d)"
-    echo "Peers: plain OpenMP CSR and Eigen (-O3 -march=native, and -O2 where the name says so), librsb (tuned)${mkl:+, Intel MKL 2025.0.1}; $("${CXX:-c++}" --version | head -n 1)"
+    echo "Peers: $PEERS_ARE"
     echo "Ours: build/spmv as make builds it, $("${CC:-cc}" --version | head -n 1)"
     echo "Products in a row by the wall clock, medians; rounds of which each side's fastest counts: $rounds."
 }

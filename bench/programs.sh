@@ -14,6 +14,31 @@ spmv_programs() {
     fi
 }
 
+# cpu_programs: sets PEERS, programs that multiply with the libraries of bench/peers/cpu.cpp on the host, each built with other flags, and
+# describes them in PEERS_ARE. MKL is a folder made by bench/peers/mkl.sh, or empty: without Intel MKL.
+cpu_programs() {
+    mkl=
+    [ -z "${MKL:-}" ] || mkl="-DWITH_MKL -I$MKL/include -L$MKL/lib -Wl,-rpath,$MKL/lib"
+    export MKL_THREADING_LAYER=GNU
+    PEERS_ARE="plain OpenMP CSR and Eigen (-O3 -march=native, and -O2 where the name says so), librsb${mkl:+, Intel MKL 2025.0.1}"
+    PEERS_ARE="$PEERS_ARE; $("${CXX:-c++}" --version | head -n 1)"
+    if [ "${PEER:-}" ]; then
+        PEERS=$PEER
+        return
+    fi
+    sh "$root/tools/install.sh" bench >&2
+    PEERS="$out/peers $out/peers-O2"
+    compile_cpu_peers peers -O3 -march=native
+    # with -march=native gcc 12 turns the plain loop into gathers, which in f32 are slower than scalar code
+    compile_cpu_peers peers-O2 -O2 '-DSUFFIX="-O2"'
+}
+compile_cpu_peers() { # compile_cpu_peers NAME FLAGS...
+    name=$1
+    shift
+    # shellcheck disable=SC2086
+    "${CXX:-c++}" "$@" -fopenmp -w "$root/bench/peers/cpu.cpp" -o "$out/$name" -I/usr/include/eigen3 $mkl -lrsb ${mkl:+-lmkl_rt}
+}
+
 # cusparse_program: sets PEER, which multiplies with cuSPARSE.
 cusparse_program() {
     if [ "${PEER:-}" ]; then return; fi

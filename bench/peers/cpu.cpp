@@ -3,11 +3,15 @@
 // in samples of at least 100 us, the median of at least 20 samples.
 //
 //     c++ -O3 -march=native -fopenmp bench/peers/cpu.cpp -o build/cpu-peers -I/usr/include/eigen3 -lrsb
-//     build/cpu-peers FILE...         each written by bench/csrb
+//     build/cpu-peers [f32|f64] [VARIANT] FILE...     each written by bench/csrb; without a type both, without a variant all
 //
-// The peers are a plain OpenMP loop over CSR, Eigen, librsb after its own tuning and, with -DWITH_MKL, Intel MKL's inspector-executor
-// interface. Prints a line of JSON for each matrix, type and variant: us, microseconds per product; prepare_us, the time of the library's
-// own preparation; total_us, the time from CSR to the 100th, 1000th and 10000th product; err, the largest error of a row divided by |A||x|.
+// The variants are omp_csr, a plain OpenMP loop over CSR; eigen; rsb_raw, librsb as it stores a matrix at first; librsb, after its own
+// tuning; and, with -DWITH_MKL, Intel MKL's inspector-executor interface: mkl_csr, which only makes a handle, and mkl, with its hints and
+// mkl_sparse_optimize. Prints a line of JSON for each matrix, type and variant: us, microseconds per product; prepare_us, the time of the
+// library's own preparation, from the arrays of CSR until the first product can begin, where an earlier one was freed: the median of four,
+// or fewer if they take long; first_us, that of the first one, which with one variant and one type is the first in its process; total_us,
+// the time from CSR to the 100th, 1000th and 10000th product, with prepare_us, and first_total_us, with first_us; err, the largest error
+// of a row divided by |A||x|.
 #include <Eigen/Sparse>
 #include <omp.h>
 #include <rsb.h>
@@ -28,12 +32,19 @@
 
 static const double SAMPLE_US = 100; // a sample takes at least this long
 static const size_t SAMPLES = 20;
+static const size_t PREPARATIONS = 5;
+static const double PREPARE_US = 1e6; // no further preparation begins after so long
 static const double RSB_SECONDS = 3; // for how long librsb may tune
 #ifndef SUFFIX
 #define SUFFIX "" // appended to every variant's name, for example the compiler's flags
 #endif
 
 static double now_us() { return omp_get_wtime() * 1e6; }
+
+// Microseconds of the first preparation and of later ones.
+struct Preparation {
+    double first, later;
+};
 
 template <class T> class Bench {
     using Product = std::function<void()>;
@@ -51,8 +62,28 @@ template <class T> class Bench {
         return worst;
     }
 
-    // Totals are the times from CSR in memory to the 100th, 1000th and 10000th product.
-    void run(const char *variant, double prepare_us, const Product &product) {
+    // Prepares a few times, and stays prepared by the last. undo frees what prepare made, which returns whether it could.
+    Preparation prepared(const std::function<bool()> &prepare, const std::function<void()> &undo) {
+        std::vector<double> us;
+        const double first = now_us();
+        do {
+            if (!us.empty()) undo();
+            const double begin = now_us();
+            if (!prepare()) return {-1, -1};
+            us.push_back(now_us() - begin);
+        } while (us.size() < PREPARATIONS && now_us() - first < PREPARE_US);
+        const double cold = us[0];
+        if (us.size() > 1) us.erase(us.begin());
+        std::sort(us.begin(), us.end());
+        return {cold, us[us.size() / 2]};
+    }
+
+    void totals(const char *name, double prepare_us, double us) {
+        std::printf("\"%s\": {\"100\": %.1f, \"1000\": %.1f, \"10000\": %.1f}, ", name, prepare_us + 100 * us, prepare_us + 1000 * us,
+                    prepare_us + 10000 * us);
+    }
+
+    void run(const char *variant, const Preparation &before, const Product &product) {
         std::vector<double> us;
         std::fill(y.begin(), y.end(), T(NAN));
         for (int i = 0; i < 3; i++) product();
@@ -65,16 +96,19 @@ template <class T> class Bench {
             us.push_back((now_us() - begin) / repeats);
         }
         std::sort(us.begin(), us.end());
-        std::printf("{\"matrix\": \"%s\", \"dtype\": \"%s\", \"variant\": \"%s%s\", \"threads\": %d, \"us\": %.3f, \"prepare_us\": %.0f, "
-                    "\"total_us\": {\"100\": %.0f, \"1000\": %.0f, \"10000\": %.0f}, \"err\": %.1e}\n",
-                    a.name.c_str(), sizeof(T) == 8 ? "f64" : "f32", variant, SUFFIX, omp_get_max_threads(), us[us.size() / 2], prepare_us,
-                    prepare_us + 100 * us[us.size() / 2], prepare_us + 1000 * us[us.size() / 2],
-                    prepare_us + 10000 * us[us.size() / 2], error());
+        const double one = us[us.size() / 2];
+        std::printf("{\"matrix\": \"%s\", \"dtype\": \"%s\", \"variant\": \"%s%s\", \"threads\": %d, \"us\": %.3f, "
+                    "\"prepare_us\": %.1f, \"first_us\": %.1f, ",
+                    a.name.c_str(), sizeof(T) == 8 ? "f64" : "f32", variant, SUFFIX, omp_get_max_threads(), one, before.later,
+                    before.first);
+        totals("total_us", before.later, one);
+        totals("first_total_us", before.first, one);
+        std::printf("\"err\": %.1e}\n", error());
         std::fflush(stdout);
     }
 
     void plain() {
-        run("omp_csr", 0, [&] {
+        run("omp_csr", {0, 0}, [&] {
             const int *ptr = a.ptr.data(), *col = a.col.data();
             const T *v = val.data(), *in = x.data();
             T *out = y.data();
@@ -90,23 +124,29 @@ template <class T> class Bench {
     void eigen() {
         Eigen::Map<const Eigen::SparseMatrix<T, Eigen::RowMajor, int>> m(rows, cols, a.nnz, a.ptr.data(), a.col.data(), val.data());
         Eigen::Map<Eigen::Matrix<T, -1, 1>> in(x.data(), cols), out(y.data(), rows);
-        run("eigen", 0, [&] { out.noalias() = m * in; });
+        run("eigen", {0, 0}, [&] { out.noalias() = m * in; });
     }
 
-    void librsb() {
-        rsb_err_t error_code = 0;
+    // tune: lets it tune for RSB_SECONDS at most
+    void librsb(const char *variant, bool tune) {
         const rsb_type_t kind = sizeof(T) == 8 ? RSB_NUMERICAL_TYPE_DOUBLE : RSB_NUMERICAL_TYPE_FLOAT;
         const rsb_flags_t flags = RSB_FLAG_NOFLAGS | RSB_FLAG_WANT_BCSS_STORAGE;
         const T one = 1, zero = 0;
-        rsb_real_t speedup = 0;
-        rsb_int_t threads = 0;
-        double begin = now_us();
-        rsb_mtx_t *m = rsb_mtx_alloc_from_csr_const(val.data(), a.ptr.data(), a.col.data(), rsb_nnz_idx_t(a.nnz), kind, rows, cols, 1, 1, flags, &error_code);
-        if (!m) return;
-        rsb_tune_spmm(&m, &speedup, &threads, 0, RSB_SECONDS, RSB_TRANSPOSITION_N, &one, nullptr, 1, RSB_FLAG_WANT_COLUMN_MAJOR_ORDER, nullptr, cols,
-                      &zero, nullptr, rows);
-        double prepare = now_us() - begin;
-        run("librsb", prepare, [&] { rsb_spmv(RSB_TRANSPOSITION_N, &one, m, x.data(), 1, &zero, y.data(), 1); });
+        rsb_mtx_t *m = nullptr;
+        const auto make = [&] {
+            rsb_err_t error_code = 0;
+            rsb_real_t speedup = 0;
+            rsb_int_t threads = 0;
+            m = rsb_mtx_alloc_from_csr_const(val.data(), a.ptr.data(), a.col.data(), rsb_nnz_idx_t(a.nnz), kind, rows, cols, 1, 1, flags,
+                                             &error_code);
+            if (m && tune)
+                rsb_tune_spmm(&m, &speedup, &threads, 0, RSB_SECONDS, RSB_TRANSPOSITION_N, &one, nullptr, 1,
+                              RSB_FLAG_WANT_COLUMN_MAJOR_ORDER, nullptr, cols, &zero, nullptr, rows);
+            return m != nullptr;
+        };
+        const Preparation before = prepared(make, [&] { rsb_mtx_free(m); });
+        if (before.first < 0) return;
+        run(variant, before, [&] { rsb_spmv(RSB_TRANSPOSITION_N, &one, m, x.data(), 1, &zero, y.data(), 1); });
         rsb_mtx_free(m);
     }
 
@@ -123,22 +163,26 @@ template <class T> class Bench {
     static void multiply(sparse_matrix_t m, matrix_descr d, const float *in, float *out) {
         mkl_sparse_s_mv(SPARSE_OPERATION_NON_TRANSPOSE, 1, m, d, in, 0, out);
     }
-    void mkl() {
+    // optimize: with hints and its analysis. How many products the hint expects made no difference.
+    void mkl(const char *variant, bool optimize) {
         sparse_matrix_t m;
         matrix_descr d;
         std::vector<int> ptr = a.ptr, col = a.col;
         d.type = SPARSE_MATRIX_TYPE_GENERAL;
-        double begin = now_us();
-        if (create(&m, rows, cols, ptr.data(), col.data(), val.data()) != SPARSE_STATUS_SUCCESS) return;
-        mkl_sparse_set_mv_hint(m, SPARSE_OPERATION_NON_TRANSPOSE, d, 100000);
-        mkl_sparse_set_memory_hint(m, SPARSE_MEMORY_AGGRESSIVE);
-        mkl_sparse_optimize(m);
-        double prepare = now_us() - begin;
-        run("mkl", prepare, [&] { multiply(m, d, x.data(), y.data()); });
+        const auto make = [&] {
+            if (create(&m, rows, cols, ptr.data(), col.data(), val.data()) != SPARSE_STATUS_SUCCESS) return false;
+            if (!optimize) return true;
+            mkl_sparse_set_mv_hint(m, SPARSE_OPERATION_NON_TRANSPOSE, d, 100000);
+            mkl_sparse_set_memory_hint(m, SPARSE_MEMORY_AGGRESSIVE);
+            mkl_sparse_optimize(m);
+            return true;
+        };
+        const Preparation before = prepared(make, [&] { mkl_sparse_destroy(m); });
+        if (before.first < 0) return;
+        run(variant, before, [&] { multiply(m, d, x.data(), y.data()); });
         mkl_sparse_destroy(m);
     }
 #endif
-
 
   public:
     explicit Bench(const Csr &m) : a(m), rows(int(m.rows)), cols(int(m.cols)), val(m.val.begin(), m.val.end()), x(size_t(m.cols)), y(size_t(m.rows)),
@@ -151,29 +195,43 @@ template <class T> class Bench {
                 size[i] += std::fabs(term);
             }
     }
-    void all() {
-        plain();
-        eigen();
-        librsb();
+    // Runs the variant of this name, all if it is empty.
+    void all(const std::string &only) {
+        const auto chosen = [&](const char *variant) { return only.empty() || only == variant; };
+        if (chosen("omp_csr")) plain();
+        if (chosen("eigen")) eigen();
+        if (chosen("rsb_raw")) librsb("rsb_raw", false);
+        if (chosen("librsb")) librsb("librsb", true);
 #ifdef WITH_MKL
-        mkl();
+        if (chosen("mkl_csr")) mkl("mkl_csr", false);
+        if (chosen("mkl")) mkl("mkl", true);
 #endif
     }
 };
 
+static bool is_variant(const std::string &word) {
+    for (const char *variant : {"omp_csr", "eigen", "rsb_raw", "librsb", "mkl_csr", "mkl"})
+        if (word == variant) return true;
+    return false;
+}
+
 int main(int argc, char **argv) {
-    int failed = argc < 2;
-    if (failed) std::fprintf(stderr, "usage: cpu-peers FILE...\n");
+    std::string type, variant;
+    int first = 1, failed;
+    if (first < argc && (!std::strcmp(argv[first], "f32") || !std::strcmp(argv[first], "f64"))) type = argv[first++];
+    if (first < argc && is_variant(argv[first])) variant = argv[first++];
+    failed = argc <= first;
+    if (failed) std::fprintf(stderr, "usage: cpu-peers [f32|f64] [VARIANT] FILE...\n");
     rsb_lib_init(RSB_NULL_INIT_OPTIONS);
-    for (int i = 1; i < argc; i++) {
+    for (int i = first; i < argc; i++) {
         Csr a;
         if (!load(argv[i], a)) {
             std::fprintf(stderr, "%s: not a file of bench/csrb\n", argv[i]);
             failed = 1;
             continue;
         }
-        Bench<float>(a).all();
-        Bench<double>(a).all();
+        if (type != "f64") Bench<float>(a).all(variant);
+        if (type != "f32") Bench<double>(a).all(variant);
     }
     return failed;
 }
