@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TABLES = [("nvidia-h200.txt", "cuSPARSE, nine formats and algorithms"),
           ("nvidia-h100.txt", "the same"),
           ("cpu.txt", "Intel MKL, Eigen, librsb, OpenMP loop")]
-PREPARE = "nvidia-h200-prepare.txt"  # the output of bench/totals.py
+PREPARE, HOST_PREPARE = "nvidia-h200-prepare.txt", "cpu-prepare.txt"  # output of bench/totals.py
 END = "<!-- end -->\n"
 SECTION = re.compile(r"^(.*), (f32|f64); microseconds$")
 TOTAL = re.compile(r"^(f32|f64), +([\d,]+) products, (\w+) *: .*behind on (\d+) of (\d+)$")
@@ -51,24 +51,37 @@ def table():
     return "\n".join(rows) + "\n\n" + prepared()
 
 
+def behind(name):
+    """{(type, products, run): on how many matrices we are behind}, on how many matrices there are, and the machine."""
+    found, count, machine = {}, 0, ""
+    with open(os.path.join(ROOT, "bench", "results", name), encoding="utf-8") as f:
+        for line in f:
+            if line.startswith("Machine: "):
+                machine = line[len("Machine: "):].split(";")[0].strip()
+            total = TOTAL.match(line)
+            if total:
+                found[total[1], total[2], total[3]] = int(total[4])
+                count = int(total[5])
+    return found, count, machine
+
+
 def prepared():
     """What is said of preparing: on how many matrices we are behind after so many products."""
-    behind = {}
-    with open(os.path.join(ROOT, "bench", "results", PREPARE), encoding="utf-8") as f:
-        for line in f:
-            found = TOTAL.match(line)
-            if found:
-                behind[found[1], found[2], found[3]] = int(found[4])
-                count = found[5]
+    gpu, gpu_count, _ = behind(PREPARE)
+    host, host_count, machine = behind(HOST_PREPARE)
 
-    def both(products, run):
-        return f"{behind['f64', products, run]} in f64 and {behind['f32', products, run]} in f32"
+    def both(found, products, run):
+        return f"{found['f64', products, run]} in f64 and {found['f32', products, run]} in f32"
     return textwrap.fill(
-        f"Preparing takes us longer than cuSPARSE. Of {count} matrices on the H200, counting the copy to the device, we are behind on "
-        f"{both('1,000', 'kept')} after 1,000 products with programs that an earlier process kept (`spmv_device_programs_take`). Without "
-        f"these, after 10,000 products, we are behind on {both('10,000', 'disk')} where NVRTC finds in its own cache what an earlier "
-        f"process compiled, and on {both('10,000', 'cold')} where it compiles the kernels for the first time "
-        f"([{PREPARE}](bench/results/{PREPARE})).",
+        f"Preparing takes us longer than cuSPARSE. Of {gpu_count} matrices on the H200, counting the copy to the device, we are behind on "
+        f"{both(gpu, '1,000', 'kept')} after 1,000 products with programs that an earlier process kept (`spmv_device_programs_take`). "
+        f"Without these, after 10,000 products, we are behind on {both(gpu, '10,000', 'disk')} where NVRTC finds in its own cache what an earlier "
+        f"process compiled, and on {both(gpu, '10,000', 'cold')} where it compiles the kernels for the first time "
+        f"([{PREPARE}](bench/results/{PREPARE})). Of {host_count} matrices on a CPU ({machine}), counting preparation on both sides but not "
+        f"what the first one in a process loads, we are behind the fastest of Intel MKL, Eigen, librsb and an OpenMP loop on "
+        f"{both(host, '100', 'again')} after 100 products, on {both(host, '1,000', 'again')} after 1,000 and on "
+        f"{both(host, '10,000', 'again')} after 10,000 "
+        f"([{HOST_PREPARE}](bench/results/{HOST_PREPARE})).",
         140, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
