@@ -1088,14 +1088,58 @@ static void spmv__release_csr(spmv_matrix *m)
     m->own.ptr = NULL;
 }
 
-/* Makes the CSR form of the caller's matrix. On a device it is not needed after the call unless there are updates, so it is borrowed. */
+/* Makes the CSR form of the caller's matrix. Without updates, few plans need it after the call, so the arrays are borrowed for that long:
+ * a copy would take as long as some products, and as much memory as the matrix. */
 static spmv_status spmv__take_input(spmv_matrix *m, const spmv_desc *d)
 {
     spmv_input in = d->matrix;
     if (d->buffers) return spmv__take_buffers(m, d);
     in.updatable = d->updatable;
-    if (d->device && !d->updatable) in.borrow = 1;
+    if (!d->updatable) in.borrow = 1;
     return spmv_csr_from(&m->own, &in, d->type, &d->hooks);
+}
+
+/* Lets the arrays of parts that are borrowed from one place point to another; NULL: only counts them. Returns how many there are. */
+static int spmv__point_to(spmv_store *st, const void *from, void *to)
+{
+    int i, j, n = 0;
+    for (i = 0; i < st->count; i++)
+        for (j = 0; j < SPMV_MAX_ARRAYS; j++) {
+            spmv_array *a = &st->part[i].a[j];
+            if (!a->borrowed || a->data != from) continue;
+            if (to) a->data = to;
+            n++;
+        }
+    return n;
+}
+
+/* Makes *array, of m->own, a copy of the caller's, unless it is one or no part points into it. bit: of spmv_csr.owned. */
+static spmv_status spmv__own_array(spmv_matrix *m, const void **array, unsigned bit, uint64_t width)
+{
+    const void *lent = *array;
+    void *copy = NULL;
+    spmv_status s = SPMV_OK;
+    if (m->own.owned & bit) return SPMV_OK;
+    if (lent && spmv__point_to(&m->store, lent, NULL)) s = spmv__room(&m->own.hooks, &copy, m->own.nnz, width);
+    *array = copy;
+    if (!copy) return s;
+    memcpy(copy, lent, (size_t)(m->own.nnz * width));
+    (void)spmv__point_to(&m->store, lent, copy);
+    m->own.owned |= bit;
+    return SPMV_OK;
+}
+
+/* Copies those arrays of the caller that parts point into, unless they were given for longer than the call. */
+static spmv_status spmv__keep_lent(spmv_matrix *m, const spmv_desc *d)
+{
+    const void *col = m->own.col, *val = m->own.val;
+    spmv_status s;
+    if (d->csr || d->buffers || d->device || d->updatable || d->matrix.borrow || !spmv__borrows(&m->store)) return SPMV_OK;
+    s = spmv__own_array(m, &col, 2u, sizeof *m->own.col);
+    m->own.col = (const uint32_t *)col;
+    if (!s) s = spmv__own_array(m, &val, 4u, spmv_value_size(m->own.type));
+    m->own.val = val;
+    return s;
 }
 
 SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
@@ -1127,6 +1171,7 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     if (!csr || d->buffers) s = spmv__take_input(m, d);
     if (!csr) csr = &m->own;
     if (!s) s = spmv__plan_and_convert(m, d, csr, &how);
+    if (!s) s = spmv__keep_lent(m, d);
     if (s) spmv_destroy(m);
     else if (!m->updatable || d->buffers) spmv__release_csr(m);
     spmv__phase(&d->hooks, SPMV_PHASE_NONE);
