@@ -87,7 +87,7 @@ enum { SPMV__CONVERT_VAL, SPMV__CONVERT_COL, SPMV__CONVERT_PTR, SPMV__CONVERT_SE
 
 /* Where the compiler has OpenMP and the system POSIX threads, a thread of its own uploads the matrix while the others analyse it. Nested
  * regions of OpenMP would not do: they start all their threads anew each time. */
-#if defined(_OPENMP) && defined(__GNUC__) && !defined(_WIN32)
+#if defined(_OPENMP) && !defined(SPMV_PARALLEL) && defined(__GNUC__) && !defined(_WIN32)
 #define SPMV__CONVERT_AHEAD
 #include <pthread.h>
 #endif

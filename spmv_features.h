@@ -567,11 +567,11 @@ typedef struct spmv__tallies {
     uint64_t          shares;
 } spmv__tallies;
 
-static void spmv__tally_share(void *job, uint64_t share)
+static void spmv__tally_share(void *job, uint64_t share, size_t thread)
 {
     const spmv__tallies *c = (const spmv__tallies *)job;
     const spmv_csr *a = c->l->v->a;
-    spmv__tally_rows(&c->table[spmv__share_thread()], c->l->v, spmv__share_row(a->ptr, a->rows, share, c->shares),
+    spmv__tally_rows(&c->table[thread], c->l->v, spmv__share_row(a->ptr, a->rows, share, c->shares),
                      spmv__share_row(a->ptr, a->rows, share + 1, c->shares));
 }
 
@@ -947,13 +947,13 @@ typedef struct spmv__look_samples {
     spmv__look_table *table;         /* for each thread, if blocks are wanted */
 } spmv__look_samples;
 
-static void spmv__look_sample_share(void *job, uint64_t share)
+static void spmv__look_sample_share(void *job, uint64_t share, size_t thread)
 {
     spmv__look_samples *c = (spmv__look_samples *)job;
     const uint64_t gather_most = 1u << 14; /* nonzeros: the share that misses is then known to less than a hundredth */
     if (share >= SPMV__SAMPLE_BLOCKS) {
         if (!c->blocks) return;
-        spmv__look_block_size(c->l, &c->table[spmv__share_thread()], c->sample, &c->f->block[share - SPMV__SAMPLE_BLOCKS]);
+        spmv__look_block_size(c->l, &c->table[thread], c->sample, &c->f->block[share - SPMV__SAMPLE_BLOCKS]);
     } else if (share == SPMV__SAMPLE_GATHER) c->f->gather = spmv__look_gather(c->l, spmv__smaller(c->sample, gather_most), c->tag);
     else if (share == SPMV__SAMPLE_DIAGONALS && c->every) {
         spmv__diagonals_sample(&c->tally, c->l->v, c->every);

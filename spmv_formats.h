@@ -27,6 +27,7 @@
  *   SPMV_STATIC           make every function static (then each unit that uses the library needs SPMV_IMPLEMENTATION)
  *   SPMV_ASSERT(x)        default: assert of <assert.h>
  *   SPMV_MALLOC, SPMV_REALLOC, SPMV_FREE   define all three or none; default: those of the C library
+ *   SPMV_THREADS(), SPMV_PARALLEL(task, job, count)   threads of your own in place of OpenMP's; see "threads" below
  *   SPMV_NO_STDIO         do not use <stdio.h>: messages go only to the log callback
  *   SPMV_NO_F64           leave out f64 and mixed products
  *   SPMV_REPRODUCIBLE     also compile the reproducible host products, which call fma and fmaf of libm (-lm)
@@ -743,6 +744,9 @@ extern int posix_memalign(void **out, size_t alignment, size_t bytes);
 #endif
 #endif
 
+#if defined(SPMV_THREADS) != defined(SPMV_PARALLEL)
+#error "define both SPMV_THREADS and SPMV_PARALLEL, or none"
+#endif
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -2025,9 +2029,78 @@ typedef struct spmv__sink {
     spmv_array          *dst;
     int                  fill;       /* 1: the format has fill, so explicit zeros are counted */
     uint64_t            *zeros, zero_count; /* their slots, unless NULL; how many there were so far */
+    size_t               thread;     /* the number of the thread that fills, which has tables of its own in the source */
 } spmv__sink;
 
 typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slot);
+
+/* ---- tasks in threads ---------------------------------------------------------------------------------------------- */
+
+/* Does task number task of a job, which no other task waits for. SPMV_PARALLEL may hand it on as it is to libdispatch (dispatch_apply_f) and
+ * to pthreadpool, whose tasks have this type. */
+typedef void (*spmv__task)(void *job, size_t task);
+
+/* How many threads there are. */
+SPMV__SHARED size_t spmv__thread_count(void)
+{
+#ifdef SPMV_PARALLEL
+    const size_t threads = (size_t)(SPMV_THREADS());
+    return threads ? threads : 1;
+#elif defined(_OPENMP)
+    return (size_t)omp_get_max_threads();
+#else
+    return 1;
+#endif
+}
+
+/* Does tasks 0 .. count - 1, where count is at least 1, in threads if the build has them. They have all been done when it returns.
+ *   team  how many threads OpenMP has for that, count or more */
+SPMV__APART void spmv__parallel(spmv__task task, void *job, size_t count, size_t team)
+{
+    if (count == 1) {
+        task(job, 0);
+        return;
+    }
+#ifdef SPMV_PARALLEL
+    (void)team;
+    SPMV_PARALLEL(task, job, count);
+#elif defined(_OPENMP)
+    int64_t i;
+    #pragma omp parallel for schedule(static, 1) num_threads((int)team)
+    for (i = 0; i < (int64_t)count; i++) task(job, (size_t)i);
+#else
+    (void)team; /* there is one thread, so count is 1 */
+#endif
+}
+
+/* Tasks take numbers from a counter. Where there are no threads, or no atomic addition is known, each is dealt numbers of its own. */
+#ifndef SPMV__DEALS
+#if defined(__GNUC__) && (defined(SPMV_PARALLEL) || defined(_OPENMP))
+#define SPMV__DEALS 0
+#elif !defined(SPMV_PARALLEL) && defined(_OPENMP) && _OPENMP >= 201107 /* atomic capture */
+#define SPMV__DEALS 0
+#else
+#define SPMV__DEALS 1
+#endif
+#endif
+
+/* The next number for a task: from the counter, or the one that it is dealt. */
+SPMV__SHARED size_t spmv__take_number(size_t *counter, size_t dealt)
+{
+#if SPMV__DEALS
+    (void)counter;
+    return dealt;
+#elif defined(__GNUC__)
+    (void)dealt;
+    return __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+#else
+    size_t number;
+    (void)dealt;
+    #pragma omp atomic capture
+    number = (*counter)++;
+    return number;
+#endif
+}
 
 /* ---- sharing work among threads ----------------------------------------------------------------------------------- */
 
@@ -2052,16 +2125,14 @@ SPMV__SHARED uint64_t spmv__share_count(uint64_t work)
 
 /* Does share number share of some work. */
 typedef void (*spmv__work)(void *job, uint64_t share);
+/* The same with the number of the thread that does it, below that of the threads which do the work: each may have a table of its own. */
+typedef void (*spmv__work_in)(void *job, uint64_t share, size_t thread);
 
 /* How many threads conversions and analyses have. */
 SPMV__SHARED uint64_t spmv__share_team(void)
 {
-#if defined(_OPENMP) && _OPENMP >= 201107 /* atomic capture, by which threads take shares */
-    const uint64_t threads = (uint64_t)omp_get_max_threads(), most = SPMV__MOST_THREADS;
+    const uint64_t threads = spmv__thread_count(), most = SPMV__MOST_THREADS;
     return threads < most ? threads : most;
-#else
-    return 1;
-#endif
 }
 
 /* How many threads do so many shares; most is the most there may be. */
@@ -2072,45 +2143,61 @@ SPMV__SHARED uint64_t spmv__share_threads(uint64_t shares, uint64_t most)
     return threads < most ? threads : most;
 }
 
-/* The number of the thread that does a share, below spmv__share_threads. */
-SPMV__SHARED uint64_t spmv__share_thread(void)
+/* What the tasks of spmv__share_among have in common. */
+typedef struct spmv__sharing {
+    spmv__work_in work;
+    void         *job;
+    uint64_t      shares, each; /* each: those of a stretch, of which there are as many as tasks */
+    size_t        tasks, next;
+} spmv__sharing;
+
+static void spmv__share_task(void *sharing, size_t task)
 {
-#ifdef _OPENMP
-    return (uint64_t)omp_get_thread_num();
-#else
-    return 0;
-#endif
+    spmv__sharing *c = (spmv__sharing *)sharing;
+    size_t dealt, i;
+    for (dealt = task; (i = spmv__take_number(&c->next, dealt)) < c->each * c->tasks; dealt += c->tasks) {
+        const uint64_t share = i % c->tasks * c->each + i / c->tasks;
+        if (share < c->shares) c->work(c->job, share, task);
+    }
 }
 
-/* Calls work for each share, in so many threads. Shares that begin at the same time lie far apart: of two threads that write to the same
+/* Calls work for each share, in at most so many threads. Shares that begin at the same time lie far apart: of two threads that write to the same
  * large page for the first time, both have the system zero one, which takes longer than filling it. The threads belong to a team that is as
  * large for every work, as GNU's OpenMP ends the threads that a smaller team leaves over and starts new ones for the next larger team. */
-SPMV__APART void spmv__share_among(spmv__work work, void *job, uint64_t shares, uint64_t threads)
+SPMV__APART void spmv__share_among(spmv__work_in work, void *job, uint64_t shares, uint64_t threads)
 {
-    const uint64_t stretches = threads > 1 ? threads : 1, each = spmv__ceil_div(shares, stretches), all = each * stretches;
-    uint64_t next = 0;
-#ifdef _OPENMP
-    #pragma omp parallel num_threads((int)spmv__share_team()) if (threads > 1)
-#endif
-    {
-        uint64_t i = spmv__share_thread() < threads ? 0 : all;
-        while (i < all) {
-            uint64_t share;
-#if defined(_OPENMP) && _OPENMP >= 201107
-            #pragma omp atomic capture
-#endif
-            i = next++;
-            share = i % stretches * each + i / stretches;
-            if (i < all && share < shares) work(job, share);
-        }
-    }
+    const uint64_t team = spmv__share_team(); /* may have changed since the threads were counted */
+    spmv__sharing c;
+    c.work = work;
+    c.job = job;
+    c.shares = shares;
+    c.tasks = (size_t)(threads < 2 ? 1 : threads < team ? threads : team);
+    c.each = spmv__ceil_div(shares, c.tasks);
+    c.next = 0;
+    spmv__parallel(spmv__share_task, &c, c.tasks, (size_t)team);
+}
+
+/* Work that does not ask for the number of its thread. */
+typedef struct spmv__plain_work {
+    spmv__work work;
+    void      *job;
+} spmv__plain_work;
+
+static void spmv__work_plainly(void *plain, uint64_t share, size_t thread)
+{
+    const spmv__plain_work *p = (const spmv__plain_work *)plain;
+    (void)thread;
+    p->work(p->job, share);
 }
 
 /* Calls work for each share, in threads if the build has them. */
 SPMV__SHARED void spmv__share_out(spmv__work work, void *job, uint64_t shares)
 {
+    spmv__plain_work plain;
+    plain.work = work;
+    plain.job = job;
     if (shares == 1) work(job, 0);
-    else spmv__share_among(work, job, shares, spmv__share_threads(shares, shares));
+    else spmv__share_among(spmv__work_plainly, &plain, shares, shares);
 }
 
 /* The row at which a share begins, so that all have about as many rows and nonzeros; ptr counts the nonzeros before each row. */
@@ -4569,7 +4656,7 @@ static int spmv__block_rows_fit(const spmv_part *p, const spmv__source *s, uint6
 
 /* Counts the blocks of a share as all three formats need them: of each block row, in total, the most in a block row, and for sbell, summed
  * over the slices, the most in a block row times the height. */
-static void spmv__block_count_share(void *job, uint64_t share)
+static void spmv__block_count_share(void *job, uint64_t share, size_t thread)
 {
     spmv__block_counts *c = (spmv__block_counts *)job;
     const spmv_part *p = c->p;
@@ -4580,7 +4667,7 @@ static void spmv__block_count_share(void *job, uint64_t share)
     uint64_t row = spmv__ceil_div(first, bh), end, i, most = 0, all = 0, sliced = 0;
     int fits = p->spec.key[SPMV_KEY_IDX] == 16;
     memset(&set, 0, sizeof set);
-    if (!c->s->counted) set = c->s->sets[spmv__share_thread()]; /* a copy: no two threads write to one cache line */
+    if (!c->s->counted) set = c->s->sets[thread]; /* a copy: no two threads write to one cache line */
     for (; row < stop; row = end) {
         uint64_t group = 0; /* the most in a block row of the group */
         end = spmv__smaller(row + per, stop);
@@ -4983,7 +5070,7 @@ static void spmv__block_lay(spmv_part *p, spmv__source *s)
 static void spmv__block_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
 {
     const uint64_t bh = p->n[SPMV_BLOCK_BH], h = spmv__block_group_height(p), bases = p->a[spmv__block_base(p)].count;
-    spmv__block_set set = s->sets[spmv__share_thread()]; /* a copy: no two threads write to one cache line */
+    spmv__block_set set = s->sets[to->thread]; /* a copy: no two threads write to one cache line */
     uint64_t row, stop = spmv__ceil_div(end, bh);
     spmv__block_places at;
     spmv__block_places_of(&at, p);
@@ -5114,7 +5201,7 @@ SPMV__SHARED void spmv__cmrs_entry(spmv_part *p, uint64_t slot, uint64_t column,
 /* Fills rows first .. stop - 1 of one strip by rising column: the entries are collected as column * 16 + row, the key to sort them by. */
 static void spmv__cmrs_fill_sorted(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t stop)
 {
-    spmv__pair *seen = s->seen + spmv__share_thread() * s->strip;
+    spmv__pair *seen = s->seen + to->thread * s->strip;
     uint64_t i, k, n = 0, slot = s->ptr[first];
     for (i = first; i < stop; i++) {
         uint64_t r = spmv__source_row(s, i);
@@ -6352,21 +6439,21 @@ typedef struct spmv__fill_job {
 
 /* Fills a share of the rows. In a format with fill, the first pass counts the explicit zeros of each share. A second one, where only the
  * shares that have some are filled again, lists them. */
-static void spmv__fill_share(void *job, uint64_t share)
+static void spmv__fill_share(void *job, uint64_t share, size_t thread)
 {
     const spmv__fill_job *f = (const spmv__fill_job *)job;
     spmv__sink to = f->to;
     uint64_t first = spmv__share_first(f->s, share, f->shares), end = spmv__share_first(f->s, share + 1, f->shares);
     if (to.zeros && f->zeros[share] == (share + 1 < f->shares ? f->zeros[share + 1] : f->p->zeros.count)) return;
     if (to.zeros) to.zeros += f->zeros[share];
+    to.thread = thread;
     if (first < end || (!f->s->rows && !share)) spmv__table[f->p->spec.format].fill(f->p, f->s, &to, first, end);
     if (to.fill && !to.zeros) f->zeros[share] = to.zero_count;
 }
 
 static void spmv__fill_shares(spmv__fill_job *f)
 {
-    if (f->s->threads) spmv__share_among(spmv__fill_share, f, f->shares, f->s->threads);
-    else spmv__share_out(spmv__fill_share, f, f->shares);
+    spmv__share_among(spmv__fill_share, f, f->shares, f->s->threads ? f->s->threads : f->shares);
 }
 
 /* Allocates p->zeros, in which each share lists its zeros behind those of the shares before it. */

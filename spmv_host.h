@@ -94,65 +94,72 @@ enum { SPMV__MANY_UNITS = 16, SPMV__LINES_AHEAD = 16 };
 #define SPMV__CSR_LANES 16
 #define SPMV__BCSR_LANES 8
 
-/* Calls the product for each share. Threads have neighbouring shares of their own, which are the same in every product, so that their
- * elements of y and x may still be in a thread's cache; one that is through with them takes what the others have left. */
-#if defined(_OPENMP) && _OPENMP >= 201107 /* atomic capture */
-enum { SPMV__OWNERS = 32 }; /* threads with shares of their own, at most */
-SPMV__APART void spmv__run_shares(const spmv__job *job, spmv__product product, uint64_t shares)
+/* Threads that a product of so many slots uses. */
+static size_t spmv__threads(uint64_t slots) { return slots < SPMV__ALONE ? 1 : spmv__thread_count(); }
+
+/* A product in shares. */
+typedef struct spmv__shared_product {
+    const spmv__job *job;
+    spmv__product    product;
+    uint64_t         shares;
+} spmv__shared_product;
+
+static void spmv__run_share(void *shared, size_t share)
 {
-    struct { uint64_t next; char apart[SPMV__CACHE_LINE - sizeof(uint64_t)]; } of[SPMV__OWNERS];
-    const uint64_t owners = spmv__smaller(spmv__smaller((uint64_t)omp_get_max_threads(), SPMV__OWNERS), shares);
-    uint64_t t;
-    for (t = 0; t < owners; t++) of[t].next = shares * t / owners;
-    #pragma omp parallel
-    {
-        const uint64_t me = (uint64_t)omp_get_thread_num();
-        uint64_t i, share = 0;
-        for (i = 0; i < owners; i++) {
-            const uint64_t owner = (me + i) % owners, end = shares * (owner + 1) / owners;
-            for (;;) {
-                #pragma omp atomic capture
-                share = of[owner].next++;
-                if (share >= end) break;
-                product(job, share, shares);
-            }
-        }
+    const spmv__shared_product *c = (const spmv__shared_product *)shared;
+    c->product(c->job, share, c->shares);
+}
+
+enum { SPMV__OWNERS = 32 }; /* threads with shares of their own, at most */
+
+/* The same, with the next share of each owner. */
+typedef struct spmv__owned_product {
+    struct { size_t next; char apart[SPMV__CACHE_LINE - sizeof(size_t)]; } of[SPMV__OWNERS];
+    spmv__shared_product all;
+    size_t               owners;
+} spmv__owned_product;
+
+/* Calls the product for the shares of owner number me, and then for what the others have left. Where shares are dealt, me is less than the
+ * number of owners, and each does its own shares. */
+static void spmv__run_owned(void *owned, size_t me)
+{
+    spmv__owned_product *c = (spmv__owned_product *)owned;
+    const spmv__shared_product all = c->all;
+    const size_t owners = c->owners;
+    size_t i, share, dealt;
+    for (i = 0; i < (SPMV__DEALS ? 1 : owners); i++) {
+        const size_t owner = (me + i) % owners, end = (size_t)(all.shares * (owner + 1) / owners);
+        for (dealt = (size_t)(all.shares * owner / owners); (share = spmv__take_number(&c->of[owner].next, dealt)) < end; dealt++)
+            all.product(all.job, share, all.shares);
     }
 }
-#else
-static void spmv__run_shares(const spmv__job *job, spmv__product product, uint64_t shares)
-{
-    int64_t t;
-#ifdef _OPENMP
-    #pragma omp parallel for schedule(dynamic, 1)
-#endif
-    for (t = 0; t < (int64_t)shares; t++) product(job, (uint64_t)t, shares);
-}
-#endif
 
-/* Threads that a product of so many slots uses. */
-static uint64_t spmv__threads(uint64_t slots)
+/* Calls the product for each share. Threads have neighbouring shares of their own, which are the same in every product, so that their
+ * elements of y and x may still be in a thread's cache; one that is through with them takes what the others have left. */
+SPMV__APART void spmv__run_shares(const spmv__job *job, spmv__product product, uint64_t shares, size_t threads)
 {
-#ifdef _OPENMP
-    return slots < SPMV__ALONE ? 1 : (uint64_t)omp_get_max_threads();
-#else
-    (void)slots;
-    return 1;
-#endif
+    const size_t count = (size_t)spmv__smaller(threads, shares);
+    spmv__owned_product c;
+    size_t t;
+    c.all.job = job;
+    c.all.product = product;
+    c.all.shares = shares;
+    c.owners = (size_t)spmv__smaller(count, SPMV__OWNERS);
+    for (t = 0; t < c.owners; t++) c.of[t].next = (size_t)(shares * t / c.owners);
+    spmv__parallel(spmv__run_owned, &c, SPMV__DEALS ? c.owners : count, threads);
 }
 
 /* Divides a product of so many slots into shares and calls the product for each. */
 static void spmv__run(const spmv__job *job, spmv__product product, uint64_t slots)
 {
-    const uint64_t threads = spmv__threads(slots);
+    const size_t threads = spmv__threads(slots);
+    spmv__shared_product c;
+    c.job = job;
+    c.product = product;
+    c.shares = threads;
     if (threads < 2) product(job, 0, 1);
-    else if (slots <= SPMV__CACHED * threads && job->most == UINT64_MAX) {
-#ifdef _OPENMP
-        int64_t t;
-        #pragma omp parallel for schedule(static, 1)
-        for (t = 0; t < (int64_t)threads; t++) product(job, (uint64_t)t, threads);
-#endif
-    } else spmv__run_shares(job, product, threads * 8);
+    else if (slots <= (uint64_t)SPMV__CACHED * threads && job->most == UINT64_MAX) spmv__parallel(spmv__run_share, &c, threads, threads);
+    else spmv__run_shares(job, product, (uint64_t)threads * 8, threads);
 }
 
 /* The first of n items that belongs to the share or to a later one. Shares begin at multiples of grain. */
@@ -423,20 +430,36 @@ static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUN
 SPMV__SCALE(f32, float)
 SPMV__SCALE(f64, double)
 
+/* y = beta y in shares. */
+typedef struct spmv__scaling {
+    spmv_type        type;
+    const spmv_part *list_of;
+    uint64_t         n, shares;
+    double           beta;
+    void            *y;
+} spmv__scaling;
+
+static void spmv__scale_share(void *scaling, size_t share)
+{
+    const spmv__scaling *c = (const spmv__scaling *)scaling;
+    const uint64_t first = spmv__even(c->n, SPMV__TILE, share, c->shares), end = spmv__even(c->n, SPMV__TILE, share + 1, c->shares);
+    if (c->type == SPMV_F32) spmv__scale_f32(c->list_of, first, end, (float)c->beta, (float *)c->y);
+    else spmv__scale_f64(c->list_of, first, end, c->beta, (double *)c->y);
+}
+
 /* y = beta y for the n rows of a part, or for the first n elements; in threads, if there are and that pays. */
 static void spmv__scale_rows(spmv_type t, const spmv_part *list_of, uint64_t n, double beta, void *y)
 {
-    const uint64_t shares = spmv__threads(n);
-    int64_t s;
+    const size_t threads = spmv__threads(n);
+    spmv__scaling c;
     if (beta == 1.0) return;
-#ifdef _OPENMP
-    #pragma omp parallel for schedule(static, 1) if (shares > 1)
-#endif
-    for (s = 0; s < (int64_t)shares; s++) {
-        const uint64_t first = spmv__even(n, SPMV__TILE, (uint64_t)s, shares), end = spmv__even(n, SPMV__TILE, (uint64_t)s + 1, shares);
-        if (t == SPMV_F32) spmv__scale_f32(list_of, first, end, (float)beta, (float *)y);
-        else spmv__scale_f64(list_of, first, end, beta, (double *)y);
-    }
+    c.type = t;
+    c.list_of = list_of;
+    c.n = n;
+    c.shares = threads;
+    c.beta = beta;
+    c.y = y;
+    spmv__parallel(spmv__scale_share, &c, threads, threads);
 }
 
 SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y)
@@ -466,10 +489,11 @@ static const spmv__products *spmv__host_of(const spmv_part *p)
 static void spmv__run_long(spmv__job *job, spmv__product product)
 {
     const spmv_array *ptr = &job->p->a[SPMV_CSR_PTR];
-    const uint64_t fair = job->p->nnz / (4 * spmv__threads(job->p->nnz)), most = fair > SPMV__PIECE ? fair : SPMV__PIECE;
+    const size_t threads = spmv__threads(job->p->nnz);
+    const uint64_t fair = job->p->nnz / (4 * (uint64_t)threads), most = fair > SPMV__PIECE ? fair : SPMV__PIECE;
     double partial[SPMV__PIECES];
     uint64_t at, low = 0;
-    if (job->p->longest <= most || spmv__threads(job->p->nnz) < 2) return;
+    if (job->p->longest <= most || threads < 2) return;
     job->partial = partial;
     for (at = most; at < job->p->nnz; at += most) { /* a row that is longer holds one of these nonzeros */
         uint64_t high = job->p->rows, n;
@@ -482,7 +506,7 @@ static void spmv__run_long(spmv__job *job, spmv__product product)
         if (n <= most || (job->most != UINT64_MAX && job->row == low)) continue;
         job->row = low;
         job->most = most;
-        spmv__run_shares(job, product, spmv__ceil_div(n, spmv__piece(n)));
+        spmv__run_shares(job, product, spmv__ceil_div(n, spmv__piece(n)), threads);
         product(job, spmv__ceil_div(n, spmv__piece(n)), spmv__ceil_div(n, spmv__piece(n)));
     }
     job->partial = NULL;

@@ -1607,9 +1607,10 @@ typedef struct spmv__strips {
     double          bytes[SPMV__STRIP_HEIGHTS];
 } spmv__strips;
 
-static void spmv__strips_share(void *job, uint64_t share)
+static void spmv__strips_share(void *job, uint64_t share, size_t thread)
 {
     spmv__strips *c = (spmv__strips *)job;
+    (void)thread;
     c->bytes[share] = spmv__strip_bytes(c->a, (uint64_t)2 << share);
 }
 
