@@ -14,8 +14,9 @@
  * host fills such matrices until it has spent as long on them as compiling would have taken, unless the kernels are there, the matrix is
  * updatable or in buffers, or the device's programs will be kept for other processes (spmv_device_programs_give). With threads, CUDA
  * compiles these kernels, but those of blocks, beside those of the first product, so that they are there for the second matrix of a plan.
- * With OpenMP and POSIX threads, spmv_create has one thread upload the CSR matrix, through pinned memory, while the others find the plan
- * and count rows, if the matrix takes 4 MiB or more and the kernels are there or need not pay. The phase "upload" is then what is left.
+ * With OpenMP and POSIX threads, but not with SPMV_PARALLEL, spmv_create has one thread upload the CSR matrix, through pinned memory, while
+ * the others find the plan and count rows, if the matrix takes 4 MiB or more and the kernels are there or need not pay. The phase "upload"
+ * is then what is left.
  * What the device does not fill is filled by the host: parts of cmrs with the key sort, and arrays larger than a buffer of the device. csr
  * without runs takes over the buffers of the matrix.
  *
@@ -86,7 +87,7 @@ enum { SPMV__TILE_PROGRAMS = 2 /* that find tiles, beside the one that fills the
 enum { SPMV__CONVERT_VAL, SPMV__CONVERT_COL, SPMV__CONVERT_PTR, SPMV__CONVERT_SENT /* how many they are */ };
 
 /* Where the compiler has OpenMP and the system POSIX threads, a thread of its own uploads the matrix while the others analyse it. Nested
- * regions of OpenMP would not do: they start all their threads anew each time. */
+ * regions of OpenMP would not do: they start all their threads anew each time. With SPMV_PARALLEL, all threads are the caller's. */
 #if defined(_OPENMP) && !defined(SPMV_PARALLEL) && defined(__GNUC__) && !defined(_WIN32)
 #define SPMV__CONVERT_AHEAD
 #include <pthread.h>

@@ -27,7 +27,7 @@
  *   SPMV_STATIC           make every function static (then each unit that uses the library needs SPMV_IMPLEMENTATION)
  *   SPMV_ASSERT(x)        default: assert of <assert.h>
  *   SPMV_MALLOC, SPMV_REALLOC, SPMV_FREE   define all three or none; default: those of the C library
- *   SPMV_THREADS(), SPMV_PARALLEL(task, job, count)   threads of your own in place of OpenMP's; see "threads" below
+ *   SPMV_THREADS(), SPMV_PARALLEL(task, job, count)   define both or none: threads of your own, see below
  *   SPMV_NO_STDIO         do not use <stdio.h>: messages go only to the log callback
  *   SPMV_NO_F64           leave out f64 and mixed products
  *   SPMV_REPRODUCIBLE     also compile the reproducible host products, which call fma and fmaf of libm (-lm)
@@ -36,6 +36,18 @@
  *   SPMV_NO_AUTO          leave out the automatic choice of spmv_auto.h and its tuning tables; without a plan, "csr" is used
  *   SPMV_NO_<FORMAT>      leave out a format, e.g. SPMV_NO_BDIA
  *   SPMV_ONLY             keep only these formats, e.g. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
+ *
+ * Products and preparations run in the threads of OpenMP if the file with SPMV_IMPLEMENTATION is compiled with it, else in the calling
+ * thread; or, either way, in threads of your own if that file defines
+ *   SPMV_THREADS()        an expression, how many there are, at least 1. It is evaluated many times, in the thread that calls the library,
+ *                         and may change. While it is 1, everything is done in that thread
+ *   SPMV_PARALLEL(task, job, count)   a statement that calls task(job, i) once for each i from 0 to count - 1, in any threads and any
+ *                         order, and ends when all these calls have returned. task is a void (*)(void *, size_t), job a void *, and count
+ *                         a size_t, at least 2 and at most what SPMV_THREADS() was. If the library is called in several threads at once,
+ *                         so is this. Products are fastest if a thread gets the same i each time
+ * Tasks do not wait for each other and use no SPMV_PARALLEL themselves; they call no hook, so they neither allocate nor log. A stack of
+ * 32 KiB is enough for them, except where CUDA compiles several kernels at once: NVRTC is a whole compiler and needs the usual stack. The
+ * library then starts no thread of its own. Without OpenMP there is no clock: set hints.clock if a choice for the host is to be checked.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
@@ -2036,8 +2048,8 @@ typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slo
 
 /* ---- tasks in threads ---------------------------------------------------------------------------------------------- */
 
-/* Does task number task of a job, which no other task waits for. SPMV_PARALLEL may hand it on as it is to libdispatch (dispatch_apply_f) and
- * to pthreadpool, whose tasks have this type. */
+/* Does task number task of a job, which no other task waits for. This is also the type of a task of libdispatch (dispatch_apply_f) and of
+ * pthreadpool, so that SPMV_PARALLEL can hand it to them as it is. */
 typedef void (*spmv__task)(void *job, size_t task);
 
 /* How many threads there are. */
@@ -2161,9 +2173,10 @@ static void spmv__share_task(void *sharing, size_t task)
     }
 }
 
-/* Calls work for each share, in at most so many threads. Shares that begin at the same time lie far apart: of two threads that write to the same
- * large page for the first time, both have the system zero one, which takes longer than filling it. The threads belong to a team that is as
- * large for every work, as GNU's OpenMP ends the threads that a smaller team leaves over and starts new ones for the next larger team. */
+/* Calls work for each share, in at most so many threads. Shares that begin at the same time lie far apart: of two threads that write to the
+ * same large page for the first time, both have the system zero one, which takes longer than filling it. The threads belong to a team that
+ * is as large for every work, as GNU's OpenMP ends the threads that a smaller team leaves over and starts new ones for the next larger
+ * team. */
 SPMV__APART void spmv__share_among(spmv__work_in work, void *job, uint64_t shares, uint64_t threads)
 {
     const uint64_t team = spmv__share_team(); /* may have changed since the threads were counted */

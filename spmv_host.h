@@ -3,8 +3,8 @@
  * spmv_host.h - products of stored parts with vectors on the host CPU.
  *
  * The product of each format is written once, as a template that is expanded for each type of values and vectors and
- * for each level of vector instructions, whose operations are in spmv_simd.h. It uses OpenMP if the
- * compiler was told to. spmv_formats.h describes the configuration macros.
+ * for each level of vector instructions, whose operations are in spmv_simd.h. It runs in the threads of OpenMP if the compiler was told to
+ * use it, or in the caller's own. spmv_formats.h describes the configuration macros.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* Computes y = alpha A x + beta y on the host, for the rows of the part. The bits of y do not depend on the number of OpenMP threads.
+/* Computes y = alpha A x + beta y on the host, for the rows of the part. The bits of y do not depend on the number of threads.
  *   p       the part A
  *   alpha   0: neither A nor x is read
  *   x       as many elements of the vector type as the matrix has columns

@@ -177,7 +177,7 @@ SPMV_API spmv_status spmv_store_make(spmv_store *out, const spmv_plan *plan, con
  *   alpha, beta  with beta 0, y is not read; with alpha 0, neither is x
  *   x            s->cols elements of the vector type; may be NULL if there are none, or if alpha is 0
  *   y            s->rows elements, which may not overlap x; may be NULL if there are none
- * Uses OpenMP as spmv_part_mul does. Fails only where a needed pointer is NULL (SPMV_ERR_ARGUMENT). */
+ * Uses threads as spmv_part_mul does. Fails only where a needed pointer is NULL (SPMV_ERR_ARGUMENT). */
 SPMV_API spmv_status spmv_store_mul(const spmv_store *s, double alpha, const void *x, double beta, void *y);
 /* Takes the values of a, which spmv_csr_update changed. The store must have been made updatable, else SPMV_ERR_FIXED. */
 SPMV_API spmv_status spmv_store_update(spmv_store *s, const spmv_csr *a);

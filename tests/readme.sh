@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tests/readme.sh - checks README.md. Its first C block is compiled by its first cc line, in a directory with only the headers, and must
-# print the first text block. The other C blocks must compile unchanged in one function. Every format, key, builder and example must be
-# named, and the table of speed must agree with bench/results.
+# print the first text block. The second, about threads, is a file by itself, and the others must compile unchanged in functions. Every
+# format, key, builder and example must be named, and the table of speed must agree with bench/results.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$(pwd)
@@ -33,27 +33,30 @@ cd "$root" || exit 1
     echo '           cl_uint num_wait, const cl_event *wait, cl_event event);'
     echo 'int readme(spmv_desc d, spmv_matrix a, cl_command_queue queue, cl_mem x, uint64_t x_offset, cl_mem y, uint64_t y_offset,'
     echo '           cl_uint num_wait, const cl_event *wait, cl_event event) {'
-    block c 2
-    block c 4
+    block c 3
     block c 5
+    block c 6
     echo 'return d.device == &device; }'
     echo 'void cuda(spmv_matrix a, void *stream, unsigned long long x, uint64_t x_offset, unsigned long long y, uint64_t y_offset);'
     echo 'void cuda(spmv_matrix a, void *stream, unsigned long long x, uint64_t x_offset, unsigned long long y, uint64_t y_offset) {'
-    block c 6
+    block c 7
     echo '}'
-    block c 3 | grep '^#include'
+    block c 4 | grep '^#include'
     echo 'spmv_status file(spmv_desc d, spmv_matrix *m);'
     echo 'spmv_status file(spmv_desc d, spmv_matrix *m) {'
-    block c 3 | grep -v '^#include'
+    block c 4 | grep -v '^#include'
     echo 'return s ? s : spmv_create(m, &d); }'
     echo 'void several(spmv_device gpu, spmv_input matrix, const double *x, double *y);'
-    block c 7 | grep '^#include'
+    block c 8 | grep '^#include'
     echo 'void several(spmv_device gpu, spmv_input matrix, const double *x, double *y) {'
-    block c 7 | grep -v '^#include'
+    block c 8 | grep -v '^#include'
     echo '}'
 } >$dir/rest.c
 "${CC:-cc}" -std=c99 -Wall -Wextra -Werror -I. -fsyntax-only $dir/rest.c || exit 1
-[ -z "$(block c 8)" ] || { echo "README.md has more C blocks than this test checks"; exit 1; }
+block c 2 >$dir/threads.c
+host="-DSPMV_NO_DEVICES -DSPMV_NO_SIMD"
+"${CC:-cc}" -std=c99 -Wall -Wextra -Werror $host -I. -fsyntax-only $dir/threads.c || exit 1
+[ -z "$(block c 9)" ] || { echo "README.md has more C blocks than this test checks"; exit 1; }
 
 rc=0
 python3 bench/readme.py --check || rc=1

@@ -63,7 +63,7 @@ export OMP_WAIT_POLICY
 quick() {
     case $1 in
     self/* | tidy/* | headers/* | unit/* | readme/*) ;;
-    cli/bench | cli/cocktail | cli/suite | gen/messages | gen/fresh) ;;
+    cli/bench | cli/cocktail | cli/suite | gen/messages | gen/fresh | threads/own) ;;
     examples/opencl | compile/gcc/examples) ;;
     compile/gcc/all | compile/g++/all | compile/*/csr+sell | compile/*/no-f64 | compile/gcc/single | compile/clang++/single-c++2b) ;;
     *) return 1 ;;
@@ -231,9 +231,13 @@ group() { # group NAME: lists its checks
                 check "sanitize/$n" criterion "make -s build/san/$n && $pin build/san/$n -j1 --timeout 500"
             fi
         done ;;
-    threads) # the exit status is 66 if there is a race
-        check threads/tsan plain "\${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -g -O0 -fsanitize=thread -I." \
-            "tests/threads.c -o $out/threads -lOpenCL -pthread && $pin $out/threads" ;;
+    threads) # under ThreadSanitizer, the exit status is 66 if there is a race
+        cc="\${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -g -O0 -I."
+        check threads/tsan plain "$cc -fsanitize=thread tests/threads.c -o $out/threads -lOpenCL -pthread && $pin $out/threads"
+        own="-DSPMV_NO_SIMD tests/own_threads.c -pthread"
+        check threads/own sum "$cc $own -o $out/own && $out/own"
+        check threads/own-dealt sum "$cc -DSPMV__DEALS=1 $own -o $out/own-dealt && $out/own-dealt"
+        check threads/own-tsan sum "$cc -fsanitize=thread -DPOOL_STACK=1048576 $own -o $out/own-tsan && $out/own-tsan" ;;
     fuzz)
         for t in tests/fuzz/fuzz_*.c; do
             have "$t" || continue

@@ -67,6 +67,12 @@ for cc in gcc clang; do
     say "$cc/prefix"     "$cc $w -O0 $i -DNDEBUG -c $t/has.c -o $o/$cc-prefix.o && $sym $o/$cc-prefix.o prefix quiet"
     say "$cc/malloc"     "$cc $w -O0 $i $host -c $t/malloc.c -o $o/$cc-malloc.o && $sym $o/$cc-malloc.o no-malloc && $cc $w -DMY_BODY $t/malloc.c $o/$cc-malloc.o -o $o/$cc-malloc && $o/$cc-malloc"
     say "$cc/malloc-half" "! $cc $i $host -DSPMV_MALLOC=malloc -c $t/has.c -o $o/$cc-half.o"
+    # threads of the caller's own: OpenMP, too, does nothing then
+    own="-O0 $i $host -fopenmp -include tests/pool.h $t/c99.c -pthread"
+    say "$cc/own-threads" "$cc $w -D_POSIX_C_SOURCE=200809L $own -o $o/$cc-own && $o/$cc-own && ! nm $o/$cc-own | grep GOMP_parallel"
+    for half in 'THREADS()=1' 'PARALLEL(task,job,count)=task(job,0)'; do
+        say "$cc/own-threads-${half%%(*}" "! $cc $w $i $host '-DSPMV_$half' -fsyntax-only $t/has.c 2>$o/$cc-own.txt && grep 'both SPMV_THREADS and' $o/$cc-own.txt"
+    done
     say "$cc/cuda-alone" "$cc $w -O0 $i -DSPMV_NO_OPENCL $t/c99.c -o $o/$cc-cuda -ldl && $o/$cc-cuda"
     say "$cc/no-cuda"    "$cc $w -O0 $i -DSPMV_NO_CUDA $t/c99.c -o $o/$cc-nocuda -lOpenCL && $o/$cc-nocuda"
     say "$cc/cuda.h"     "$cc $w -fsyntax-only $i -I$t/cuda -DSPMV_NO_OPENCL -include cuda.h $t/c99.c"
@@ -113,6 +119,7 @@ done
 for cxx in g++ clang++; do
     say "$cxx/all"    "$cxx $x -O0 -I. $t/cxx11.cpp -o $o/$cxx-all -lOpenCL && $o/$cxx-all"
     say "$cxx/host"   "$cxx $x -O0 -I. -DSPMV_NO_SIMD $host $t/cxx11.cpp -o $o/$cxx-host && $o/$cxx-host"
+    say "$cxx/own-threads" "$cxx $x -O0 -I. -DSPMV_NO_SIMD $host -include tests/pool.h $t/cxx11.cpp -o $o/$cxx-own -pthread && $o/$cxx-own"
     say "$cxx/single" "$cxx $x -O0 -Idist -DSPMV_NO_SIMD -DSPMV_IO -DSPMV_GROUP $t/cxx11.cpp -o $o/$cxx-single -lOpenCL && $o/$cxx-single"
 done
 # Newer standards warn of more, such as arithmetic with an enumeration and a double. c++2b is the name of C++23 in older compilers.

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT
+ * Products and preparations in threads of the caller's own (SPMV_THREADS, SPMV_PARALLEL): bitwise the same arrays and y as in one thread,
+ * from tasks that run at once or one after another, and that neither allocate nor log. It is a program and not a Criterion test, so that
+ * ThreadSanitizer can run it:
+ *
+ *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -g -O0 -fsanitize=thread -DPOOL_STACK=1048576 -I. tests/own_threads.c -o build/own -pthread
+ *
+ * Ends with "N passed, N failed". */
+#define SPMV_NO_DEVICES
+#ifndef SPMV__SHARE
+#define SPMV__SHARE 64 /* so that the work on small matrices is shared among threads as well */
+#endif
+#define SPMV_IMPLEMENTATION
+#include "pool.h"
+#include "spmv.h"
+
+static unsigned passed, failed;
+
+static void check(int fine, const char *what, const char *plan, int threads)
+{
+    if (fine) passed++;
+    else failed++;
+    if (!fine) printf("%s, %s, %d threads%s: not as it must be\n", what, plan, threads, pool_backward ? ", one after another" : "");
+}
+
+/* ---- hooks, which only the calling thread may use ---- */
+
+static void *resize(void *user, void *block, size_t bytes)
+{
+    (void)user;
+    if (pool_within) __atomic_fetch_add(&pool_faults, 1, __ATOMIC_RELAXED);
+    if (bytes) return realloc(block, bytes);
+    free(block);
+    return NULL;
+}
+
+static void hear(void *user, spmv_status s, const char *message)
+{
+    (void)user;
+    (void)s;
+    (void)message;
+    if (pool_within) __atomic_fetch_add(&pool_faults, 1, __ATOMIC_RELAXED);
+}
+
+static void begin_phase(void *user, spmv_phase p)
+{
+    (void)user;
+    (void)p;
+    if (pool_within) __atomic_fetch_add(&pool_faults, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- shares ---- */
+
+enum { MOST_SHARES = 200 };
+
+static unsigned done[MOST_SHARES], astray;
+
+static void count_share(void *job, uint64_t share, size_t thread)
+{
+    if (thread >= *(size_t *)job) __atomic_fetch_add(&astray, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&done[share], 1, __ATOMIC_RELAXED);
+}
+
+static void count_product(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    (void)job;
+    (void)shares;
+    __atomic_fetch_add(&done[share], 1, __ATOMIC_RELAXED);
+}
+
+/* 1 if so many shares were done once, and nothing else was. */
+static int each_once(uint64_t shares)
+{
+    uint64_t i;
+    int once = !astray;
+    for (i = 0; i < MOST_SHARES; i++) once = once && done[i] == (i < shares);
+    memset(done, 0, sizeof done);
+    astray = 0;
+    return once;
+}
+
+/* Each share of a work and of a product is done once, by a thread with a number below that of threads. */
+static void test_shares(int threads)
+{
+    size_t some = (size_t)threads;
+    uint64_t shares;
+    int fine = 1;
+    for (shares = 0; shares < MOST_SHARES && shares < (uint64_t)threads * 9; shares++) {
+        spmv__share_among(count_share, &some, shares, some);
+        fine = fine && each_once(shares);
+        if (shares) spmv__run_shares(NULL, count_product, shares, some);
+        fine = fine && each_once(shares);
+    }
+    check(fine, "shares", "each once", threads);
+}
+
+/* ---- matrices ---- */
+
+typedef struct sample {
+    const char *name;
+    uint64_t rows, cols, *ptr;
+    uint32_t *col;
+    double *val, *x;
+} sample;
+
+static uint64_t rng_state = 1;
+
+static uint64_t rng(void)
+{
+    uint64_t z = rng_state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static double rng_real(void) { return (double)(rng() >> 11) / 9007199254740992.0 - 0.4; }
+
+static void *need(uint64_t count, size_t size)
+{
+    void *block = calloc((size_t)count + 1, size);
+    if (!block) abort();
+    return block;
+}
+
+/* Rows of most nonzeros or fewer: on a band of that width about the diagonal, or scattered. A few values are zero. */
+static sample make(const char *name, uint64_t rows, uint64_t cols, uint64_t most, int band)
+{
+    sample m;
+    uint64_t r, c, n = 0;
+    m.name = name;
+    m.rows = rows;
+    m.cols = cols;
+    m.ptr = (uint64_t *)need(rows + 1, sizeof *m.ptr);
+    m.col = (uint32_t *)need(rows * most, sizeof *m.col);
+    m.val = (double *)need(rows * most, sizeof *m.val);
+    m.x = (double *)need(cols, sizeof *m.x);
+    for (r = 0; r < rows; r++) {
+        const uint64_t length = band ? most : rng() % (most + 1), step = band ? 1 : length ? cols / length : 1;
+        for (c = band ? r * cols / rows : step ? rng() % step : 0; c < cols && n - m.ptr[r] < length; c += band ? 1 : 1 + rng() % step) {
+            m.col[n] = (uint32_t)c;
+            m.val[n++] = rng() % 50 ? rng_real() : 0;
+        }
+        m.ptr[r + 1] = n;
+    }
+    for (c = 0; c < cols; c++) m.x[c] = rng_real();
+    return m;
+}
+
+static void drop(sample *m)
+{
+    free(m->ptr);
+    free(m->col);
+    free(m->val);
+    free(m->x);
+}
+
+/* ---- preparing and multiplying ---- */
+
+static int same_array(const spmv_array *a, const spmv_array *b)
+{
+    return a->count == b->count && a->width == b->width && (!a->count || !memcmp(a->data, b->data, (size_t)(a->count * a->width)));
+}
+
+static int same_store(const spmv_store *a, const spmv_store *b)
+{
+    int i, k, same = a->count == b->count && !strcmp(a->shares, b->shares);
+    for (i = 0; same && i < a->count; i++) {
+        const spmv_part *p = &a->part[i], *q = &b->part[i];
+        same = same_array(&p->zeros, &q->zeros) && same_array(&p->map, &q->map) && same_array(&p->list, &q->list) &&
+               !memcmp(p->n, q->n, sizeof p->n);
+        for (k = 0; k < SPMV_MAX_ARRAYS; k++) same = same && same_array(&p->a[k], &q->a[k]);
+    }
+    return same;
+}
+
+static int prepare(spmv_matrix *out, const sample *m, const char *plan)
+{
+    spmv_build_hints hints;
+    spmv_desc d;
+    memset(&hints, 0, sizeof hints);
+    memset(&d, 0, sizeof d);
+    hints.expected_calls = 1000000;
+    hints.verify = SPMV_VERIFY_OFF;
+    d.matrix.rows = (int64_t)m->rows;
+    d.matrix.cols = (int64_t)m->cols;
+    d.matrix.ptr = m->ptr;
+    d.matrix.ptr_bits = 64;
+    d.matrix.col = m->col;
+    d.matrix.val = m->val;
+    d.plan = plan;
+    d.updatable = 1;
+    d.hints = &hints;
+    d.hooks.resize = resize;
+    d.hooks.log = hear;
+    d.hooks.phase = begin_phase;
+    return spmv_create(out, &d) == SPMV_OK;
+}
+
+/* y from several products, so that beta counts, and scaling. */
+static int multiply(const spmv_matrix *a, const sample *m, double *y)
+{
+    uint64_t i;
+    for (i = 0; i < m->rows; i++) y[i] = (double)i;
+    return !spmv_mul(a, 0.3, m->x, -0.7, y) && !spmv_mul(a, 1, m->x, 0.5, y) && !spmv_scale(SPMV_F64, m->rows, 1.1, y);
+}
+
+/* Prepares and multiplies with one thread and with several. wanted: the tasks that must at least have run. */
+static void test_plan(const sample *m, const char *plan, unsigned long wanted)
+{
+    double *one = (double *)need(m->rows, sizeof *one), *more = (double *)need(m->rows, sizeof *more);
+    spmv_matrix a, b;
+    unsigned long tasks;
+    int threads;
+    pool_threads = 1;
+    if (!prepare(&a, m, plan) || !multiply(&a, m, one)) {
+        check(0, m->name, plan, 1);
+        return;
+    }
+    for (threads = 2; threads <= 4; threads++) {
+        pool_backward = threads == 3;
+        pool_threads = threads;
+        tasks = pool_tasks;
+        check(prepare(&b, m, plan) && same_store(&a.store, &b.store), m->name, plan, threads);
+        check(multiply(&b, m, more) && !memcmp(one, more, (size_t)m->rows * sizeof *one), m->name, plan, threads);
+        check(pool_tasks - tasks >= wanted, "tasks", plan, threads);
+        spmv_destroy(&b);
+    }
+    spmv_destroy(&a);
+    free(one);
+    free(more);
+    pool_backward = 0;
+}
+
+/* ---- several threads that multiply at once, each in threads ---- */
+
+typedef struct caller {
+    const spmv_matrix *a;
+    const sample *m;
+    double *y;
+    int fine;
+    pthread_t thread;
+} caller;
+
+static void *call(void *arg)
+{
+    caller *c = (caller *)arg;
+    c->fine = multiply(c->a, c->m, c->y);
+    return NULL;
+}
+
+static void test_crowd(const sample *m, const char *plan)
+{
+    enum { CALLERS = 3 };
+    caller c[CALLERS];
+    spmv_matrix a;
+    int i;
+    pool_threads = 3;
+    check(prepare(&a, m, plan), "crowd", plan, pool_threads);
+    for (i = 0; i < CALLERS; i++) {
+        c[i].a = &a;
+        c[i].m = m;
+        c[i].y = (double *)need(m->rows, sizeof *c[i].y);
+        if (pthread_create(&c[i].thread, NULL, call, &c[i])) abort();
+    }
+    for (i = 0; i < CALLERS; i++) {
+        pthread_join(c[i].thread, NULL);
+        check(c[i].fine && !memcmp(c[0].y, c[i].y, (size_t)m->rows * sizeof *c[i].y), "crowd", plan, pool_threads);
+    }
+    for (i = 0; i < CALLERS; i++) free(c[i].y);
+    spmv_destroy(&a);
+}
+
+int main(void)
+{
+    static const char *const plans[] = {
+        "dia", "bdia", /* not for scattered nonzeros */
+        "dense", "coo", "csr", "csr:run=256,idx=16", "csr:rows=sorted", "csr:rows=nonempty", "ell", "ell:idx=16", "sell",
+        "sell:h=8,rows=sorted,sigma=64", "sell:grow=0.2,idx=16", "bell:b=2x2", "sbell:b=3x3,h=5,idx=16", "bcsr:b=2x4",
+        "cmrs", "cmrs:h=16,sort=1", "tcsr", "tcsr:tile=512,rows=sorted,idx=16", "ell:w=3+coo", "bcsr:b=3x3,d=0.3+csr:run=64",
+        "dia:d=0.5+sell:h=8,rows=sorted,sigma=64", "hyb", "cmrs", "panels", "auto", "cocktail"
+    };
+    static const char *const large_plans[] = { "csr", "coo", "sell", "tcsr", "bcsr:b=2x2", "auto" };
+    sample m;
+    size_t i;
+    for (pool_threads = 1; pool_threads <= POOL_MOST; pool_threads++) test_shares(pool_threads);
+    m = make("scattered", 1500, 800, 40, 0);
+    for (i = 2; i < sizeof plans / sizeof *plans; i++) test_plan(&m, plans[i], 4);
+    drop(&m);
+    m = make("band", 1500, 1500, 20, 1);
+    for (i = 0; i < sizeof plans / sizeof *plans; i++) test_plan(&m, plans[i], 4);
+    test_crowd(&m, "sell");
+    drop(&m);
+    m = make("large", 60000, 60000, 8, 1); /* too large for shares that stay in caches */
+    for (i = 0; i < sizeof large_plans / sizeof *large_plans; i++) test_plan(&m, large_plans[i], 10);
+    test_crowd(&m, "csr");
+    drop(&m);
+    m = make("long rows", 4, 50000, 40000, 1); /* which threads share */
+    test_plan(&m, "csr", 6);
+    drop(&m);
+    check(!pool_faults, "hooks", "called by tasks", (int)pool_faults);
+    printf("%lu runs of %lu tasks\n%u passed, %u failed\n", pool_runs, pool_tasks, passed, failed);
+    return failed != 0;
+}
