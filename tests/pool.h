@@ -14,12 +14,13 @@
 
 enum { POOL_MOST = 16 /* threads */ };
 #ifndef POOL_STACK
-#define POOL_STACK (64 << 10) /* bytes, of each thread: more than what the library says that tasks need */
+#define POOL_STACK (32 << 10) /* bytes, of each thread: what the library says is enough for tasks */
 #endif
 
 static int pool_threads = 1;           /* how many there are; set between calls */
 static int pool_backward;              /* 1: tasks run in the calling thread, one after another, the last one first */
-static unsigned long pool_runs, pool_tasks, pool_faults; /* calls; tasks that began; tasks or calls that were not as they must be */
+static unsigned long pool_runs, pool_tasks; /* calls; tasks that began */
+static unsigned long pool_faults;      /* what a task may not do: begin tasks, or call a hook */
 static __thread int pool_within;       /* 1: this thread does a task */
 
 typedef struct pool_item {
@@ -49,7 +50,7 @@ static void pool_run(void (*task)(void *, size_t), void *job, size_t count)
     __atomic_fetch_add(&pool_runs, 1, __ATOMIC_RELAXED);
     if (count < 2 || count > (size_t)pool_threads || count > POOL_MOST) abort();
     pthread_attr_init(&small);
-    if (pthread_attr_setstacksize(&small, POOL_STACK)) abort();
+    pthread_attr_setstacksize(&small, POOL_STACK); /* if the system allows so small a one */
     for (i = count; i--;) {
         item[i].task = task;
         item[i].job = job;
