@@ -2040,8 +2040,8 @@ typedef struct spmv__sink {
     const unsigned char *src;
     spmv_array          *dst;
     int                  fill;       /* 1: the format has fill, so explicit zeros are counted */
+    unsigned             thread;     /* the number of the thread that fills, which may have tables of its own in the source */
     uint64_t            *zeros, zero_count; /* their slots, unless NULL; how many there were so far */
-    size_t               thread;     /* the number of the thread that fills, which has tables of its own in the source */
 } spmv__sink;
 
 typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slot);
@@ -5214,7 +5214,7 @@ SPMV__SHARED void spmv__cmrs_entry(spmv_part *p, uint64_t slot, uint64_t column,
 /* Fills rows first .. stop - 1 of one strip by rising column: the entries are collected as column * 16 + row, the key to sort them by. */
 static void spmv__cmrs_fill_sorted(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t stop)
 {
-    spmv__pair *seen = s->seen + to->thread * s->strip;
+    spmv__pair *seen = s->seen + (uint64_t)to->thread * s->strip;
     uint64_t i, k, n = 0, slot = s->ptr[first];
     for (i = first; i < stop; i++) {
         uint64_t r = spmv__source_row(s, i);
@@ -6456,17 +6456,20 @@ static void spmv__fill_share(void *job, uint64_t share, size_t thread)
 {
     const spmv__fill_job *f = (const spmv__fill_job *)job;
     spmv__sink to = f->to;
-    uint64_t first = spmv__share_first(f->s, share, f->shares), end = spmv__share_first(f->s, share + 1, f->shares);
+    uint64_t first, end;
+    to.thread = (unsigned)thread;
+    first = spmv__share_first(f->s, share, f->shares);
+    end = spmv__share_first(f->s, share + 1, f->shares);
     if (to.zeros && f->zeros[share] == (share + 1 < f->shares ? f->zeros[share + 1] : f->p->zeros.count)) return;
     if (to.zeros) to.zeros += f->zeros[share];
-    to.thread = thread;
     if (first < end || (!f->s->rows && !share)) spmv__table[f->p->spec.format].fill(f->p, f->s, &to, first, end);
     if (to.fill && !to.zeros) f->zeros[share] = to.zero_count;
 }
 
 static void spmv__fill_shares(spmv__fill_job *f)
 {
-    spmv__share_among(spmv__fill_share, f, f->shares, f->s->threads ? f->s->threads : f->shares);
+    if (f->shares == 1) spmv__fill_share(f, 0, 0); /* on less stack, for tiny matrices */
+    else spmv__share_among(spmv__fill_share, f, f->shares, f->s->threads ? f->s->threads : f->shares);
 }
 
 /* Allocates p->zeros, in which each share lists its zeros behind those of the shares before it. */
