@@ -268,7 +268,8 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
     X(UNROLL, 1,  1,  "iterations of the inner loop unrolled; csr with run, tcsr, STREAM=1: loads in flight for each" \
                       " work-item")                                                                                   \
     X(SHUF,  0,   0,  "csr, L up to 32, and with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)") \
-    X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache (NVIDIA; ignored elsewhere)")                  \
+    X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache, and mostly out of the second; default 1 for csr, tcsr, " \
+                      "sell that the latter cannot hold (NVIDIA; ignored elsewhere)")                                 \
     X(REGS,  0,   0,  "the most registers of a work-item, 0: the compiler decides; default for tcsr 40 to 80, for some "     \
                       "blocks 64 or 96 (CUDA; ignored elsewhere)")                                                    \
     X(ATOMIC, 0,  0,  "coo: 1 adds products to y atomically, 2 sums of rows: the last bits of y vary from product to product") \
@@ -1014,6 +1015,20 @@ static void spmv__dev_default(const spmv_device *d, const spmv_variant *wish, sp
     if (!spmv__dev_knob_set(wish, k)) v->value[k] = d->info.type == SPMV_DEVICE_CPU ? cpu : gpu;
 }
 
+/* 1: a product of a part reads more than so many quarters of the cache that all compute units share; unknown: the result where the device
+ * does not say how large that is. Loads with NT=1 keep the matrix out of that cache as far as other data are there. So of a matrix that the
+ * cache cannot hold, a part stays in it, where otherwise each line makes room before it is read again; but one that would fit never gets
+ * in. H100 with 50 MiB, 14 matrices of 8 to 270 MB, f64 and f32, after products with another matrix: the time with NT=0 over that with NT=1
+ * was, below three quarters of the cache and above, for tcsr 0.92 and 1.13, with 16-bit columns 0.97 and 1.07, for csr:run 0.93 and 1.07,
+ * for csr 0.75 and 0.98; for sell 0.74 below the whole of it and 1.11 above. Other formats were faster with NT=0 at most sizes. */
+static int spmv__dev_streams(const spmv_device *d, const spmv_part *p, unsigned quarters, int unknown)
+{
+    const uint64_t width = spmv_vector_size(p->type), slots = p->a[SPMV_VAL].count, x = p->cols < slots ? p->cols : slots;
+    const uint64_t vectors = spmv__sat_mul(spmv__sat_add(x, p->rows), width);
+    if (!d->info.cache_bytes) return unknown;
+    return spmv__sat_add(spmv_part_bytes(p), vectors) > d->info.cache_bytes / 4 * quarters;
+}
+
 /* Build options, which are appended one after another. */
 typedef struct spmv__dev_options {
     char   text[2048];
@@ -1507,7 +1522,7 @@ static uint64_t spmv__csr_local(const spmv_part *p, const spmv_variant *v)
 static void spmv__csr_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__csr_in_runs(p) ? 4 : 1, 4);
-    spmv__dev_default(d, wish, v, SPMV_KNOB_NT, 1, 0); /* H200: cnr-2000 streamed 21.3 us, 22.5 without */
+    spmv__dev_default(d, wish, v, SPMV_KNOB_NT, spmv__dev_streams(d, p, 3, 1), 0);
     /* H200, f64, without runs: clspmv_qcd 8.4 us without, 7.5 with; mdual 8.1, 7.7; kkt_cont_300 6.4, 6.15; none of 18 matrices slower */
     spmv__dev_default(d, wish, v, SPMV_KNOB_SHUF, 1, 0);
     /* FINISH=1 (H200: 0.81 of the time with 0, on seven matrices) relies on the order in which work-groups see each other's writes */
@@ -1730,6 +1745,7 @@ static int spmv__sell_matters(const spmv_part *p, const spmv_variant *v, spmv_kn
 static void spmv__sell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     spmv__dev_default(d, wish, v, SPMV_KNOB_STAGE, 0, 0);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_NT, spmv__dev_streams(d, p, 4, 0), 0);
     /* as for ell; in f64, slices of 32 rows beyond the caches take 0.6 to 0.9 of the time with 16 rows (PoCL and Intel's runtime) */
     spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, p->type == SPMV_F32 ? 8 : 16);
     spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 128, v->value[SPMV_KNOB_STAGE] || v->value[SPMV_KNOB_SLICE] ? SPMV__STAGE_GROUP : 1);
@@ -1994,7 +2010,7 @@ static void spmv__tcsr_defaults(const spmv_device *d, const spmv_part *p, const 
      * 8 or 16. */
     spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__dev_takes_registers(d) && !(narrow && doubles) ? 16 : 8, 8);
     spmv__dev_default(d, wish, v, SPMV_KNOB_REGS, doubles ? narrow ? 64 : 80 : narrow ? 40 : 48, 0);
-    spmv__dev_default(d, wish, v, SPMV_KNOB_NT, 1, 0); /* H200, f32, an earlier form of the kernel: in-2004 63.1 us, 69.6 without */
+    spmv__dev_default(d, wish, v, SPMV_KNOB_NT, spmv__dev_streams(d, p, 3, 1), 0);
     if (d->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(d, wish, v, SPMV_KNOB_FINISH, 0, 0); /* as for csr */
     spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 64, 1);
     if (v->value[SPMV_KNOB_STREAM] && !spmv__dev_knob_set(wish, SPMV_KNOB_WG)) v->value[SPMV_KNOB_WG] = (int)spmv__tcsr_group(p);

@@ -56,7 +56,7 @@ static spmv_status open_device(spmv_device *d, const char *which)
     return open_with(d, &desc);
 }
 
-static spmv_status store(spmv_matrix *m, spmv_device *d, const char *plan)
+static spmv_status store_as(spmv_matrix *m, spmv_device *d, const char *plan, const char *variant)
 {
     spmv_desc desc = { 0 };
     desc.matrix.rows = ROWS;
@@ -66,11 +66,14 @@ static spmv_status store(spmv_matrix *m, spmv_device *d, const char *plan)
     desc.matrix.col = col;
     desc.matrix.val = val;
     desc.plan = plan;
+    desc.variant = variant;
     desc.device = d;
     desc.hooks.log = hear;
     desc.hooks.resize = limited;
     return spmv_create(m, &desc);
 }
+
+static spmv_status store(spmv_matrix *m, spmv_device *d, const char *plan) { return store_as(m, d, plan, NULL); }
 
 /* Nothing is left of what the driver and the compiler gave out, and none was misused. */
 static void check_clean(const char *what)
@@ -336,6 +339,29 @@ Test(programs, show_the_compilers_words)
     cr_assert_eq(spmv_device_program(&d, SPMV_CSR, "-DOFF=uint", &program), SPMV_OK);
     spmv_device_close(&d);
     check_clean("build");
+}
+
+/* By default, csr, tcsr and sell keep the matrix out of the cache that all multiprocessors share if it is too large for that. */
+Test(products, matrices_that_the_cache_cannot_hold_stay_out_of_it)
+{
+    static const struct { const char *plan, *variant; uint64_t cache; int nt; } cases[] = {
+        { "csr", NULL, 1 << 20, 0 },  { "csr:run=32", NULL, 1 << 20, 0 },  { "tcsr", NULL, 1 << 20, 0 },  { "sell", NULL, 1 << 20, 0 },
+        { "csr", NULL, 64, 1 },       { "csr:run=32", NULL, 64, 1 },       { "tcsr", NULL, 64, 1 },       { "sell", NULL, 64, 1 },
+        { "csr", NULL, 0, 1 },        { "csr:run=32", NULL, 0, 1 },        { "tcsr", NULL, 0, 1 },        { "sell", NULL, 0, 0 },
+        { "csr", "NT=1", 1 << 20, 1 }, { "tcsr", "NT=0", 64, 0 },          { "sell", "NT=0", 64, 0 },     { "ell", NULL, 64, 0 },
+    };
+    size_t i;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spmv_device d;
+        spmv_matrix m;
+        cr_assert_eq(open_device(&d, NULL), SPMV_OK);
+        d.info.cache_bytes = cases[i].cache; /* 0: the device does not say */
+        cr_assert_eq(store_as(&m, &d, cases[i].plan, cases[i].variant), SPMV_OK, "%s", said);
+        cr_assert_eq(m.on_device->part[0].variant.value[SPMV_KNOB_NT], cases[i].nt, "%s, a cache of %d bytes", cases[i].plan,
+                     (int)cases[i].cache);
+        spmv_destroy(&m);
+        spmv_device_close(&d);
+    }
 }
 
 Test(products, launch_and_nothing_else)
