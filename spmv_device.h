@@ -1020,7 +1020,7 @@ static void spmv__dev_default(const spmv_device *d, const spmv_variant *wish, sp
  * cache cannot hold, a part stays in it, where otherwise each line makes room before it is read again; but one that would fit never gets
  * in. H100 with 50 MiB, 14 matrices of 8 to 270 MB, f64 and f32, after products with another matrix: the time with NT=0 over that with NT=1
  * was, below three quarters of the cache and above, for tcsr 0.92 and 1.13, with 16-bit columns 0.97 and 1.07, for csr:run 0.93 and 1.07,
- * for csr 0.75 and 0.98; for sell 0.74 below the whole of it and 1.11 above. Other formats were faster with NT=0 at most sizes. */
+ * for csr 0.75 and 0.98; for sell 0.80 below the whole of it and 1.09 above. Other formats were faster with NT=0 at most sizes. */
 static int spmv__dev_streams(const spmv_device *d, const spmv_part *p, unsigned quarters, int unknown)
 {
     const uint64_t width = spmv_vector_size(p->type), slots = p->a[SPMV_VAL].count, x = p->cols < slots ? p->cols : slots;

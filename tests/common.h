@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shared by the tests on the host: seeded random numbers, hooks that count blocks, messages and bytes, awkward matrices, a reference product.
- * Include it after <criterion/criterion.h>, in the one unit that also has the implementation. */
+ * Shared by the tests on the host: seeded random numbers, hooks that count blocks, messages and bytes, awkward matrices, a reference
+ * product. Include it after <criterion/criterion.h>, in the one unit that also has the implementation. */
 #ifndef SPMV_TESTS_COMMON_H
 #define SPMV_TESTS_COMMON_H
 
