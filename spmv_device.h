@@ -268,8 +268,8 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
     X(UNROLL, 1,  1,  "iterations of the inner loop unrolled; csr with run, tcsr, STREAM=1: loads in flight for each" \
                       " work-item")                                                                                   \
     X(SHUF,  0,   0,  "csr, L up to 32, and with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)") \
-    X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache, and mostly out of the second; default 1 for csr, tcsr, " \
-                      "sell that the latter cannot hold (NVIDIA; ignored elsewhere)")                                 \
+    X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache; default 1 for csr, tcsr and sell that the second cannot " \
+                      "hold (NVIDIA; ignored elsewhere)")                                                             \
     X(REGS,  0,   0,  "the most registers of a work-item, 0: the compiler decides; default for tcsr 40 to 80, for some "     \
                       "blocks 64 or 96 (CUDA; ignored elsewhere)")                                                    \
     X(ATOMIC, 0,  0,  "coo: 1 adds products to y atomically, 2 sums of rows: the last bits of y vary from product to product") \
@@ -1016,11 +1016,11 @@ static void spmv__dev_default(const spmv_device *d, const spmv_variant *wish, sp
 }
 
 /* 1: a product of a part reads more than so many quarters of the cache that all compute units share; unknown: the result where the device
- * does not say how large that is. Loads with NT=1 keep the matrix out of that cache as far as other data are there. So of a matrix that the
- * cache cannot hold, a part stays in it, where otherwise each line makes room before it is read again; but one that would fit never gets
- * in. H100 with 50 MiB, 14 matrices of 8 to 270 MB, f64 and f32, after products with another matrix: the time with NT=0 over that with NT=1
- * was, below three quarters of the cache and above, for tcsr 0.92 and 1.13, with 16-bit columns 0.97 and 1.07, for csr:run 0.93 and 1.07,
- * for csr 0.75 and 0.98; for sell 0.80 below the whole of it and 1.09 above. Other formats were faster with NT=0 at most sizes. */
+ * does not say how large that is. Each part of a plan is judged by itself. On an H100, with 50 MiB, products behave as if what NT=1 loads
+ * were the first to leave that cache: of a matrix that it cannot hold a part stays, but one that would fit does not get in where other
+ * data are. 14 matrices, f64 and f32, products of 4 us or more in a row after some with another matrix ("spmv bench --plan tcsr/NT=0
+ * --plan tcsr/NT=1 --again 4" times much the same): the time with NT=0 over that with NT=1 was, below three quarters of the cache and above, for tcsr 0.92 and 1.13, with 16-bit columns 0.97 and 1.07, for csr:run 0.93 and 1.07, for csr 0.75 and 0.98; for
+ * sell 0.80 below the whole of it and 1.09 above. */
 static int spmv__dev_streams(const spmv_device *d, const spmv_part *p, unsigned quarters, int unknown)
 {
     const uint64_t width = spmv_vector_size(p->type), slots = p->a[SPMV_VAL].count, x = p->cols < slots ? p->cols : slots;

@@ -32,8 +32,8 @@
  *   SPMV_NO_F64           leave out f64 and mixed products
  *   SPMV_REPRODUCIBLE     also compile the reproducible host products, which call fma and fmaf of libm (-lm)
  *   SPMV_NO_SIMD          leave out the host products with vector instructions (spmv_simd)
- *   SPMV_AVX512           compile those for AVX-512 as well: on the one Intel processor that they have run on, they were not faster
- *                         than those for AVX2, and those of sell slower
+ *   SPMV_AVX512           compile those for AVX-512 as well: on the one processor where they have run, an Intel Xeon, they were not
+ *                         faster than those for AVX2, and sell was much slower with some matrices
  *   SPMV_NO_AUTO          leave out the automatic choice of spmv_auto.h and its tuning tables; without a plan, "csr" is used
  *   SPMV_NO_<FORMAT>      leave out a format, e.g. SPMV_NO_BDIA
  *   SPMV_ONLY             keep only these formats, e.g. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL

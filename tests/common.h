@@ -121,14 +121,15 @@ static inline void *meter_resize(void *user, void *block, size_t bytes)
     unsigned char *head = block ? (unsigned char *)block - METER_HEAD : NULL;
     size_t before = 0;
     if (head) memcpy(&before, head, sizeof before);
-    m->now += bytes - before;
-    if (m->now > m->most) m->most = m->now;
     if (!bytes) {
+        m->now -= before;
         free(head);
         return NULL;
     }
     head = (unsigned char *)realloc(head, bytes + METER_HEAD);
     if (!head) return NULL;
+    m->now += bytes - before;
+    if (m->now > m->most) m->most = m->now;
     memcpy(head, &bytes, sizeof bytes);
     return head + METER_HEAD;
 }

@@ -163,7 +163,7 @@ template <class T> class Bench {
     static void multiply(sparse_matrix_t m, matrix_descr d, const float *in, float *out) {
         mkl_sparse_s_mv(SPARSE_OPERATION_NON_TRANSPOSE, 1, m, d, in, 0, out);
     }
-    // optimize: with hints and its analysis. How many products the hint expects made no difference.
+    // optimize: with hints, which promise many products, and its analysis
     void mkl(const char *variant, bool optimize) {
         sparse_matrix_t m;
         matrix_descr d;
