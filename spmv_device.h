@@ -1015,12 +1015,13 @@ static void spmv__dev_default(const spmv_device *d, const spmv_variant *wish, sp
     if (!spmv__dev_knob_set(wish, k)) v->value[k] = d->info.type == SPMV_DEVICE_CPU ? cpu : gpu;
 }
 
-/* 1: a product of a part reads more than so many quarters of the cache that all compute units share; unknown: the result where the device
- * does not say how large that is. Each part of a plan is judged by itself. On an H100, with 50 MiB, products behave as if what NT=1 loads
- * were the first to leave that cache: of a matrix that it cannot hold a part stays, but one that would fit does not get in where other
- * data are. 14 matrices, f64 and f32, products of 4 us or more in a row after some with another matrix ("spmv bench --plan tcsr/NT=0
- * --plan tcsr/NT=1 --again 4" times much the same): the time with NT=0 over that with NT=1 was, below three quarters of it and above, for tcsr 0.92 and 1.13, with 16-bit columns 0.97 and 1.07, for csr:run 0.93 and 1.07, for csr 0.75 and 0.98; for
- * sell 0.80 below the whole of it and 1.09 above. */
+/* 1: a product of a part reads more than so many quarters of the cache that all compute units share; unknown: the result where the
+ * device does not say how large that is. Each part of a plan is judged by itself. On an H100, with 50 MiB, products behave as if what
+ * NT=1 loads were the first to leave that cache: of a matrix that it cannot hold a part stays, but one that would fit does not get in
+ * where other data are. 14 matrices, f64 and f32, products of 4 us or more in a row after some with another matrix ("spmv bench --plan
+ * tcsr/NT=0 --plan tcsr/NT=1 --again 4" times much the same): the time with NT=0 over that with NT=1 was, below three quarters of it and
+ * above, for tcsr 0.92 and 1.13, with 16-bit columns 0.97 and 1.07, for csr:run 0.93 and 1.07, for csr 0.75 and 0.98; for sell 0.80
+ * below the whole of it and 1.09 above. */
 static int spmv__dev_streams(const spmv_device *d, const spmv_part *p, unsigned quarters, int unknown)
 {
     const uint64_t width = spmv_vector_size(p->type), slots = p->a[SPMV_VAL].count, x = p->cols < slots ? p->cols : slots;
