@@ -35,6 +35,8 @@ typedef struct spmv_target {
 typedef struct spmv_estimate {
     double   seconds;      /* predicted; 0: the part would be refused or the table knows nothing of it, and all else may be 0 */
     double   memory;       /* seconds that its bytes take at the highest speed that the table shows */
+    double   beyond;       /* of both: seconds that the table's rates do not contain, because it needs more of the cache than its bytes or the
+                              device has less than the table says */
     double   chain;        /* seconds of its longest row, if that is not divided; 0: it is, or the table does not say */
     double   rates;        /* seconds by the table's rates alone, without its fits */
     double   error;        /* of the prediction, by the table's fits: the standard deviation of log2 of predicted over measured times */
@@ -697,15 +699,16 @@ static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candida
     return spmv__peak_seconds(t, bytes);
 }
 
-/* How many seconds more than so many the bytes of a part take on a device with a smaller cache or slower memory than that of the table.
- * The nonzeros of other parts pass through the cache as well. */
-static double spmv__lesser_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double memory)
+/* Seconds that the rates do not contain, because a part needs more of the cache than its bytes, or because the device has a smaller cache or
+ * slower memory than that of the table: padding that is skipped lies between what is read, and the nonzeros of other parts pass through the
+ * cache as well. */
+static double spmv__beyond_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
     const double others = spmv__longer((double)e->a->nnz - l->nnz, 0) * ((double)spmv_value_size(e->how->type) + sizeof(uint32_t));
-    double all;
-    if (!(e->cache < e->t->cache) && !(e->read < e->t->read)) return 0;
-    all = spmv__slots_bytes(e, k, l, l->slots) + others;
-    return spmv__longer(spmv__read_seconds(e->t, e->cache, e->read, all, spmv__part_bytes(e, k, l)) - memory, 0);
+    const double bytes = spmv__part_bytes(e, k, l), all = spmv__slots_bytes(e, k, l, l->slots) + others;
+    const double known = spmv__read_seconds(e->t, e->t->cache, e->t->read, bytes, bytes);
+    if (e->t->device_class != SPMV_DEVICE_CLASS_GPU) return 0;
+    return spmv__longer(spmv__read_seconds(e->t, e->cache, e->read, all, bytes) - known, 0);
 }
 
 /* How much there is of each kind of work; chain: the seconds of the longest row by the rates. */
@@ -813,7 +816,7 @@ static double spmv__table_seconds(const spmv__estimator *e, const spmv__candidat
  * alone take. Fills in the times of out. 0: nothing is known. */
 static double spmv__cost_terms(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, spmv_estimate *out)
 {
-    double table = spmv__table_seconds(e, k, l), chain, more;
+    double table = spmv__table_seconds(e, k, l), chain;
     memset(out, 0, sizeof *out);
     if (table <= 0) return 0;
     out->rates = table;
@@ -824,9 +827,9 @@ static double spmv__cost_terms(const spmv__estimator *e, const spmv__candidate *
     spmv__terms(e, k, l, out);
     table *= spmv__fitted(k, out->term);
     out->chain = chain * (e->t->device_class == SPMV_DEVICE_CLASS_GPU ? spmv__fitted_chain(k) : table / out->rates);
-    more = spmv__lesser_seconds(e, k, l, out->memory);
-    out->seconds = e->scale * (spmv__longer(table, spmv__longer(out->memory, out->chain)) + more);
-    out->memory += more;
+    out->beyond = spmv__beyond_seconds(e, k, l);
+    out->seconds = e->scale * (spmv__longer(table, spmv__longer(out->memory, out->chain)) + out->beyond);
+    out->memory += out->beyond;
     return out->seconds;
 }
 

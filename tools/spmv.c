@@ -94,8 +94,9 @@ static const command commands[] = {
      "halos are exchanged in each product.\n",
      "Columns:\n"
      "  us          microseconds per product: the median of at least 20 samples after a warm-up. A sample is as many products in a\n"
-     "              row as take 100 us (on a device 2 ms), by the wall clock; vectors stay on the device. With --events a sample is\n"
-     "              one product\n"
+     "              row as take 100 us (on a device 2 ms), by the wall clock; vectors stay on the device. With --graph they\n"
+     "              are recorded, so that the host, which takes 2 to 4 us to launch a kernel, does not hold the device up. With\n"
+     "              --events a sample is one product\n"
      "  min, max    the fastest and the slowest sample\n"
      "  vs csr      speed relative to csr: the time of csr (the fastest line that was requested as csr) divided by this time;\n"
      "              - if csr is not among the plans\n"
@@ -132,7 +133,7 @@ static const command commands[] = {
      "  spmv bench a.mtx --max-bytes 64M                        # only plans whose parts take at most 64 MiB\n"
      "  spmv bench a.mtx --plan csr --variants all --device 0   # (GPU) variants of the csr kernel\n"
      "  spmv bench a.mtx --plan auto --device host+0            # (GPU) the host and a device together\n",
-     BIT(PLAN) | BIT(VARIANTS) | BIT(EVENTS) | BIT(COLD) | BIT(DEVICE) | BIT(SHARES) | BIT(TYPE) | BIT(JSON) | BIT(STRICT) |
+     BIT(PLAN) | BIT(VARIANTS) | BIT(EVENTS) | BIT(GRAPH) | BIT(COLD) | BIT(DEVICE) | BIT(SHARES) | BIT(TYPE) | BIT(JSON) | BIT(STRICT) |
          BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(CONVERT) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN) | BIT(TOTAL) | BIT(CACHE) |
          BIT(MAX_BYTES) | BIT(MAX_DIM), 1, 1 << 30,
      bench_command},

@@ -33,6 +33,7 @@ typedef struct tool {
     double      told;      /* without a terminal: when a progress line was last printed, or the program began */
     uint64_t    max_dim;   /* the most rows and columns that files may have; 0: the default of spmv_mm_options */
     int         events;    /* 1: products on devices are timed one by one by events; 0: many in a row by the clock */
+    int         graph;     /* 1: products in a row are recorded in a CUDA graph (../measure/graph.h) */
     const char *cache;     /* the folder in which the programs of devices are kept; NULL: they are not */
     double      spent[SPMV_PHASE_COUNT]; /* seconds in each phase of preparing since cli_phases_begin */
     spmv_phase  phase;     /* the current one, and when it began */

@@ -13,6 +13,7 @@
     X(PLAN,    "plan",    "P",    "a plan (ell:w=5+coo), or a format or builder with its keys (hybr:k=2)")          \
     X(VARIANTS, "variants", "all", "try other knobs of a plan of one part; knobs set after / keep their values")    \
     X(EVENTS,  "events",  "",     "time single products by the device's events instead of many by the clock")       \
+    X(GRAPH,   "graph",   "",     "record products in a CUDA graph, so that the host's launches are not timed")         \
     X(COLD,    "cold",    "",     "as --events, and fill the device's caches with other data before each product")  \
     X(BUILDER, "builder", "B",    "a builder, a format or a plan (also --plan); default: auto")                     \
     X(DEVICE,  "device",  "D",    "host, a number, gpu, cpu or part of a name; cuda:0 is the first by CUDA; default: host, unless said " \

@@ -8,6 +8,7 @@
 #include "bench_lines.h"
 #include "commands.h"
 #include "../measure/device.h"
+#include "../measure/graph.h"
 #include "../measure/plans.h"
 #include "../measure/reference.h"
 #include "../measure/runner.h"
@@ -411,7 +412,8 @@ static void bench_totals(bench *b, int *result)
 static int bench_team_options(const bench *b)
 {
     static const struct { int option; const char *name; } single[] = {
-        {OPT_VARIANTS, "--variants"}, {OPT_AGAIN, "--again"}, {OPT_EVENTS, "--events"}, {OPT_COLD, "--cold"}, {OPT_REFINE, "--refine"}
+        {OPT_VARIANTS, "--variants"}, {OPT_AGAIN, "--again"}, {OPT_EVENTS, "--events"}, {OPT_COLD, "--cold"}, {OPT_REFINE, "--refine"},
+        {OPT_GRAPH, "--graph"}
     };
     size_t i;
     for (i = 0; b->team.count && i < sizeof single / sizeof *single; i++)
@@ -427,6 +429,8 @@ static int bench_devices(bench *b)
     if (result == DONE && !b->team.count) result = device_open(b->t, b->args->value[OPT_DEVICE], &b->device);
     if (result == DONE && b->team.count) plan_check_table(b->t, b->args, &b->hints, b->team.device, b->team.count);
     else if (result == DONE) plan_check_table(b->t, b->args, &b->hints, &b->device, 1);
+    if (result == DONE && b->t->graph && !graph_possible(b->device))
+        result = cli_complain(b->t, "--graph requires a CUDA device (--device cuda:0), and a driver that has graphs");
     device_count_memory(b->device);
     if (b->team.count) team_label(&b->team, b->label, sizeof b->label);
     else snprintf(b->label, sizeof b->label, "%s", device_label(b->device));
@@ -454,6 +458,8 @@ int bench_command(tool *t, const arguments *args)
         return cli_misuse(t, "--variants must be all, not '%s'", args->value[OPT_VARIANTS]);
     t->cold = args->value[OPT_COLD] != NULL;
     t->events = t->cold || args->value[OPT_EVENTS];
+    t->graph = args->value[OPT_GRAPH] != NULL;
+    if (t->graph && t->events) return cli_misuse(t, "--graph cannot be combined with --events or --cold");
     if (t->cold && (!args->value[OPT_DEVICE] || !strcmp(args->value[OPT_DEVICE], "host")))
         return cli_misuse(t, "--cold requires an OpenCL device (--device)");
     for (i = 0; i < args->plans && result == DONE; i++)

@@ -6,6 +6,7 @@
 #define SPMV_TOOLS_MEASURE_RUNNER_H
 
 #include "../cli/cli.h"
+#include "graph.h"
 #include "spmv.h"
 #include "spmv_group.h"
 
@@ -40,6 +41,7 @@ typedef struct runner {
     spmv_exec    exec;
     const spmv_device *device;                  /* the device of the three buffers */
     void        *device_x, *device_y, *junk;    /* junk: what --cold fills the caches with */
+    graph       *recorded;                      /* with --graph, once many products in a row were asked for; else NULL */
 #endif
 } runner;
 
@@ -68,7 +70,8 @@ spmv_status runner_multiply(runner *r, double alpha, const void *x, double beta,
 spmv_status runner_sample_host(runner *r, int times, double *out);
 
 #ifndef SPMV_NO_DEVICES
-/* Takes a sample on a device. By the clock: times products in a row, as in an iterative solver, and then a wait. By events: one product,
+/* Takes a sample on a device. By the clock: times products in a row, as in an iterative solver, and then a wait; with --graph, a multiple
+ * of GRAPH_PRODUCTS where times is as many or more. By events: one product,
  * from the start of its first kernel to the end of its last; this includes the cost of the events themselves (H200: 3 us, and 10 us for
  * each further kernel). */
 spmv_status runner_sample_cl(runner *r, int times, double *out);

@@ -208,8 +208,8 @@ static int has_chain(const fitting *f, const point *p) { return f->table->device
 static double predicted(const fitting *f, const point *p)
 {
     double seconds = predicted_as(f, p, 0), chain = has_chain(f, p) ? predicted_as(f, p, 1) : p->by.chain;
-    if (p->by.memory > seconds) seconds = p->by.memory;
-    return chain > seconds ? chain : seconds;
+    if (p->by.memory - p->by.beyond > seconds) seconds = p->by.memory - p->by.beyond;
+    return (chain > seconds ? chain : seconds) + p->by.beyond;
 }
 
 /* Is the sample one of those that are fitted? */
@@ -736,6 +736,13 @@ static void weigh(fitting *f)
     }
 }
 
+/* The seconds of a sample without those that no rate contains, of which an estimate may have too many: at least half of them. */
+static double rest_of(const point *p)
+{
+    const double rest = p->of->seconds - p->by.beyond, least = 0.5 * p->of->seconds;
+    return rest > least ? rest : least;
+}
+
 /* Computes what does not change while fits are judged, which takes a fitting half of its time otherwise. */
 static void remember(fitting *f)
 {
@@ -746,7 +753,7 @@ static void remember(fitting *f)
         for (chain = 0; chain < 2; chain++) {
             const double by = chain ? p->by.chain : p->by.rates;
             p->chain = chain;
-            if (by > 0) p->took[chain] = library_log2(p->of->seconds / by);
+            if (by > 0) p->took[chain] = library_log2(rest_of(p) / by);
             for (i = 0; i < SPMV_TERM_COUNT; i++) p->known[chain] += f->prior[p->candidate].at[i] * term_any(f, p, i);
         }
         p->chain = 0;

@@ -22,6 +22,7 @@
 #include "../cli/output.h"
 #include "../cmd/commands.h"
 #include "../measure/device.h"
+#include "../measure/graph.h"
 #include "../measure/runner.h"
 #include "../measure/values.h"
 #include "candidates.h"
@@ -245,6 +246,7 @@ static int tuner_open(tuner *u, const arguments *args)
     time_t now = time(NULL);
     struct tm utc;
     if (device_open(u->t, args->value[OPT_DEVICE], &u->device) != DONE) return FAILED;
+    u->t->graph = graph_possible(u->device); /* what the host takes to launch a kernel differs from one moment to the next */
     if (gmtime_r(&now, &utc)) strftime(u->head.date, sizeof u->head.date, "%Y-%m-%d", &utc);
     u->most = (uint64_t)1 << 22;
 #ifndef SPMV_NO_DEVICES

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools/measure/graph.h - products recorded in a CUDA graph, which the device runs one after another without the host: small matrices are
+ * multiplied in less time than the host takes to launch a kernel, so that by calls only the launches would be timed.
+ */
+#ifndef SPMV_TOOLS_MEASURE_GRAPH_H
+#define SPMV_TOOLS_MEASURE_GRAPH_H
+
+#include "../cli/cli.h"
+#include "spmv.h"
+
+enum { GRAPH_PRODUCTS = 20 /* of a graph: launching it costs as much as a few products, and recording it takes as long as all of them */ };
+
+typedef struct graph graph;
+
+/* 1 if products on the device can be recorded: it is one by CUDA, whose driver has graphs. d: NULL is the host. */
+int graph_possible(const spmv_device *d);
+
+#ifndef SPMV_NO_DEVICES
+/* Records GRAPH_PRODUCTS products y = A x by exec, whose matrix is on the device, for which graph_possible is 1. The buffers and exec must
+ * outlive the graph. SPMV_ERR_MEMORY, SPMV_ERR_BACKEND. */
+spmv_status graph_record(graph **out, spmv_exec *exec, const spmv_device *d, void *x, void *y);
+
+/* Runs the products once more in the stream of the device, and does not wait for them. */
+spmv_status graph_launch(graph *g);
+
+/* NULL is allowed. */
+void graph_free(graph *g);
+#endif
+
+#endif
