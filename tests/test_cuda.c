@@ -6,6 +6,7 @@
 #include "../spmv.h"
 #include "../spmv_group.h"
 
+#include "../tools/measure/graph.h"
 #include "cuda/fake.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -405,6 +406,49 @@ Test(products, launch_and_nothing_else)
     spmv_destroy(&m);
     spmv_device_close(&d);
     check_clean("products");
+}
+
+/* What spmv bench --graph and spmv tune time: a graph has its products, and a call that fails leaves nothing behind. */
+Test(products, are_recorded_in_a_graph)
+{
+    spmv_device d;
+    spmv_matrix m;
+    spmv_exec e;
+    graph *g;
+    void *x = NULL, *y = NULL;
+    int launches, i, failed = 1;
+    cr_assert_eq(open_device(&d, NULL), SPMV_OK);
+    cr_assert(graph_possible(&d));
+    cr_assert_not(graph_possible(NULL));
+    cr_assert_eq(store(&m, &d, "csr"), SPMV_OK);
+    cr_assert_eq(spmv_exec_create(&e, m.on_device, NULL), SPMV_OK);
+    cr_assert_eq(spmv_buffer_create(&d, 8 * COLS, &x), SPMV_OK);
+    cr_assert_eq(spmv_buffer_create(&d, 8 * ROWS, &y), SPMV_OK);
+    for (i = 0; failed; i++) {
+        fake.fail_in = i;
+        failed = graph_record(&g, &e, &d, x, y) != SPMV_OK;
+        cr_assert_eq(failed, fake.fail_in < 0, "call %d: %s", i, fake.failed);
+        fake.fail_in = -1;
+        if (failed) cr_assert_eq(fake.alive[FAKE_GRAPHS], 0, "call %d: %s", i, fake.failed);
+        cr_assert_eq(fake.capturing, 0, "call %d: %s", i, fake.failed);
+    }
+    cr_assert_gt(i, GRAPH_PRODUCTS);
+    cr_assert_eq(fake.alive[FAKE_GRAPHS], 1);
+    launches = fake.launches;
+    cr_assert_eq(graph_launch(g), SPMV_OK);
+    cr_assert_eq(graph_launch(g), SPMV_OK);
+    cr_assert_eq(fake.launches, launches + 2 * GRAPH_PRODUCTS);
+    fake.fail_in = 0;
+    cr_assert_eq(graph_launch(g), SPMV_ERR_BACKEND);
+    fake.fail_in = -1;
+    graph_free(g);
+    graph_free(NULL);
+    spmv_exec_free(&e);
+    spmv_buffer_free(&d, x);
+    spmv_buffer_free(&d, y);
+    spmv_destroy(&m);
+    spmv_device_close(&d);
+    check_clean("graph");
 }
 
 /* Kernels start before those in front of them have ended only where the device can do that and the driver offers it. */

@@ -16,7 +16,7 @@ static int fails(const char *name)
 }
 
 #ifndef COMPILER
-fake_state fake = { { 0 }, 0, -1, 2, "", 0, FAKE_DEVICES, 0, 0, 0, 0, 0, 0, 0, { 0 }, 0, 0, { 75, 80, 90 }, "", NULL, NULL, 0, { 0 } };
+fake_state fake = { .fail_in = -1, .error = 2, .devices = FAKE_DEVICES, .archs = { 75, 80, 90 } };
 
 typedef struct thing {
     int    kind, refs;
@@ -259,6 +259,49 @@ int cuLaunchKernelEx(const struct config *c, void *function, void **parameters, 
     return cuLaunchKernel(function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared, c->stream,
                           parameters, extra);
 }
+
+/* A graph has as many bytes as launches were recorded. */
+int cuStreamBeginCapture_v2(void *stream, int mode)
+{
+    CALL();
+    if (mode || !find(stream, FAKE_STREAMS) || fake.capturing) return 1;
+    fake.capturing = 1;
+    fake.recorded = fake.launches;
+    return 0;
+}
+
+int cuStreamEndCapture(void *stream, void **graph)
+{
+    if (!fake.capturing || !find(stream, FAKE_STREAMS)) return 1;
+    fake.capturing = 0;
+    *graph = NULL;
+    CALL();
+    *graph = give(FAKE_GRAPHS, (size_t)(fake.launches - fake.recorded));
+    fake.launches = fake.recorded;
+    return 0;
+}
+
+int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long flags)
+{
+    thing *t = find(graph, FAKE_GRAPHS);
+    CALL();
+    if (!t || flags) return 1;
+    *executable = give(FAKE_GRAPHS, t->bytes);
+    return 0;
+}
+
+int cuGraphLaunch(void *executable, void *stream)
+{
+    thing *t = find(executable, FAKE_GRAPHS);
+    CALL();
+    FORBIDDEN_WHILE_CAPTURED();
+    if (!t || !find(stream, FAKE_STREAMS)) return 1;
+    fake.launches += (int)t->bytes;
+    return 0;
+}
+
+int cuGraphExecDestroy(void *executable) { return take_back(find(executable, FAKE_GRAPHS)); }
+int cuGraphDestroy(void *graph) { return take_back(find(graph, FAKE_GRAPHS)); }
 
 int cuEventCreate(void **event, unsigned flags)
 {

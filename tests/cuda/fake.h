@@ -3,7 +3,7 @@
 #ifndef SPMV_TESTS_CUDA_FAKE_H
 #define SPMV_TESTS_CUDA_FAKE_H
 
-enum { FAKE_CONTEXTS, FAKE_STREAMS, FAKE_MODULES, FAKE_BUFFERS, FAKE_EVENTS, FAKE_PROGRAMS, FAKE_PINNED, FAKE_KINDS };
+enum { FAKE_CONTEXTS, FAKE_STREAMS, FAKE_MODULES, FAKE_BUFFERS, FAKE_EVENTS, FAKE_PROGRAMS, FAKE_PINNED, FAKE_GRAPHS, FAKE_KINDS };
 enum { FAKE_DEVICES = 2, FAKE_NAMED = 19 };
 
 typedef struct fake_state {
@@ -16,6 +16,7 @@ typedef struct fake_state {
     int  devices;
     int  capturing;         /* 1: what a stream that is captured does not allow is bad */
     int  launches, syncs;
+    int  recorded;          /* launches before those that are being recorded in a graph */
     int  overlapped;        /* launches that may start before the kernel in front of them has ended */
     int  peers;             /* copies from one device to another */
     unsigned groups, threads; /* of the latest launch */

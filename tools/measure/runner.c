@@ -33,11 +33,16 @@ timing timing_of(double *v, int n)
 }
 
 #ifndef SPMV_NO_DEVICES
-void runner_close_cl(runner *r)
+void runner_free_exec(runner *r)
 {
     graph_free(r->recorded);
     r->recorded = NULL;
     spmv_exec_free(&r->exec);
+}
+
+void runner_close_cl(runner *r)
+{
+    runner_free_exec(r);
     spmv_buffer_free(r->device, r->device_x);
     spmv_buffer_free(r->device, r->device_y);
     spmv_buffer_free(r->device, r->junk);

@@ -46,6 +46,9 @@ typedef struct runner {
 } runner;
 
 #ifndef SPMV_NO_DEVICES
+/* Frees the exec and what was recorded with it, so that the runner can have another one. */
+void runner_free_exec(runner *r);
+
 /* Frees the exec and the buffers on the device. */
 void runner_close_cl(runner *r);
 

@@ -129,7 +129,7 @@ static spmv_status measure_cl(tuner *u, candidate *c, float *rate, int *right)
     if (s == SPMV_OK) s = spmv_exec_create(&r->exec, &matrix, NULL);
     if (s == SPMV_OK) s = check_cl(u, right);
     if (s == SPMV_OK && *right) s = sample_many(r, u->patience, &took);
-    spmv_exec_free(&r->exec);
+    runner_free_exec(r);
     spmv_device_matrix_free(&matrix);
     if (s == SPMV_OK && took > 0) *rate = (float)(2e-9 * (double)u->at->w.a.nnz / took);
     if (s == SPMV_OK) c->own++;
