@@ -3,6 +3,7 @@
 # bench/regret.sh DEVICE TYPE FILE... - measures how much slower the choice is than the best plan that a search finds: times all plans of
 # bench/candidates.sh in one run, then the four fastest and the chosen ones again side by side, and prints the table of bench/regret.py.
 # The rows stay in build/regret. DEVICE is what "spmv --device" takes; a number counts as a CPU unless CLASS=gpu.
+# On a CUDA device products are recorded in a graph.
 # Variables, with their defaults: SET, the set of bench/candidates.sh (all); CALLS, the products that "auto" is told to expect (1000); SPMV,
 # the program (build/spmv). The exit status is 0 if every product was right.
 set -eu
@@ -19,6 +20,7 @@ if [ -z "${SPMV:-}" ]; then
     SPMV=build/spmv
 fi
 for p in $(sh bench/candidates.sh $class "${SET:-all}"); do set -- "$@" --plan "$p"; done
+case $device in cuda:*) set -- "$@" --graph ;; esac # by calls, products of up to 5 us would take as long as the host's launches
 mkdir -p build/regret
 out=build/regret/clock_$(echo "$device" | tr -c 'a-zA-Z0-9\n' _).$type.json
 # a plan that is refused makes this fail, but has its row, too

@@ -52,9 +52,13 @@ head_of() {
     echo "Machine: $(head -n 1 "$from/machine.txt"); $(sed -n 2p "$from/machine.txt"). clspmv_*, poisson2d_* and mesh3d_* are of spmv gen, the others real."
     sed 1,2d "$from/machine.txt"
 }
+how_timed() { # how the products of clock_*.json were timed
+    if grep -q '"timed": "graph"' "$from"/clock_*.json; then echo "By the clock, products recorded in a CUDA graph (spmv bench --graph)"
+    else echo "By the clock, products in a row"; fi
+}
 plans_table() {
     head_of
-    echo "By the clock, products in a row. Command: spmv bench FILE... --plan P... --again 4 --device D --type T --json; python3 bench/plans.py clock_*.json"
+    echo "$(how_timed). Command: spmv bench FILE... --plan P... --again 4 --device D --type T --json; python3 bench/plans.py clock_*.json"
     echo "A dash: refused, not reached, or not among the plans tried for that matrix: $(cat "$from/plans.txt")"
     echo
     set -- "$from"/clock_*.json
@@ -73,7 +77,7 @@ table() { # table WHAT HEADING OPTIONS...: prints a heading and the output of be
 }
 regret_tables() {
     head_of
-    echo "By the clock, products in a row; the plans of $name-plans.txt, the four or five fastest and what was chosen timed again side by side."
+    echo "$(how_timed); the plans of $name-plans.txt, the four or five fastest and what was chosen timed again side by side."
     echo
     if [ -e "$from/now" ]; then
         table regret "auto as the library chooses now, its time looked up among those; cocktail is of the run, prepare that plan without the choice." \

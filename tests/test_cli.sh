@@ -63,7 +63,7 @@ is_json() {
     if command -v python3 >/dev/null 2>&1; then
         python3 -c '
 import json, sys
-keys = """matrix device builder plan variant type rows cols nnz threads us us_min us_max samples gflops gbs bytes padding err prepare_us
+keys = """matrix device builder plan variant type rows cols nnz threads us us_min us_max samples timed gflops gbs bytes padding err prepare_us
     read_us input_us analysis_us conversion_us upload_us building_us filled memory device_memory version again ok""".split()
 def refuse(token):
     raise ValueError(token)
@@ -594,6 +594,11 @@ is_json out
 verdict 'bench --again: JSON' $?
 [ "$(grep -c '"again": true' out)" -ge 2 ] && [ "$(grep -c '"builder": "auto".*"again": true' out)" = 1 ] && [ "$(grep -c '"again": false' out)" = 4 ]
 verdict 'bench --again: the fastest and what was chosen' $?
+[ "$(grep -c '"timed": "calls"' out)" = "$(wc -l <out)" ]
+verdict 'bench: says how it timed' $?
+gives 'bench --graph: not on the host' 1 bench p.mtx --plan csr --graph
+says 'bench --graph: not on the host: why' err 'requires a CUDA device'
+gives 'bench --graph: not with --events' 2 bench p.mtx --plan csr --graph --events
 gives 'bench --total: JSON' 0 bench p.mtx --plan csr --plan auto --total 10,1000 --json
 is_json out && [ "$(grep -c '"total_us": {"10": [0-9.e+]*, "1000": [0-9.e+]*}' out)" = 2 ]
 verdict 'bench --total: is right' $?

@@ -111,6 +111,7 @@ static const command commands[] = {
      "\n"
      "JSON:\n"
      "  us, us_min, us_max        the columns us, min and max; samples: the number of samples\n"
+     "  timed                     calls: many products in a row; graph, events, cold: by the option of that name\n"
      "  gflops, gbs, bytes        GFLOP/s, GB/s, and MB in single bytes; padding and err as in the table\n"
      "  matrix, rows, cols, nnz   the file's name without folders and suffixes, the shape, the number of nonzeros\n"
      "  device, threads           the device; the number of threads that the host uses, null if it takes no part\n"

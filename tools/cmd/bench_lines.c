@@ -89,6 +89,7 @@ void bench_line_json(const bench *b, const line *r)
     json_real("us_min", r->took.least * 1e6); json_next();
     json_real("us_max", r->took.most * 1e6); json_next();
     printf("\"samples\": %d, ", r->took.samples);
+    json_text("timed", b->t->cold ? "cold" : b->t->events ? "events" : b->t->graph ? "graph" : "calls"); json_next();
     json_real("gflops", r->gflops); json_next();
     json_real("gbs", r->gbs); json_next();
     json_real("bytes", r->bytes); json_next();
