@@ -671,10 +671,11 @@ Test(tuning, panels_are_offered)
  * is read from memory. */
 Test(tuning, padding_and_other_parts_need_the_cache)
 {
-    enum { ROWS = 4000, WIDE = 60, NARROW = 4 };
-    static const struct { const char *plan; int beyond; } c[] = { { "csr", 0 }, { "bell:b=2x2", 1 }, { "ell:w=1+csr", 1 } };
-    spmv_tuning t = good(HEAD "read 100\ncache 0.3 1000\nlaunch 1\n" AXES "f64 banded csr/" RATES "f64 banded ell/" RATES
-                         "f64 banded bell:b=2x2/" RATES);
+    enum { ROWS = 4000, WIDE = 60, NARROW = 8 }; /* 384 KB, and 64 KB of vectors */
+    static const struct { const char *plan, *cache; int beyond; } c[] = {
+        { "csr", "0.5", 0 }, { "csr", "1", 0 }, { "bell:b=2x2", "1", 1 }, { "bell:b=2x2", "8", 0 }, { "ell:w=1+csr", "0.5", 1 },
+        { "ell:w=1+csr", "1", 0 }
+    };
     spmv_estimate part[SPMV_MAX_PARTS];
     spmv_build how;
     spmv_plan plan;
@@ -691,15 +692,20 @@ Test(tuning, padding_and_other_parts_need_the_cache)
     matrix_close(&m, INTEGERS);
     a = matrix_csr(&m, SPMV_F64);
     for (i = 0; i < sizeof c / sizeof *c; i++) {
+        char text[1000];
+        spmv_tuning t;
+        spmv_print(text, sizeof text, "%sread 100\ncache %s 1000\nlaunch 1\n%sf64 banded csr/%sf64 banded ell/%sf64 banded bell:b=2x2/%s", HEAD,
+                   c[i].cache, AXES, RATES, RATES, RATES);
+        t = good(text);
         cr_assert_eq(spmv_plan_parse(&plan, c[i].plan, NULL, NULL), SPMV_OK);
         cr_assert_eq(spmv_predict(part, &plan, NULL, &a, &how, NULL, &t, NULL), SPMV_OK);
         cr_assert(part[0].seconds > 0, "%s", c[i].plan);
-        cr_assert_eq(part[0].beyond > 0, c[i].beyond, "%s: %g", c[i].plan, part[0].beyond);
+        cr_assert_eq(part[0].beyond > 0, c[i].beyond, "%s, %s MiB: %g", c[i].plan, c[i].cache, part[0].beyond);
         cr_assert(part[0].seconds >= part[0].memory && part[0].memory >= part[0].beyond, "%s", c[i].plan);
+        spmv_tuning_free(&t);
     }
     spmv_csr_free(&a);
     matrix_free(&m);
-    spmv_tuning_free(&t);
 }
 
 /* Scattered columns over an x of six times the cache: csr reads a line of x for most nonzeros. A panel whose elements of x fit into half of
