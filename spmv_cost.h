@@ -35,8 +35,8 @@ typedef struct spmv_target {
 typedef struct spmv_estimate {
     double   seconds;      /* predicted; 0: the part would be refused or the table knows nothing of it, and all else may be 0 */
     double   memory;       /* seconds that its bytes take at the highest speed that the table shows */
-    double   beyond;       /* of both: seconds that the table's rates do not contain, because it needs more of the cache than its bytes or the
-                              device has less than the table says */
+    double   beyond;       /* of both: seconds that the table's rates do not contain (more of the cache is needed than the bytes that
+                              are read, or the device has less of it, or slower memory, than the table says) */
     double   chain;        /* seconds of its longest row, if that is not divided; 0: it is, or the table does not say */
     double   rates;        /* seconds by the table's rates alone, without its fits */
     double   error;        /* of the prediction, by the table's fits: the standard deviation of log2 of predicted over measured times */
@@ -699,9 +699,10 @@ static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candida
     return spmv__peak_seconds(t, bytes);
 }
 
-/* Seconds that the rates do not contain, because a part needs more of the cache than its bytes, or because the device has a smaller cache or
- * slower memory than that of the table: padding that is skipped lies between what is read, and the nonzeros of other parts pass through the
- * cache as well. */
+/* Seconds that the rates do not contain, because a part needs more of the cache than the bytes that are read, or because the device has a
+ * smaller cache or slower memory than that of the table: padding that is skipped lies between what is read, and the nonzeros of other parts
+ * pass through the cache as well. On an H100, sbell:b=3x3 of protein_1IGT in f64, with padding 54.8 of 50 MB, took 18.5 us, as if all were
+ * read from memory, and bcsr:b=3x3 with 39.2 MB 10.0 (bench/results/nvidia-h100-plans.txt). */
 static double spmv__beyond_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
     const double others = spmv__longer((double)e->a->nnz - l->nnz, 0) * ((double)spmv_value_size(e->how->type) + sizeof(uint32_t));

@@ -17,6 +17,8 @@
  *     cache 56 7100               MiB that are read faster when read again, GB/s then; optional
  *     far 28 14                   MiB of x that scattered reads find in the cache while a matrix streams through it, and how many
  *                                 picoseconds longer a read takes that misses it; optional
+ *     timed graph                 products were recorded in a CUDA graph, so that launches by the host are in none of the times; without
+ *                                 this line, or with "timed calls", they are
  *     launch 2.9                  microseconds of the smallest product
  *     step 0.1 500 0.2            microseconds of one step of the longest row where other rows do not hide it: in a row of up to 500 steps,
  *                                 and in a longer one; optional
@@ -170,6 +172,7 @@ typedef struct spmv_tuning {
     double         cache, cache_read; /* MiB, GB/s; 0: not known */
     double         held, miss;        /* MiB of x that scattered reads find in the cache while a matrix streams through it; how many
                                          seconds longer a read takes that misses it; 0: not known */
+    int            graph;             /* 1: timed in CUDA graphs */
     double         launch;            /* seconds */
     double         step, long_step;   /* seconds of a step of a row of up to short_steps steps, and of a longer one; 0: not known */
     uint64_t       short_steps;
@@ -523,6 +526,10 @@ static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
     } else if (!strcmp(w, "far")) {
         s = spmv__tune_number(l, 1, &t->held);
         if (!s) s = spmv__tune_number(l, 1e-12, &t->miss);
+    } else if (!strcmp(w, "timed")) {
+        spmv__next_word(l);
+        t->graph = !strcmp(l->word, "graph");
+        if (!t->graph && strcmp(l->word, "calls") != 0) s = spmv__bad_line(l, "expected graph or calls");
     } else if (!strcmp(w, "launch")) s = spmv__tune_number(l, 1e-6, &t->launch);
     else if (!strcmp(w, "step")) s = spmv__tune_step(t, l);
     else if (!strcmp(w, "convert")) s = spmv__tune_convert(t, l);

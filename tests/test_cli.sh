@@ -822,6 +822,9 @@ gives 'tune --density: too dense' 2 tune --density 12 --budget 1
 gives 'tune --samples without a name' 2 tune --budget 1 --from none --samples s.txt
 gives 'tune --fit without a table' 2 tune --fit s.txt
 printf 'spmv tuning samples 1\nhost\nx\nf64 gr_30_30 csr/ 4\nf64 gr_30_30 coo/ 9\nf64 tridiag_2000 csr/ 8\nf64 tridiag_2000 coo/ 20\n' >s.txt
+sed '1s/$/ graph/' s.txt >g.txt
+gives 'tune --fit of samples that were timed otherwise' 1 tune --fit g.txt --table a.tune --out f.tune
+says 'tune --fit of samples that were timed otherwise: how' err 'g.txt has samples that were timed in CUDA graphs'
 gives 'tune --fit' 0 tune --fit s.txt --table a.tune --out fit.tune
 says 'tune --fit: what it found' err 'fits of 2 candidates to 4 samples of 2 structures'
 says 'tune --fit: how good it is' fit.tune '^left_out [0-9.]+ 2 4$'
@@ -942,6 +945,12 @@ says 'tune --merge of a partial table: the slower row stays' out '^f64 banded cs
 says 'tune --merge of a partial table: the other format stays' out '^f64 banded coo/ 0.5 1$'
 rm -f f.tune
 sed 's/device host/device other/' c.tune >e.tune
+sed '/^class/a\
+timed graph' c.tune >g.tune
+gives 'tune --merge of tables that were timed otherwise' 1 tune --merge b.tune g.tune --out f.tune
+says 'tune --merge of tables that were timed otherwise: which' err 'b.tune was timed by calls'
+gives 'tune --merge: timed in graphs' 0 tune --merge g.tune g.tune
+says 'tune --merge: timed in graphs: it says so' out '^timed graph$'
 gives 'tune --merge of two devices' 1 tune --merge b.tune e.tune --out f.tune
 [ ! -e f.tune ]
 verdict 'tune --merge of two devices: no table' $?

@@ -42,7 +42,8 @@ Test(tuning, whole_table)
 {
     static const char text[] =
         "# made by hand\n\nspmv tuning table 1\r\n  device\tNVIDIA H200  \nclass gpu\ndriver 580.1 (x)\nunits 132\nmemory 143771\n"
-        "copy 3900.5\nread 4100\ncache 42.5 7800\nfar 30.5 20\nlaunch 2.9\ndate 2026-11-21\n# sizes\nrows 1024 16384\nper_row 1 4 16\n"
+        "copy 3900.5\nread 4100\ncache 42.5 7800\nfar 30.5 20\ntimed graph\nlaunch 2.9\ndate 2026-11-21\n# sizes\n"
+        "rows 1024 16384\nper_row 1 4 16\n"
         "f64 banded csr:run=1024/WG=256,NT=1 0.81 1.6 3 - 8 11.25\n"
         "f32 scattered sbell:b=4x4,h=32/ - -3 2 -1\nmixed uneven coo/ 1 1 1 1 1 1";
     spmv_tuning t = good(text);
@@ -50,7 +51,7 @@ Test(tuning, whole_table)
     cr_assert_eq(t.device_class, SPMV_DEVICE_CLASS_GPU);
     cr_assert_str_eq(t.driver, "580.1 (x)");
     cr_assert_str_eq(t.date, "2026-11-21");
-    cr_assert(t.units == 132 && t.memory == 143771);
+    cr_assert(t.units == 132 && t.memory == 143771 && t.graph);
     cr_assert(fabs(t.copy - 3900.5) < 1e-9 && fabs(t.read - 4100) < 1e-9 && fabs(t.launch - 2.9e-6) < 1e-15);
     cr_assert(fabs(t.cache - 42.5) < 1e-9 && fabs(t.cache_read - 7800) < 1e-9);
     cr_assert(fabs(t.held - 30.5) < 1e-9 && fabs(t.miss - 20e-12) < 1e-18);
@@ -92,6 +93,8 @@ static const fault faults[] = {
     {4, HEAD "far 30\n"},
     {4, HEAD "read .\n"},
     {4, HEAD "launch 2.9us\n"},
+    {4, HEAD "timed\n"},
+    {4, HEAD "timed twice\n"},
     {4, HEAD "rows\n"},
     {4, HEAD "rows 1024 1024\n"},
     {4, HEAD "rows 2048 1024\n"},
@@ -694,8 +697,8 @@ Test(tuning, padding_and_other_parts_need_the_cache)
     for (i = 0; i < sizeof c / sizeof *c; i++) {
         char text[1000];
         spmv_tuning t;
-        spmv_print(text, sizeof text, "%sread 100\ncache %s 1000\nlaunch 1\n%sf64 banded csr/%sf64 banded ell/%sf64 banded bell:b=2x2/%s", HEAD,
-                   c[i].cache, AXES, RATES, RATES, RATES);
+        spmv_print(text, sizeof text, "%sread 100\ncache %s 1000\nlaunch 1\n%sf64 banded csr/%sf64 banded ell/%sf64 banded bell:b=2x2/%s",
+                   HEAD, c[i].cache, AXES, RATES, RATES, RATES);
         t = good(text);
         cr_assert_eq(spmv_plan_parse(&plan, c[i].plan, NULL, NULL), SPMV_OK);
         cr_assert_eq(spmv_predict(part, &plan, NULL, &a, &how, NULL, &t, NULL), SPMV_OK);

@@ -158,6 +158,7 @@ static void print_head(const spmv_tuning *t, size_t rows)
     real(t->cache_read);
     real(t->held);
     real(t->miss);
+    integer((uint64_t)t->graph);
     real(t->launch);
     real(t->step);
     real(t->long_step);

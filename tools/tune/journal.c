@@ -64,7 +64,7 @@ void journal_recall_candidate(tuner *u, candidate *c)
 
 static void journal_head(const tuner *u, char *out, size_t size)
 {
-    snprintf(out, size, "spmv tuning journal 1\n%s\n%s\n", u->head.device, u->head.driver);
+    snprintf(out, size, "spmv tuning journal 1%s\n%s\n%s\n", u->head.graph ? " graph" : "", u->head.device, u->head.driver);
 }
 
 /* Checks every line of the old journal and cuts off the last if it is incomplete. DONE, or FAILED after a message. */

@@ -41,7 +41,8 @@ enum { STRUCTURES = sizeof structures / sizeof *structures };
 
 enum { SAMPLES_BYTES = 1 << 24 }; /* the most bytes of a file of samples */
 
-static const char samples_head[] = "spmv tuning samples 1";
+/* The first line of a file of samples, of those that were timed by calls and of those in CUDA graphs. */
+static const char *const samples_head[] = {"spmv tuning samples 1", "spmv tuning samples 1 graph"};
 
 void samples_free(sample_list *l)
 {
@@ -123,7 +124,8 @@ static int samples_load(tool *t, const char *path, sample_list *out)
     text = (char *)at;
     if (result == DONE) text[used] = 0;
     p = result == DONE ? head_line(text, first, sizeof first) : NULL;
-    if (p && strcmp(first, samples_head) != 0) p = NULL;
+    out->graph = p && !strcmp(first, samples_head[1]);
+    if (p && !out->graph && strcmp(first, samples_head[0]) != 0) p = NULL;
     p = head_line(head_line(p, out->device, sizeof out->device), out->driver, sizeof out->driver);
     if (result == DONE && !p) result = cli_complain(t, "%s: not a file of samples", path);
     for (; result == DONE && (end = strchr(p, '\n')) != NULL; p = end + 1, line++) {
@@ -468,9 +470,11 @@ static int structures_open(measuring *m, const char *path)
     m->structures = m->past.count ? (int)STRUCTURES : 0; /* or less, which matters little */
     if (!fresh && strcmp(m->past.device, u->head.device) != 0)
         return cli_complain(u->t, "%s has samples of another device: %s", path, m->past.device);
+    if (!fresh && m->past.graph != u->t->graph)
+        return cli_complain(u->t, "%s has samples that were timed %s", path, m->past.graph ? "in CUDA graphs" : "by calls");
     m->file = fopen(path, "ab");
     if (!m->file) return cli_complain(u->t, "%s: %s", path, strerror(errno));
-    if (fresh) fprintf(m->file, "%s\n%s\n%s\n", samples_head, u->head.device, u->head.driver);
+    if (fresh) fprintf(m->file, "%s\n%s\n%s\n", samples_head[u->t->graph], u->head.device, u->head.driver);
     return DONE;
 }
 

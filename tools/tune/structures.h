@@ -33,6 +33,7 @@ typedef struct sample_list {
     size_t  count, room;
     double  noise;   /* of the measurements of a product around their median: root mean square as log2; 0: none was repeated */
     char    device[SPMV_TUNE_NAME], driver[SPMV_TUNE_NAME];
+    int     graph;   /* 1: timed in CUDA graphs */
 } sample_list;
 
 /* Frees the samples and zeroes the list. A zeroed list is allowed. */

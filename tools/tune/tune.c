@@ -246,7 +246,7 @@ static int tuner_open(tuner *u, const arguments *args)
     time_t now = time(NULL);
     struct tm utc;
     if (device_open(u->t, args->value[OPT_DEVICE], &u->device) != DONE) return FAILED;
-    u->t->graph = graph_possible(u->device); /* what the host takes to launch a kernel differs from one moment to the next */
+    u->t->graph = u->head.graph = graph_possible(u->device); /* the host takes longer to launch a kernel at one moment than at the next */
     if (gmtime_r(&now, &utc)) strftime(u->head.date, sizeof u->head.date, "%Y-%m-%d", &utc);
     u->most = (uint64_t)1 << 22;
 #ifndef SPMV_NO_DEVICES
@@ -266,6 +266,9 @@ static unsigned tune_what(tool *t, const arguments *args, int *result)
     return 1u << option_type(t, args, result);
 }
 
+/* Times products as those of a table were, if it is possible: one factor does not make times by calls of those in graphs. */
+static void tune_time_as(tuner *u, const spmv_tuning *table) { u->t->graph = u->t->graph && table->graph; }
+
 /* Measures the structures with the rows of a table, and fits the table to all samples of the file. DONE, or FAILED after a message. */
 static int tune_samples(tuner *u, const char *table, unsigned types, const char *samples)
 {
@@ -278,6 +281,7 @@ static int tune_samples(tuner *u, const char *table, unsigned types, const char 
     wish.path = samples;
     if (result == DONE && strcmp(t.device, u->head.device) != 0)
         result = cli_complain(u->t, "%s is a table of another device: %s", table, t.device);
+    tune_time_as(u, &t);
     tune_phase(u, "samples", 1, u->end);
     u->patience *= SAMPLE_PATIENCE;
     if (result == DONE) result = structures_measure(u, &wish);
@@ -333,6 +337,9 @@ static int tune_fit(tool *t, const char *table, const char *from, const char *sa
         result = cli_complain(t, "%s has samples of another device: %s", samples, list.device);
     if (result == DONE && !list.count) result = cli_complain(t, "%s has no samples", samples);
     if (result == DONE && from) result = tune_begin_with(t, &all, from);
+    if (result == DONE && list.graph != all.graph)
+        result = cli_complain(t, "%s has samples that were timed %s, and the table was not", samples,
+                              list.graph ? "in CUDA graphs" : "by calls");
     if (result == DONE) result = (from ? fit_correct : fit_table)(t, &all, &list, &q);
     if (result == DONE) result = table_save(t, &all, out, 0, &rows, &bytes);
     if (result == DONE) fit_print(&all, &q, (unsigned)bytes);
@@ -392,6 +399,7 @@ static int tune_correct(tuner *u, const tune_wish *w, const char *out, int *foun
     size_t rows, bytes;
     int result = prior_read(u->t, &u->head, w->from, &table, found);
     if (result != DONE || !*found) return result;
+    tune_time_as(u, &table);
     memset(&list, 0, sizeof list);
     memset(&wish, 0, sizeof wish);
     wish.table = &table;
