@@ -194,8 +194,9 @@ build/cuda/compile: tests/cuda/compile.c build/cuda/libcuda.so.1 $(HEADERS)
 
 FAKE_CUDA = build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../cuda:$$ORIGIN/../cuda/compiler'
 build/tests/test_cuda build/san/test_cuda: build/cuda/compiler/libnvrtc.so.13
-build/tests/test_cuda build/san/test_cuda: tools/measure/graph.c tools/measure/graph.h tools/cli/cli.h
-build/tests/test_cuda build/san/test_cuda: EXTRA = tools/measure/graph.c $(FAKE_CUDA)
+TIMED = tools/measure/graph.c tools/measure/runner.c
+build/tests/test_cuda build/san/test_cuda: $(TIMED) tools/measure/graph.h tools/measure/runner.h tools/cli/cli.h
+build/tests/test_cuda build/san/test_cuda: EXTRA = $(TIMED) $(FAKE_CUDA)
 
 # test_tools tests modules of the command line, which are compiled with it
 TESTED_TOOLS = tools/cli/cli.c tools/cli/memory.c tools/tune/candidates.c

@@ -3,7 +3,7 @@
 # bench/regret.sh DEVICE TYPE FILE... - measures how much slower the choice is than the best plan that a search finds: times all plans of
 # bench/candidates.sh in one run, then the four fastest and the chosen ones again side by side, and prints the table of bench/regret.py.
 # The rows stay in build/regret. DEVICE is what "spmv --device" takes; a number counts as a CPU unless CLASS=gpu.
-# On a CUDA device products are recorded in a graph.
+# If DEVICE is cuda:N, products are recorded in graphs.
 # Variables, with their defaults: SET, the set of bench/candidates.sh (all); CALLS, the products that "auto" is told to expect (1000); SPMV,
 # the program (build/spmv). The exit status is 0 if every product was right.
 set -eu

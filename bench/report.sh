@@ -53,12 +53,19 @@ head_of() {
     sed 1,2d "$from/machine.txt"
 }
 how_timed() { # how the products of clock_*.json were timed
-    if grep -q '"timed": "graph"' "$from"/clock_*.json; then echo "By the clock, products recorded in a CUDA graph (spmv bench --graph)"
-    else echo "By the clock, products in a row"; fi
+    if ! grep -q '"timed": "graph"' "$from"/clock_*.json; then
+        echo "By the clock, products in a row"
+    elif grep -qv '"timed": "graph"' "$from"/clock_*.json; then
+        echo "bench/report.sh: some products of $from/clock_*.json were timed in CUDA graphs, and some were not" >&2
+        return 1
+    else
+        echo "By the clock, products recorded in CUDA graphs (spmv bench --graph)"
+    fi
 }
 plans_table() {
     head_of
-    echo "$(how_timed). Command: spmv bench FILE... --plan P... --again 4 --device D --type T --json; python3 bench/plans.py clock_*.json"
+    how=$(how_timed) || return 1
+    echo "$how. Command: spmv bench FILE... --plan P... --again 4 --device D --type T --json; python3 bench/plans.py clock_*.json"
     echo "A dash: refused, not reached, or not among the plans tried for that matrix: $(cat "$from/plans.txt")"
     echo
     set -- "$from"/clock_*.json
@@ -77,7 +84,8 @@ table() { # table WHAT HEADING OPTIONS...: prints a heading and the output of be
 }
 regret_tables() {
     head_of
-    echo "$(how_timed); the plans of $name-plans.txt, the four or five fastest and what was chosen timed again side by side."
+    how=$(how_timed) || return 1
+    echo "$how; the plans of $name-plans.txt, the four or five fastest and what was chosen timed again side by side."
     echo
     if [ -e "$from/now" ]; then
         table regret "auto as the library chooses now, its time looked up among those; cocktail is of the run, prepare that plan without the choice." \

@@ -1863,6 +1863,47 @@ Test(estimate, a_lesser_memory_is_slower)
     matrix_free(&m);
 }
 
+/* The same with a table of any class. One that does not say how fast memory is tells nothing of it. */
+Test(estimate, a_lesser_memory_is_slower_on_every_class)
+{
+    static const struct {
+        const char *head;
+        uint64_t    cache; /* bytes */
+        int         slower;
+    } c[] = { { "class gpu\nread 100\ncache 36 1000\n", 0, 0 },  { "class gpu\nread 100\ncache 36 1000\n", 1u << 20, 1 },
+              { "class cpu\nread 100\ncache 36 1000\n", 0, 0 },  { "class cpu\nread 100\ncache 36 1000\n", 1u << 20, 1 },
+              { "class host\nread 100\ncache 36 1000\n", 0, 0 }, { "class host\nread 100\ncache 36 1000\n", 1u << 20, 1 },
+              { "class gpu\ncache 1 1000\n", 0, 0 },              { "class gpu\ncache 36 1000\n", 1u << 20, 0 } };
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_plan plan;
+    spmv_csr a;
+    matrix m;
+    size_t i;
+    free(fresh(&hints, &how));
+    matrix_random(&m, "2 MB of random values", 4000, 4000, 0.01);
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    cr_assert_eq(spmv_plan_parse(&plan, "csr", NULL, NULL), SPMV_OK);
+    for (i = 0; i < sizeof c / sizeof *c; i++) {
+        char text[400];
+        spmv_tuning t;
+        spmv_target target = { "another device", SPMV_DEVICE_CLASS_GPU, NULL, 0, c[i].cache, 0 };
+        spmv_estimate part;
+        spmv_print(text, sizeof text, "spmv tuning table 1\ndevice a device\n%slaunch 1\nrows 1024\nper_row 4\nf64 banded csr/ 20\n",
+                   c[i].head);
+        cr_assert_eq(spmv_tuning_read(&t, text, strlen(text), "a table", NULL), SPMV_OK);
+        target.device_class = t.device_class;
+        target.table = &t;
+        cr_assert_eq(spmv_predict(&part, &plan, NULL, &a, &how, &target, NULL, NULL), SPMV_OK);
+        cr_assert(part.seconds > 0 && part.seconds < 1, "case %d: %g s", (int)i, part.seconds);
+        cr_assert_eq(part.beyond > 0, c[i].slower, "case %d: %g s", (int)i, part.beyond);
+        spmv_tuning_free(&t);
+    }
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
 /* Where a device goes by the table of another one, all plans may be slower than predicted alike, which tells nothing of which is the
  * fastest: then no more options are measured than if they took what was predicted. */
 Test(choice, a_slower_device_is_no_reason_to_measure_more)

@@ -63,8 +63,8 @@ is_json() {
     if command -v python3 >/dev/null 2>&1; then
         python3 -c '
 import json, sys
-keys = """matrix device builder plan variant type rows cols nnz threads us us_min us_max samples timed gflops gbs bytes padding err prepare_us
-    read_us input_us analysis_us conversion_us upload_us building_us filled memory device_memory version again ok""".split()
+keys = """matrix device builder plan variant type rows cols nnz threads us us_min us_max samples timed gflops gbs bytes padding err
+    prepare_us read_us input_us analysis_us conversion_us upload_us building_us filled memory device_memory version again ok""".split()
 def refuse(token):
     raise ValueError(token)
 lines = open(sys.argv[1]).read().splitlines()
@@ -824,7 +824,7 @@ gives 'tune --fit without a table' 2 tune --fit s.txt
 printf 'spmv tuning samples 1\nhost\nx\nf64 gr_30_30 csr/ 4\nf64 gr_30_30 coo/ 9\nf64 tridiag_2000 csr/ 8\nf64 tridiag_2000 coo/ 20\n' >s.txt
 sed '1s/$/ graph/' s.txt >g.txt
 gives 'tune --fit of samples that were timed otherwise' 1 tune --fit g.txt --table a.tune --out f.tune
-says 'tune --fit of samples that were timed otherwise: how' err 'g.txt has samples that were timed in CUDA graphs'
+says 'tune --fit of samples that were timed otherwise: how' err 'g.txt has samples that were timed in CUDA graphs, but .* by calls'
 gives 'tune --fit' 0 tune --fit s.txt --table a.tune --out fit.tune
 says 'tune --fit: what it found' err 'fits of 2 candidates to 4 samples of 2 structures'
 says 'tune --fit: how good it is' fit.tune '^left_out [0-9.]+ 2 4$'
@@ -951,6 +951,12 @@ gives 'tune --merge of tables that were timed otherwise' 1 tune --merge b.tune g
 says 'tune --merge of tables that were timed otherwise: which' err 'b.tune was timed by calls'
 gives 'tune --merge: timed in graphs' 0 tune --merge g.tune g.tune
 says 'tune --merge: timed in graphs: it says so' out '^timed graph$'
+gives 'tune: corrects no table of graphs by calls' 1 tune --from g.tune --budget 1 --rows-max 4096 --out f.tune
+says 'tune: corrects no table of graphs by calls: why' err 'the table of host was timed in CUDA graphs'
+gives 'tune: completes no table of graphs by calls' 1 tune --table g.tune --samples g.samples --budget 1 --out f.tune
+says 'tune: completes no table of graphs by calls: why' err 'the table of host was timed in CUDA graphs'
+[ ! -e g.samples ] && [ ! -e f.tune ]
+verdict 'tune: leaves nothing behind' $?
 gives 'tune --merge of two devices' 1 tune --merge b.tune e.tune --out f.tune
 [ ! -e f.tune ]
 verdict 'tune --merge of two devices: no table' $?

@@ -7,6 +7,7 @@
 #include "../spmv_group.h"
 
 #include "../tools/measure/graph.h"
+#include "../tools/measure/runner.h"
 #include "cuda/fake.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -24,6 +25,15 @@ static void hear(void *user, spmv_status s, const char *message)
     (void)user;
     (void)s;
     snprintf(said, sizeof said, "%s", message);
+}
+
+/* What runner.c needs of the command line. */
+double cli_seconds(void) { return 0; }
+void cli_progress(tool *t, const char *what, double part)
+{
+    (void)t;
+    (void)what;
+    (void)part;
 }
 
 static long blocks, blocks_left = -1; /* not freed; to be given until one is refused, negative: all are given */
@@ -449,6 +459,46 @@ Test(products, are_recorded_in_a_graph)
     spmv_destroy(&m);
     spmv_device_close(&d);
     check_clean("graph");
+}
+
+/* What a runner recorded goes with the exec that it was recorded with, and products of the next one are recorded anew. */
+Test(products, are_recorded_anew_for_another_exec)
+{
+    spmv_device d;
+    spmv_matrix m[2];
+    tool t;
+    runner r;
+    graph *first;
+    double took;
+    int i, launches;
+    memset(&t, 0, sizeof t);
+    memset(&r, 0, sizeof r);
+    cr_assert_eq(open_device(&d, NULL), SPMV_OK);
+    t.graph = 1;
+    r.t = &t;
+    r.device = &d;
+    cr_assert_eq(spmv_buffer_create(&d, 8 * COLS, &r.device_x), SPMV_OK);
+    cr_assert_eq(spmv_buffer_create(&d, 8 * ROWS, &r.device_y), SPMV_OK);
+    for (i = 0; i < 2; i++) {
+        cr_assert_eq(store(&m[i], &d, i ? "ell" : "csr"), SPMV_OK);
+        cr_assert_eq(spmv_exec_create(&r.exec, m[i].on_device, NULL), SPMV_OK);
+        cr_assert_eq(runner_sample_cl(&r, GRAPH_PRODUCTS - 1, &took), SPMV_OK);
+        cr_assert_null(r.recorded); /* too few for a graph */
+        launches = fake.launches;
+        cr_assert_eq(runner_sample_cl(&r, GRAPH_PRODUCTS + 1, &took), SPMV_OK);
+        cr_assert_eq(fake.launches, launches + 2 * GRAPH_PRODUCTS);
+        first = r.recorded;
+        cr_assert_eq(runner_sample_cl(&r, GRAPH_PRODUCTS, &took), SPMV_OK);
+        cr_assert_eq(r.recorded, first);
+        cr_assert_eq(fake.alive[FAKE_GRAPHS], 1);
+        if (i) runner_close_cl(&r);
+        else runner_free_exec(&r);
+        cr_assert_null(r.recorded);
+        cr_assert_eq(fake.alive[FAKE_GRAPHS], 0);
+        spmv_destroy(&m[i]);
+    }
+    spmv_device_close(&d);
+    check_clean("runner");
 }
 
 /* Kernels start before those in front of them have ended only where the device can do that and the driver offers it. */

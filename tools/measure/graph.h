@@ -9,7 +9,7 @@
 #include "../cli/cli.h"
 #include "spmv.h"
 
-enum { GRAPH_PRODUCTS = 20 /* of a graph: launching it costs as much as a few products, and recording it takes as long as all of them */ };
+enum { GRAPH_PRODUCTS = 20 /* of a graph: so many that launching it hardly counts, and so few that recording it does not take long */ };
 
 typedef struct graph graph;
 
@@ -17,7 +17,8 @@ typedef struct graph graph;
 int graph_possible(const spmv_device *d);
 
 #ifndef SPMV_NO_DEVICES
-/* Records GRAPH_PRODUCTS products y = A x by exec, whose matrix is on the device, for which graph_possible is 1. The buffers and exec must
+/* Records GRAPH_PRODUCTS products y = A x by exec, whose matrix is on the device, for which graph_possible is 1. One such product must have
+ * run before, as the first may allocate memory. The buffers and exec must
  * outlive the graph. SPMV_ERR_MEMORY, SPMV_ERR_BACKEND. */
 spmv_status graph_record(graph **out, spmv_exec *exec, const spmv_device *d, void *x, void *y);
 

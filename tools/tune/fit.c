@@ -732,11 +732,11 @@ static void weigh(fitting *f)
     for (s = 0; s < f->count; s++) {
         point *p = &f->p[s];
         p->weight = fastest(f, p->of->structure, p->of->type) / p->of->seconds;
-        p->usable = p->by.rates > 0 && (p->by.memory < FLOOR_SHARE * p->of->seconds || p->by.memory < p->by.rates);
+        p->usable = p->by.rates > 0 && (p->by.memory < FLOOR_SHARE * p->of->seconds || p->by.memory - p->by.beyond < p->by.rates);
     }
 }
 
-/* The seconds of a sample without those that no rate contains, of which an estimate may have too many: at least half of them. */
+/* The seconds of a sample without those that no rate contains, but at least half of all, as the estimate of those may be too high. */
 static double rest_of(const point *p)
 {
     const double rest = p->of->seconds - p->by.beyond, least = 0.5 * p->of->seconds;

@@ -6,6 +6,7 @@
 #include "../cli/memory.h"
 #include "../cli/output.h"
 #include "candidates.h"
+#include "structures.h"
 #include "table.h"
 #include "spmv_io.h"
 #include <errno.h>
@@ -16,6 +17,9 @@
 
 /* The most bytes of a journal; a larger file is something else. */
 enum { JOURNAL_BYTES = 16 * 1024 * 1024 };
+
+/* The beginning of its first line, before " graph" if products are timed in CUDA graphs. */
+static const char journal_title[] = "spmv tuning journal 1";
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -64,7 +68,14 @@ void journal_recall_candidate(tuner *u, candidate *c)
 
 static void journal_head(const tuner *u, char *out, size_t size)
 {
-    snprintf(out, size, "spmv tuning journal 1%s\n%s\n%s\n", u->head.graph ? " graph" : "", u->head.device, u->head.driver);
+    snprintf(out, size, "%s%s\n%s\n%s\n", journal_title, u->head.graph ? " graph" : "", u->head.device, u->head.driver);
+}
+
+/* 1: the products of the old journal were timed by calls, and now they are timed in graphs, or the other way round. */
+static int journal_is_other(const tuner *u)
+{
+    const size_t n = strlen(journal_title);
+    return !strncmp(u->past.at, journal_title, n) && strcspn(u->past.at + n, "\n") != (u->head.graph ? strlen(" graph") : 0);
 }
 
 /* Checks every line of the old journal and cuts off the last if it is incomplete. DONE, or FAILED after a message. */
@@ -101,6 +112,8 @@ static int journal_recall(tuner *u)
     if (!memory_resize(&at, u->past.used + 1, 1)) return cli_no_memory(u->t);
     u->past.at = (char *)at;
     u->past.at[u->past.used] = 0;
+    if (journal_is_other(u))
+        return cli_complain(u->t, "%s: its products were timed %s; remove it to start again", u->journal_path, samples_timed(!u->head.graph));
     if (strlen(u->past.at) < strlen(head) || strncmp(u->past.at, head, strlen(head)) != 0)
         return cli_complain(u->t, "%s: not a journal of %s, %s; remove it to start again", u->journal_path, u->head.device, u->head.driver);
     return journal_check(u, strlen(head));

@@ -99,6 +99,8 @@ static int sample_parse(tool *t, char *line, sample *s)
     return fine;
 }
 
+const char *samples_timed(int by_graph) { return by_graph ? "in CUDA graphs" : "by calls"; }
+
 /* Copies a line without its end. Returns the next line, or NULL if there is none. */
 static char *head_line(char *p, char *out, size_t size)
 {
@@ -471,7 +473,8 @@ static int structures_open(measuring *m, const char *path)
     if (!fresh && strcmp(m->past.device, u->head.device) != 0)
         return cli_complain(u->t, "%s has samples of another device: %s", path, m->past.device);
     if (!fresh && m->past.graph != u->t->graph)
-        return cli_complain(u->t, "%s has samples that were timed %s", path, m->past.graph ? "in CUDA graphs" : "by calls");
+        return cli_complain(u->t, "%s has samples that were timed %s, and now they are timed %s", path, samples_timed(m->past.graph),
+                            samples_timed(u->t->graph));
     m->file = fopen(path, "ab");
     if (!m->file) return cli_complain(u->t, "%s: %s", path, strerror(errno));
     if (fresh) fprintf(m->file, "%s\n%s\n%s\n", samples_head[u->t->graph], u->head.device, u->head.driver);

@@ -36,6 +36,9 @@ typedef struct sample_list {
     int     graph;   /* 1: timed in CUDA graphs */
 } sample_list;
 
+/* "in CUDA graphs" or "by calls", for messages. */
+const char *samples_timed(int by_graph);
+
 /* Frees the samples and zeroes the list. A zeroed list is allowed. */
 void samples_free(sample_list *l);
 

@@ -266,8 +266,15 @@ static unsigned tune_what(tool *t, const arguments *args, int *result)
     return 1u << option_type(t, args, result);
 }
 
-/* Times products as those of a table were, if it is possible: one factor does not make times by calls of those in graphs. */
-static void tune_time_as(tuner *u, const spmv_tuning *table) { u->t->graph = u->t->graph && table->graph; }
+/* Sees to it that products are timed as those of a table were: no factor makes times by calls of those in graphs. DONE, or FAILED after a
+ * message. */
+static int tune_time_as(tuner *u, const spmv_tuning *table)
+{
+    if (table->graph && !u->t->graph)
+        return cli_complain(u->t, "the table of %s was timed in CUDA graphs, which this device does not have", table->device);
+    u->t->graph = table->graph;
+    return DONE;
+}
 
 /* Measures the structures with the rows of a table, and fits the table to all samples of the file. DONE, or FAILED after a message. */
 static int tune_samples(tuner *u, const char *table, unsigned types, const char *samples)
@@ -281,7 +288,7 @@ static int tune_samples(tuner *u, const char *table, unsigned types, const char 
     wish.path = samples;
     if (result == DONE && strcmp(t.device, u->head.device) != 0)
         result = cli_complain(u->t, "%s is a table of another device: %s", table, t.device);
-    tune_time_as(u, &t);
+    if (result == DONE) result = tune_time_as(u, &t);
     tune_phase(u, "samples", 1, u->end);
     u->patience *= SAMPLE_PATIENCE;
     if (result == DONE) result = structures_measure(u, &wish);
@@ -338,8 +345,8 @@ static int tune_fit(tool *t, const char *table, const char *from, const char *sa
     if (result == DONE && !list.count) result = cli_complain(t, "%s has no samples", samples);
     if (result == DONE && from) result = tune_begin_with(t, &all, from);
     if (result == DONE && list.graph != all.graph)
-        result = cli_complain(t, "%s has samples that were timed %s, and the table was not", samples,
-                              list.graph ? "in CUDA graphs" : "by calls");
+        result = cli_complain(t, "%s has samples that were timed %s, but those of the table were timed %s", samples,
+                              samples_timed(list.graph), samples_timed(all.graph));
     if (result == DONE) result = (from ? fit_correct : fit_table)(t, &all, &list, &q);
     if (result == DONE) result = table_save(t, &all, out, 0, &rows, &bytes);
     if (result == DONE) fit_print(&all, &q, (unsigned)bytes);
@@ -399,7 +406,6 @@ static int tune_correct(tuner *u, const tune_wish *w, const char *out, int *foun
     size_t rows, bytes;
     int result = prior_read(u->t, &u->head, w->from, &table, found);
     if (result != DONE || !*found) return result;
-    tune_time_as(u, &table);
     memset(&list, 0, sizeof list);
     memset(&wish, 0, sizeof wish);
     wish.table = &table;
@@ -407,7 +413,8 @@ static int tune_correct(tuner *u, const tune_wish *w, const char *out, int *foun
     wish.path = w->samples;
     wish.likely = 1;
     wish.taken = &list;
-    result = prior_move(u->t, &table, &u->head);
+    result = tune_time_as(u, &table);
+    if (result == DONE) result = prior_move(u->t, &table, &u->head);
     wish.struck = (unsigned char *)calloc(table.count + 1, 1);
     if (!wish.struck) result = cli_no_memory(u->t);
     tune_phase(u, "samples", 1, u->end);
