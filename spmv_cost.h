@@ -701,9 +701,9 @@ static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candida
 
 /* Seconds that the rates do not contain, because a part needs more of the cache than the bytes that are read, or because the device has a
  * smaller cache or slower memory than that of the table: padding that is skipped lies between what is read, and the nonzeros of other parts
- * pass through the cache as well. On an H100, sbell:b=3x3 of protein_1IGT in f64, with padding 54.8 of 50 MB, took 18.5 us, as if all were
- * read from memory, and bcsr:b=3x3 with 39.2 MB 10.0 (bench/results/nvidia-h100-plans.txt). On CPUs, whose caches are of several levels, only
- * a lesser device counts. */
+ * pass through the cache as well. On an H100, whose cache has 50 MiB, sbell:b=3x3 of protein_1IGT_anm in f64, which takes 54.8 MB with its
+ * padding, took 18.5 us, as if all were read from memory, and bcsr:b=3x3 without padding 10.1 (bench/results/nvidia-h100-plans.txt). On
+ * CPUs, whose caches are of several levels, only a lesser device counts. */
 static double spmv__beyond_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
     const double others = spmv__longer((double)e->a->nnz - l->nnz, 0) * ((double)spmv_value_size(e->how->type) + sizeof(uint32_t));

@@ -17,8 +17,8 @@
  *     cache 56 7100               MiB that are read faster when read again, GB/s then; optional
  *     far 28 14                   MiB of x that scattered reads find in the cache while a matrix streams through it, and how many
  *                                 picoseconds longer a read takes that misses it; optional
- *     timed graph                 short products were recorded in CUDA graphs, so that the host's launches do not hold them up; without this
- *                                 line, or with "timed calls", all were launched by the host
+ *     timed graph                 short products were recorded in CUDA graphs, so that the host's launches do not hold them up; without
+ *                                 this line, or with "timed calls", all were launched by the host
  *     launch 2.9                  microseconds of the smallest product
  *     step 0.1 500 0.2            microseconds of one step of the longest row where other rows do not hide it: in a row of up to 500 steps,
  *                                 and in a longer one; optional

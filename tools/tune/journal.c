@@ -113,7 +113,8 @@ static int journal_recall(tuner *u)
     u->past.at = (char *)at;
     u->past.at[u->past.used] = 0;
     if (journal_is_other(u))
-        return cli_complain(u->t, "%s: its products were timed %s; remove it to start again", u->journal_path, samples_timed(!u->head.graph));
+        return cli_complain(u->t, "%s: its products were timed %s; remove it to start again", u->journal_path,
+                            samples_timed(!u->head.graph));
     if (strlen(u->past.at) < strlen(head) || strncmp(u->past.at, head, strlen(head)) != 0)
         return cli_complain(u->t, "%s: not a journal of %s, %s; remove it to start again", u->journal_path, u->head.device, u->head.driver);
     return journal_check(u, strlen(head));

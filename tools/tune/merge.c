@@ -92,7 +92,8 @@ static int tables_merge(tool *t, const arguments *args, spmv_tuning *all, spmv_t
         if (strcmp(in[i].device, all->device) != 0)
             return cli_complain(t, "%s is a table of another device: %s", args->file[i], in[i].device);
         if (in[i].graph != all->graph)
-            return cli_complain(t, "%s was timed %s, but the last table %s", args->file[i], samples_timed(in[i].graph), samples_timed(all->graph));
+            return cli_complain(t, "%s was timed %s, but the last table %s", args->file[i], samples_timed(in[i].graph),
+                                samples_timed(all->graph));
         head_merge(all, &in[i]);
         if (!table_axis_join(all->rows_at, &all->rows, in[i].rows_at, in[i].rows) ||
             !table_axis_join(all->per_row_at, &all->per_row, in[i].per_row_at, in[i].per_row))
