@@ -20,7 +20,7 @@ if [ -z "${SPMV:-}" ]; then
     SPMV=build/spmv
 fi
 for p in $(sh bench/candidates.sh $class "${SET:-all}"); do set -- "$@" --plan "$p"; done
-case $device in cuda:*) set -- "$@" --graph ;; esac # by calls, products of up to 5 us would take as long as the host's launches
+case $device in cuda:*) set -- "$@" --graph ;; esac # by calls, short products take as long as the host's launches
 mkdir -p build/regret
 out=build/regret/clock_$(echo "$device" | tr -c 'a-zA-Z0-9\n' _).$type.json
 # a plan that is refused makes this fail, but has its row, too

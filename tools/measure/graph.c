@@ -54,10 +54,14 @@ struct graph {
 static int find_driver(void)
 {
     static const struct { const char *name; void *to; } functions[] = {
-        {"cuCtxPushCurrent_v2", &driver.push},          {"cuCtxPopCurrent_v2", &driver.pop},
-        {"cuStreamBeginCapture_v2", &driver.begin_capture}, {"cuStreamEndCapture", &driver.end_capture},
-        {"cuGraphInstantiateWithFlags", &driver.instantiate}, {"cuGraphLaunch", &driver.launch},
-        {"cuGraphExecDestroy", &driver.destroy_executable}, {"cuGraphDestroy", &driver.destroy_recorded}
+        {"cuCtxPushCurrent_v2", &driver.push},
+        {"cuCtxPopCurrent_v2", &driver.pop},
+        {"cuStreamBeginCapture_v2", &driver.begin_capture},
+        {"cuStreamEndCapture", &driver.end_capture},
+        {"cuGraphInstantiateWithFlags", &driver.instantiate},
+        {"cuGraphLaunch", &driver.launch},
+        {"cuGraphExecDestroy", &driver.destroy_executable},
+        {"cuGraphDestroy", &driver.destroy_recorded} /* the last: if it is known, all are */
     };
     void *library = driver.destroy_recorded ? NULL : dlopen("libcuda.so.1", RTLD_NOW);
     size_t i;

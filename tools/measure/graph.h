@@ -18,8 +18,7 @@ int graph_possible(const spmv_device *d);
 
 #ifndef SPMV_NO_DEVICES
 /* Records GRAPH_PRODUCTS products y = A x by exec, whose matrix is on the device, for which graph_possible is 1. One such product must have
- * run before, as the first may allocate memory. The buffers and exec must
- * outlive the graph. SPMV_ERR_MEMORY, SPMV_ERR_BACKEND. */
+ * run before, as the first may allocate memory. The buffers and exec must outlive the graph. SPMV_ERR_MEMORY, SPMV_ERR_BACKEND. */
 spmv_status graph_record(graph **out, spmv_exec *exec, const spmv_device *d, void *x, void *y);
 
 /* Runs the products once more in the stream of the device, and does not wait for them. */
