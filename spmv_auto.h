@@ -66,6 +66,8 @@ typedef struct spmv_choice {
                                                 32 bits */
     double        convert_csr;               /* seconds of preparing csr without keys, as convert of spmv_option */
     double        build;                     /* seconds of building the kernels of an option, as the table says; on the host 0 */
+    double        call;                      /* seconds of the smallest product if the host launches each, as the table says; then a
+                                                product may take longer than predicted. 0: predictions contain launches */
     double        slow;                      /* seconds by the clock of the first choice, if they were so many that csr was measured as
                                                 well (spmv_verify); else 0 */
     double        error;                     /* of the predictions, as the table says: the standard deviation of log2 of predicted over
@@ -1109,6 +1111,14 @@ static int spmv__is_csr_alone(const spmv_option *o)
  * estimates. */
 #define SPMV__SLOW 1.25
 
+/* A product that takes less than the host needs to launch it takes so many times as long as the shortest of all: of 687 products that
+ * take up to 2.6 us in CUDA graphs, the median is 1.43 times as long on an H100 and 1.56 times on an H200 ("spmv bench" of the plans
+ * of bench/results/nvidia-h100-plans.txt, with --graph and without). The clock does not tell such products apart. */
+#define SPMV__CALL_TIMES 1.5
+
+/* Seconds that the clock shows of a product that is bound by its launch; 0: predictions contain launches. */
+static double spmv__call_usual(const spmv_choice *c) { return SPMV__CALL_TIMES * c->call; }
+
 /* Products that measuring an option is taken to cost. On a device it takes 50 or more, half of them by the plan that it is compared with,
  * but building the kernels takes longer than those, unless a product takes several milliseconds. On the host it takes one that fills the
  * caches and up to three rows of one or more. */
@@ -1288,7 +1298,7 @@ static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints)
     double most = 0;
     spmv__outlook k;
     int i, next = -1;
-    if (!best || !(c->error > 0)) return -1;
+    if (!best || !(c->error > 0) || best->measured < SPMV__SLOW * spmv__call_usual(c)) return -1;
     spmv__outlook_make(&k, c, best);
     for (i = 0; i < c->count; i++) {
         const spmv_option *o = &c->option[i];
@@ -1305,7 +1315,7 @@ static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints)
 /* Is a product that takes so many seconds slow enough that csr is measured, too? */
 static int spmv__is_slow(const spmv_choice *c, double seconds)
 {
-    return c->count && c->csr > 0 && seconds > SPMV__SLOW * c->csr;
+    return c->count && c->csr > 0 && seconds > SPMV__SLOW * spmv__longer(c->csr, spmv__call_usual(c));
 }
 
 /* Is csr worth being measured beside a product that takes so many seconds? The products must be expected to save what building
@@ -1644,6 +1654,7 @@ static spmv_status spmv__choose(spmv_choice *out, const char *text, const spmv_c
     s = spmv__estimator_make(&c.e, a, how, target, hints ? hints->tuning : NULL, hints ? hints->without : 0, hooks);
     if (!s) memcpy(out->table, c.e.t->device, sizeof out->table);
     if (!s) out->build = spmv__build_seconds(c.e.t);
+    if (!s) out->call = c.e.t->call;
     out->exact = c.e.exact;
     if (!s) {
         out->error = c.e.t->left_out > 0 ? c.e.t->left_out : SPMV__ERROR_UNKNOWN;
@@ -1931,6 +1942,8 @@ SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
     spmv__explain_features(&t, &c->features);
     SPMV__SAY(&t, "table     %s%s\n", c->table, c->exact ? "" : ", not the device's own");
     if (c->csr > 0) SPMV__SAY(&t, "csr       %.*f us at best\n", SPMV__FIGURE(c->csr * 1e6));
+    if (c->call > c->option[0].predicted)
+        SPMV__SAY(&t, "launch    at least %.*f us a product, unless products are recorded in a graph\n", SPMV__FIGURE(c->call * 1e6));
     spmv__put_char(&t, '\n');
     spmv__explain_table(&t, c);
     spmv__explain_reason(&t, c);

@@ -789,7 +789,7 @@ static double spmv__uneven_chain(const spmv__estimator *e, const spmv__candidate
     if (e->t->device_class != SPMV_DEVICE_CLASS_GPU) return 0;
     measured.longest = longest < rows ? longest : rows;
     chain = spmv__chain_seconds(e, k, &measured, uneven);
-    return spmv__longer((chain < uneven ? chain : uneven) - plain, 0);
+    return chain > plain ? uneven - plain : 0;
 }
 
 /* Predicted seconds of a product: those for a banded matrix of this size, and more as far as x is scattered and rows are uneven, both by

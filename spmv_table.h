@@ -17,8 +17,9 @@
  *     cache 56 7100               MiB that are read faster when read again, GB/s then; optional
  *     far 28 14                   MiB of x that scattered reads find in the cache while a matrix streams through it, and how many
  *                                 picoseconds longer a read takes that misses it; optional
- *     timed graph                 short products were recorded in CUDA graphs, so that the host's launches do not hold them up; without
- *                                 this line, or with "timed calls", all were launched by the host
+ *     timed graph 2.4             short products were recorded in CUDA graphs, so that the host's launches do not hold them up; and the
+ *                                 microseconds of the smallest product if the host launches each, optional. Without this line, or with
+ *                                 "timed calls", all were launched by the host
  *     launch 2.9                  microseconds of the smallest product
  *     step 0.1 500 0.2            microseconds of one step of the longest row where other rows do not hide it: in a row of up to 500 steps,
  *                                 and in a longer one; optional
@@ -173,6 +174,7 @@ typedef struct spmv_tuning {
     double         held, miss;        /* MiB of x that scattered reads find in the cache while a matrix streams through it; how many
                                          seconds longer a read takes that misses it; 0: not known */
     int            graph;             /* 1: timed in CUDA graphs */
+    double         call;              /* then: seconds of the smallest product if the host launches each; 0: not known */
     double         launch;            /* seconds */
     double         step, long_step;   /* seconds of a step of a row of up to short_steps steps, and of a longer one; 0: not known */
     uint64_t       short_steps;
@@ -359,6 +361,18 @@ static spmv_status spmv__tune_number(spmv__lines *l, double scale, double *v)
     return SPMV_OK;
 }
 
+/* Reads the rest of the line "timed". */
+static spmv_status spmv__tune_timed(spmv_tuning *t, spmv__lines *l)
+{
+    spmv__next_word(l);
+    t->graph = !strcmp(l->word, "graph");
+    if (!t->graph && strcmp(l->word, "calls") != 0) return spmv__bad_line(l, "expected graph or calls");
+    if (!t->graph || !spmv__next_word(l)) return SPMV_OK;
+    if (!spmv__decimal(l->word, &t->call)) return spmv__bad_line(l, "expected a number");
+    t->call *= 1e-6;
+    return SPMV_OK;
+}
+
 /* Reads the rest of the line "step". */
 static spmv_status spmv__tune_step(spmv_tuning *t, spmv__lines *l)
 {
@@ -526,11 +540,8 @@ static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
     } else if (!strcmp(w, "far")) {
         s = spmv__tune_number(l, 1, &t->held);
         if (!s) s = spmv__tune_number(l, 1e-12, &t->miss);
-    } else if (!strcmp(w, "timed")) {
-        spmv__next_word(l);
-        t->graph = !strcmp(l->word, "graph");
-        if (!t->graph && strcmp(l->word, "calls") != 0) s = spmv__bad_line(l, "expected graph or calls");
-    } else if (!strcmp(w, "launch")) s = spmv__tune_number(l, 1e-6, &t->launch);
+    } else if (!strcmp(w, "timed")) s = spmv__tune_timed(t, l);
+    else if (!strcmp(w, "launch")) s = spmv__tune_number(l, 1e-6, &t->launch);
     else if (!strcmp(w, "step")) s = spmv__tune_step(t, l);
     else if (!strcmp(w, "convert")) s = spmv__tune_convert(t, l);
     else if (!strcmp(w, "part")) s = spmv__tune_number(l, 1e-12, &t->prepare.part);

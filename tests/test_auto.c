@@ -1589,21 +1589,26 @@ Test(choice, verified_by_the_clock)
     matrix_free(&m);
 }
 
-/* On a device csr is measured only if the products would save the building of its kernels, or if the check was requested. */
+/* On a device csr is measured only if the products would save the building of its kernels, or if the check was requested. Where products
+ * were timed in graphs, the clock shows nothing of one that is bound by its launch. */
 Test(choice, verified_on_a_device)
 {
-    static const char table[] = "spmv tuning table 1\ndevice d\nclass gpu\nrows 1\nper_row 1\n" COSTS
-                                "build 200000\nf64 banded csr/ 4\nf64 banded sell/ 8\n";
+#define GPU_TABLE(timed) "spmv tuning table 1\ndevice d\nclass gpu\n" timed "rows 1\nper_row 1\n" COSTS \
+                         "build 200000\nf64 banded csr/ 4\nf64 banded sell/ 8\n"
+    static const char calls[] = GPU_TABLE(""), graph[] = GPU_TABLE("timed graph 30\n"), unknown[] = GPU_TABLE("timed graph\n");
     static const struct {
+        const char *table;
         double      other;
         spmv_verify verify;
         int         measured;
-    } t[] = { { 5e-5, SPMV_VERIFY_DEFAULT, 1 }, { 5e-3, SPMV_VERIFY_DEFAULT, 2 }, { 5e-5, SPMV_VERIFY_ON, 2 } };
+    } t[] = { { calls, 5e-5, SPMV_VERIFY_DEFAULT, 1 }, { calls, 5e-3, SPMV_VERIFY_DEFAULT, 2 }, { calls, 5e-5, SPMV_VERIFY_ON, 2 },
+              { graph, 5e-5, SPMV_VERIFY_ON, 1 }, { graph, 6e-5, SPMV_VERIFY_ON, 2 }, { unknown, 5e-5, SPMV_VERIFY_ON, 2 } };
     matrix m;
     spmv_csr a = grid(&m);
     spmv_build_hints hints;
     spmv_build how;
     spmv_choice *c = fresh(&hints, &how);
+    char text[4096];
     size_t i;
     for (i = 0; i < sizeof t / sizeof *t; i++) {
         two_speeds clock = { 1e-6, 0, 0 };
@@ -1611,8 +1616,10 @@ Test(choice, verified_on_a_device)
         hints.measure = two_times;
         hints.measure_user = &clock;
         hints.verify = t[i].verify;
-        cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+        cr_assert_eq(choose(c, "auto", &a, t[i].table, &hints, &how, NULL), SPMV_OK);
         cr_assert_eq(clock.calls, t[i].measured, "%d: %d measured", (int)i, clock.calls);
+        spmv_explain(c, text, sizeof text);
+        cr_assert_eq(strstr(text, "launch    at least 30.0 us a product") != NULL, t[i].table == graph, "%s", text);
         cr_assert_eq(c->plan.part[0].format, t[i].measured == 1 ? SPMV_SELL : SPMV_CSR, "%d", (int)i);
     }
     free(c);

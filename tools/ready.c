@@ -159,6 +159,7 @@ static void print_head(const spmv_tuning *t, size_t rows)
     real(t->held);
     real(t->miss);
     integer((uint64_t)t->graph);
+    real(t->call);
     real(t->launch);
     real(t->step);
     real(t->long_step);

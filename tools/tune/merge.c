@@ -48,6 +48,7 @@ static void head_merge(spmv_tuning *all, const spmv_tuning *more)
     if (more->copy > all->copy) all->copy = more->copy;
     if (more->read > all->read) all->read = more->read;
     if (more->launch > 0 && (!(all->launch > 0) || more->launch < all->launch)) all->launch = more->launch;
+    if (more->call > 0 && (!(all->call > 0) || more->call < all->call)) all->call = more->call;
     if (more->cache > 0) {
         all->cache = more->cache;
         all->cache_read = more->cache_read;
@@ -86,7 +87,7 @@ static int tables_merge(tool *t, const arguments *args, spmv_tuning *all, spmv_t
     memset(all->work, 0, sizeof all->work);
     memset(all->regret, 0, sizeof all->regret);
     all->rows = all->per_row = 0;
-    all->launch = all->copy = all->read = all->cache = all->cache_read = all->step = 0;
+    all->launch = all->call = all->copy = all->read = all->cache = all->cache_read = all->step = 0;
     all->held = all->miss = 0;
     for (i = 0; i < args->files; i++) {
         if (strcmp(in[i].device, all->device) != 0)

@@ -21,6 +21,10 @@
  * structure several times, and begins with those on which choices differ most and which take little time. None of them is among the
  * matrices of clSpMV, which the choice is judged by (bench/regret.sh). */
 static const char *const structures[] = {
+    /* small ones of each sort, which take a GPU a few microseconds, so that the latency of memory decides */
+    "near_3000_3_12_15", "blocks_1000_3_12_80", "lengths_10000_4_3_3", "mesh3d_10_3", "arrow_1500", "band_5000_8_60", "bibd_13_6",
+    "mycielskian9", "near_12000_8_16_10", "lengths_600_20_15_3", "permutation_10000", "poisson3d_16", "lengths_25000_5_4_20",
+    "tridiag_3000", "blocks_4000_2_8_60", "lengths_300_4_4_6",
     /* a small grid, a few huge rows, a power law, blocks with fill, web-like rows, a mesh of three unknowns, uneven, diagonals with gaps */
     "poisson2d_100", "arrow_46500", "lengths_50000_40_80_8", "blocks_60000_4_8_50", "near_20000_10_30_12", "mesh3d_22_3",
     "kuresson_maragal_2", "Trefethen_20000",

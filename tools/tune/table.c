@@ -203,7 +203,8 @@ void table_print(growing *out, const spmv_tuning *t, const unsigned char *keep)
     head_number(out, "read", t->read);
     if (t->cache > 0 && t->cache_read > 0) growing_add(out, "cache %.0f %.0f\n", t->cache, t->cache_read);
     if (t->miss > 0) growing_add(out, "far %.0f %.1f\n", t->held, t->miss * 1e12);
-    if (t->graph) growing_add(out, "timed graph\n");
+    if (t->graph && t->call > 0) head_number(out, "timed graph", t->call * 1e6);
+    else if (t->graph) growing_add(out, "timed graph\n");
     head_number(out, "launch", t->launch * 1e6);
     if (t->step > 0) {
         number_print(step, sizeof step, t->step * 1e6);

@@ -84,12 +84,23 @@ static int time_one_row(tuner *u, uint64_t n, const char *variant, double *took)
     return s == SPMV_OK ? DONE : FAILED;
 }
 
-/* Measures the head's launch: the time of a product with a single nonzero. DONE or FAILED. */
-static int tune_launch(tuner *u)
+/* Lowers *least to the time of a product with a single nonzero. DONE or FAILED. */
+static int time_smallest(tuner *u, double *least)
 {
     double took = 0;
     int result = time_one_row(u, 1, NULL, &took);
-    if (took > 0 && (!(u->head.launch > 0) || took < u->head.launch)) u->head.launch = took;
+    if (took > 0 && (!(*least > 0) || took < *least)) *least = took;
+    return result;
+}
+
+/* Measures the head's launch and, where products are timed in graphs, what a call takes. DONE or FAILED. */
+static int tune_launch(tuner *u)
+{
+    int result = time_smallest(u, &u->head.launch);
+    if (result != DONE || !u->t->graph) return result;
+    u->t->graph = 0;
+    result = time_smallest(u, &u->head.call);
+    u->t->graph = 1;
     return result;
 }
 
@@ -271,7 +282,8 @@ static unsigned tune_what(tool *t, const arguments *args, int *result)
 static int tune_time_as(tuner *u, const spmv_tuning *table)
 {
     if (table->graph && !u->t->graph)
-        return cli_complain(u->t, "the table of %s was timed in CUDA graphs, which this device does not have", table->device);
+        return cli_complain(u->t, "the table of %s was timed in CUDA graphs, which this device does not have; --from none measures from nothing",
+                            table->device);
     u->t->graph = table->graph;
     return DONE;
 }
