@@ -209,7 +209,8 @@ typedef struct spmv_tuning {
  * SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
 SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks);
 SPMV_API void spmv_tuning_free(spmv_tuning *t);
-/* The text of the bundled table for a device, else of one for its class, of the same runtime if there is one; NULL if there is neither.
+/* The text of the bundled table for a device, else of one for its class, of the same runtime if there is one, and timed by calls if there
+ * is one, as any device can correct that; NULL if there is neither.
  *   device        its name; NULL: unknown
  *   device_class  its class
  *   length        becomes the bytes of the text; may be NULL
@@ -1049,17 +1050,20 @@ SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class d
     char word[SPMV_TUNE_NAME];
     const size_t count = spmv_tuning_count();
     size_t i, found = count;
-    int best = -1, suits;
+    int best = -1, suits, own = 0;
     for (i = 0; i < count; i++) {
         spmv__tuning_word(i, "class", word);
         if (spmv_device_class_from(word) != device_class) continue;
         spmv__tuning_word(i, "device", word);
-        suits = spmv__tuning_suits(word, device);
+        suits = 2 * spmv__tuning_suits(word, device);
+        own |= suits == 4;
+        spmv__tuning_word(i, "timed", word);
+        suits += strncmp(word, "graph", 5) != 0; /* of two other devices, one whose table any device can correct */
         if (suits <= best) continue;
         best = suits;
         found = i;
     }
-    if (exact) *exact = best == 2;
+    if (exact) *exact = own;
     return spmv_tuning_text(found, length);
 }
 

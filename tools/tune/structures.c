@@ -21,10 +21,6 @@
  * structure several times, and begins with those on which choices differ most and which take little time. None of them is among the
  * matrices of clSpMV, which the choice is judged by (bench/regret.sh). */
 static const char *const structures[] = {
-    /* small ones of each sort, which take a GPU a few microseconds, so that the latency of memory decides */
-    "near_3000_3_12_15", "blocks_1000_3_12_80", "lengths_10000_4_3_3", "mesh3d_10_3", "arrow_1500", "band_5000_8_60", "bibd_13_6",
-    "mycielskian9", "near_12000_8_16_10", "lengths_600_20_15_3", "permutation_10000", "poisson3d_16", "lengths_25000_5_4_20",
-    "tridiag_3000", "blocks_4000_2_8_60", "lengths_300_4_4_6",
     /* a small grid, a few huge rows, a power law, blocks with fill, web-like rows, a mesh of three unknowns, uneven, diagonals with gaps */
     "poisson2d_100", "arrow_46500", "lengths_50000_40_80_8", "blocks_60000_4_8_50", "near_20000_10_30_12", "mesh3d_22_3",
     "kuresson_maragal_2", "Trefethen_20000",
@@ -37,9 +33,19 @@ static const char *const structures[] = {
     "mesh3d_60_1", "blocks_48000_6_5_70", "arrow_400000", "bibd_22_8", "lengths_30000_100_40_2", "kuresson_viscoplastic1",
     "tridiag_1000000", "blocks_30000_8_4_40", "dense_50000_30", "gr_60_60", "band_30000_40_100", "mk11-b3", "poisson2d_1300",
     "dense_1500_1500",
+    /* small ones of each sort, with which the latency of memory decides */
+    "near_3000_3_12_15", "blocks_1000_3_12_80", "lengths_10000_4_3_3", "mesh3d_10_3", "arrow_1500", "band_5000_8_60", "bibd_13_6",
+    "mycielskian9", "near_12000_8_16_10", "lengths_600_20_15_3", "permutation_10000", "poisson3d_16", "lengths_25000_5_4_20",
+    "tridiag_3000", "blocks_4000_2_8_60", "lengths_300_4_4_6",
 };
 
-enum { STRUCTURES = sizeof structures / sizeof *structures };
+enum {
+    STRUCTURES = sizeof structures / sizeof *structures,
+    SMALL      = 16 /* the last of them, which take a GPU less than the host takes to launch a kernel */
+};
+
+/* How many structures are measured: the small ones show nothing where the host launches each product. */
+static int structures_shown(const tuner *u) { return u->device && !u->t->graph ? (int)STRUCTURES - (int)SMALL : (int)STRUCTURES; }
 
 /* ---- files of samples ----------------------------------------------------------------------------------------------- */
 
@@ -473,7 +479,7 @@ static int structures_open(measuring *m, const char *path)
     if (!path) return DONE;
     if (!fresh && samples_load(u->t, path, &m->past) != DONE) return FAILED;
     m->products = samples_number(&m->past);
-    m->structures = m->past.count ? (int)STRUCTURES : 0; /* or less, which matters little */
+    m->structures = m->past.count ? structures_shown(u) : 0; /* or less, which matters little */
     if (!fresh && strcmp(m->past.device, u->head.device) != 0)
         return cli_complain(u->t, "%s has samples of another device: %s", path, m->past.device);
     if (!fresh && m->past.graph != u->t->graph)
@@ -538,6 +544,7 @@ int structures_measure(tuner *u, const structures_wish *wish)
 {
     const char *path = wish->path;
     measuring m;
+    const int shown = structures_shown(u);
     int i, result;
     memset(&m, 0, sizeof m);
     m.u = u;
@@ -545,14 +552,14 @@ int structures_measure(tuner *u, const structures_wish *wish)
     u->patience /= PASSES;
     result = rows_set(&m);
     if (result == DONE) result = structures_open(&m, path);
-    for (i = 0; i < PASSES * STRUCTURES && result == DONE && !sample_out_of_time(u); i++) {
-        m.pass = i / STRUCTURES;
-        m.structure = structures[i % STRUCTURES];
+    for (i = 0; i < PASSES * shown && result == DONE && !sample_out_of_time(u); i++) {
+        m.pass = i / shown;
+        m.structure = structures[i % shown];
         result = measure_types(&m);
         cli_progress_name(u->t, "samples", m.structure);
-        cli_progress(u->t, "samples", (double)(i + 1) / (PASSES * STRUCTURES));
+        cli_progress(u->t, "samples", (double)(i + 1) / (PASSES * shown));
     }
-    if (i < PASSES * STRUCTURES) u->complete = 0;
+    if (i < PASSES * shown) u->complete = 0;
     if (m.file && (ferror(m.file) | fclose(m.file))) result = cli_complain(u->t, "%s: cannot be written", path);
     if (m.full) result = cli_no_memory(u->t);
     free(m.table.row);

@@ -282,8 +282,8 @@ static unsigned tune_what(tool *t, const arguments *args, int *result)
 static int tune_time_as(tuner *u, const spmv_tuning *table)
 {
     if (table->graph && !u->t->graph)
-        return cli_complain(u->t, "the table of %s was timed in CUDA graphs, which this device does not have; --from none measures from nothing",
-                            table->device);
+        return cli_complain(u->t, "the table of %s was timed in CUDA graphs, which this device does not have; --from none measures from "
+                                  "nothing", table->device);
     u->t->graph = table->graph;
     return DONE;
 }
