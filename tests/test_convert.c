@@ -145,7 +145,7 @@ static void bytes_of(spmv_type type, int updatable)
 }
 
 Test(convert, every_byte_f64) { bytes_of(SPMV_F64, 0); }
-Test(convert, every_byte_f32_after_updates) { bytes_of(SPMV_F32, 1); }
+Test(thorough, every_byte_f32_after_updates) { bytes_of(SPMV_F32, 1); }
 
 /* A matrix with bands, so large that its upload takes many chunks. */
 static void make_banded(spmv_csr *a, spmv_type type)

@@ -435,9 +435,21 @@ Test(faults, every_call_fails_once, .timeout = 300)
     every_call("sbell:b=2x2,idx=16", NULL, &d);
     every_call("ell:w=3+tcsr:rows=nonempty", NULL, &d);
     conversion = SPMV_CONVERT_DEFAULT;
+    every_call_of(everything_in_buffers, "tcsr", NULL, &d);
+    spmv_device_close(&d);
+    cr_assert(!holding() && !over_released && !blocks);
+}
+
+/* The same of each way in which the device fills the arrays of a format. */
+Test(thorough, every_call_in_buffers_fails_once, .timeout = 300)
+{
+    spmv_device_desc own = device_desc();
+    spmv_device d;
+    make_matrix();
+    __lsan_disable();
+    cr_assert_eq(spmv_device_open(&d, &own), SPMV_OK, "%s", said);
     every_call_of(everything_in_buffers, "sell", NULL, &d);
     every_call_of(everything_in_buffers, "bcsr:b=2x2", NULL, &d);
-    every_call_of(everything_in_buffers, "tcsr", NULL, &d);
     every_call_of(everything_in_buffers, "tcsr:tile=512,idx=16", NULL, &d);
     every_call_of(everything_in_buffers, "ell:w=1+bdia", NULL, &d);
     every_call_of(everything_in_buffers, "ell:w=1+dia:d=0.1+csr", NULL, &d);
