@@ -32,9 +32,9 @@ enum {
 };
 
 /* Matrices of up to so many bytes as CSR are tiny: "auto" takes csr without looking at them. Half of 32 KiB, the smallest first-level cache
- * in use, so that the matrix stays there together with x and y; on a GPU every way to multiply it takes no longer than the host takes to launch it. On a host,
- * with banded, blocked, scattered and uneven matrices of 4 to 32 KiB, a choice took 400 us, as long as 700 products of csr, and found
- * nothing that was more than 3% faster than csr. */
+ * in use, so that the matrix stays there together with x and y; on a GPU every way to multiply it takes less than the host needs for the
+ * launch. On a host, with banded, blocked, scattered and uneven matrices of 4 to 32 KiB, a choice took 400 us, as long as 700 products of
+ * csr, and found nothing that was more than 3% faster than csr. */
 enum { SPMV_TINY_BYTES = 16384 };
 
 /* A plan with the knobs of its kernels, and what it would cost. */
