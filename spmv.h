@@ -949,7 +949,7 @@ SPMV__APART void spmv__verify_prepared(spmv_matrix *m, const spmv_desc *d, const
     spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
     spmv_plan_print(&m->store.plan, first, sizeof first);
     c->slow = seconds = c->option[i].measured = spmv__prepared_seconds(m, d, 0, &v);
-    for (; seconds > 0 && (i = spmv__next_rival(c, d->hints)) >= 0; c->rivals++)
+    for (; seconds > 0 && spmv__can_be_beaten(c, seconds) && (i = spmv__next_rival(c, d->hints)) >= 0; c->rivals++)
         seconds = spmv__challenge(m, d, csr, how, c, i, seconds, &v);
     if (seconds > 0 && spmv_format_built(SPMV_CSR) && !(d->hints && d->hints->without >> SPMV_CSR & 1u) &&
         spmv__csr_pays(c, d->hints, seconds)) {

@@ -67,7 +67,7 @@ typedef struct spmv_choice {
     double        convert_csr;               /* seconds of preparing csr without keys, as convert of spmv_option */
     double        build;                     /* seconds of building the kernels of an option, as the table says; on the host 0 */
     double        call;                      /* seconds of the smallest product if the host launches each, as the table says; then a
-                                                product may take longer than predicted. 0: predictions contain launches */
+                                                product may take longer than predicted. 0: not known, or predictions contain launches */
     double        slow;                      /* seconds by the clock of the first choice, if they were so many that csr was measured as
                                                 well (spmv_verify); else 0 */
     double        error;                     /* of the predictions, as the table says: the standard deviation of log2 of predicted over
@@ -1111,13 +1111,16 @@ static int spmv__is_csr_alone(const spmv_option *o)
  * estimates. */
 #define SPMV__SLOW 1.25
 
-/* A product that takes less than the host needs to launch it takes so many times as long as the shortest of all: of 687 products that
+/* By calls, a product that is bound by its launch takes so many times as long as the shortest of all: of 687 products that
  * take up to 2.6 us in CUDA graphs, the median is 1.43 times as long on an H100 and 1.56 times on an H200 ("spmv bench" of the plans
  * of bench/results/nvidia-h100-plans.txt, with --graph and without). The clock does not tell such products apart. */
 #define SPMV__CALL_TIMES 1.5
 
-/* Seconds that the clock shows of a product that is bound by its launch; 0: predictions contain launches. */
+/* Seconds that the clock shows of a product that is bound by its launch; 0: not known, or predictions contain launches. */
 static double spmv__call_usual(const spmv_choice *c) { return SPMV__CALL_TIMES * c->call; }
+
+/* Can the clock show that another plan is faster than one whose product takes so many seconds by it? */
+static int spmv__can_be_beaten(const spmv_choice *c, double seconds) { return seconds > SPMV__SLOW * spmv__call_usual(c); }
 
 /* Products that measuring an option is taken to cost. On a device it takes 50 or more, half of them by the plan that it is compared with,
  * but building the kernels takes longer than those, unless a product takes several milliseconds. On the host it takes one that fills the
@@ -1144,7 +1147,7 @@ static double spmv__call_usual(const spmv_choice *c) { return SPMV__CALL_TIMES *
  * only ratios of predictions count. */
 #define SPMV__ERROR_SHARED 1e4
 
-/* The error of tables that do not say it, as log2: the bundled ones have 0.33 to 0.75. */
+/* The error of tables that do not say it, as log2: the bundled ones have 0.26 to 0.75. */
 #define SPMV__ERROR_UNKNOWN 0.5
 
 /* The correlations of tables that do not say them: those of the H200's. */
@@ -1275,11 +1278,11 @@ static const spmv_option *spmv__fastest_option(const spmv_choice *c)
 static double spmv__option_gain(const spmv__outlook *k, int option, double calls)
 {
     const spmv_option *o = &k->c->option[option];
-    double part[SPMV_CHOICE_MAX], left = spmv__divide_by_root(k, option, part), mean = 0;
+    double part[SPMV_CHOICE_MAX], left = spmv__divide_by_root(k, option, part), mean = 0, seconds;
     int i;
     for (i = 0; i < k->count; i++) mean += part[i] * k->found[i];
-    return spmv__expected_gain(k->own, spmv__risked_seconds(o, calls) * spmv__exp2(mean),
-                               k->error * spmv__square_root(left), calls);
+    seconds = spmv__longer(spmv__risked_seconds(o, calls) * spmv__exp2(mean), spmv__call_usual(k->c));
+    return spmv__expected_gain(k->own, seconds, k->error * spmv__square_root(left), calls);
 }
 
 /* What the products must be expected to save by an option that costs so many seconds, after so many others. */
@@ -1298,7 +1301,7 @@ static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints)
     double most = 0;
     spmv__outlook k;
     int i, next = -1;
-    if (!best || !(c->error > 0) || best->measured < SPMV__SLOW * spmv__call_usual(c)) return -1;
+    if (!best || !(c->error > 0)) return -1;
     spmv__outlook_make(&k, c, best);
     for (i = 0; i < c->count; i++) {
         const spmv_option *o = &c->option[i];
@@ -1323,7 +1326,8 @@ static int spmv__is_slow(const spmv_choice *c, double seconds)
 static int spmv__csr_pays(const spmv_choice *c, const spmv_build_hints *hints, double seconds)
 {
     const int requested = hints && hints->verify == SPMV_VERIFY_ON;
-    return spmv__is_slow(c, seconds) && (requested || spmv__calls(hints) * (seconds - c->csr) >= c->build);
+    const double csr = spmv__longer(c->csr, spmv__call_usual(c));
+    return spmv__is_slow(c, seconds) && (requested || spmv__calls(hints) * (seconds - csr) >= c->build);
 }
 
 /* Makes the last place csr without knobs, or the one before if the last is the fastest that was measured, and returns it. */
@@ -1412,7 +1416,8 @@ static void spmv__verify(spmv__chooser *c)
     csr = !spmv_format_built(SPMV_CSR) || c->e.without >> SPMV_CSR & 1u || spmv__is_csr_alone(&out->option[0]);
     spmv__measure_option(c, &out->option[0]);
     first = out->option[0].measured;
-    while (c->hints->refine < 1 && (i = spmv__next_rival(out, c->hints)) >= 0) {
+    while (c->hints->refine < 1 && (best = spmv__fastest_option(out)) != NULL && spmv__can_be_beaten(out, best->measured) &&
+           (i = spmv__next_rival(out, c->hints)) >= 0) {
         spmv__measure_option(c, &out->option[i]);
         out->rivals++;
         if (!(out->option[i].measured > 0)) out->option[i].measured = -1;

@@ -701,9 +701,9 @@ static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candida
 
 /* Seconds that the rates do not contain, because a part needs more of the cache than the bytes that are read, or because the device has a
  * smaller cache or slower memory than that of the table: padding that is skipped lies between what is read, and the nonzeros of other parts
- * pass through the cache as well. On an H100, whose cache has 50 MiB, sbell:b=3x3 of protein_1IGT_anm in f64, which takes 54.8 MB with its
- * padding, took 18.1 us, as if all were read from memory, and bcsr, without padding, 9.6 (bench/results/nvidia-h100-plans.txt). On
- * CPUs, whose caches are of several levels, only a lesser device counts. */
+ * pass through the cache as well. On an H100, whose cache has 50 MiB, sbell of protein_1IGT_anm in f64, which takes 54.8 MB with its
+ * padding, took 18.1 us, as if all were read from memory, and bcsr, without padding, 9.6 (bench/results/nvidia-h100-plans.txt). On CPUs,
+ * whose caches are of several levels, only a lesser device counts. */
 static double spmv__beyond_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
     const double others = spmv__longer((double)e->a->nnz - l->nnz, 0) * ((double)spmv_value_size(e->how->type) + sizeof(uint32_t));
@@ -780,8 +780,11 @@ static double spmv__far_seconds(const spmv__estimator *e, const spmv__load *l)
 }
 
 /* How many seconds longer than evenly an uneven matrix of the rates takes because of its longest row alone: plain and uneven are the times
- * of the two. It is all of them if that row takes longer than the even matrix, as the others are then done before it. The longest row of
- * another matrix is estimated for itself, so that these seconds do not count there. 0: that is not known, or there are none. */
+ * of the two. It is all of them if that row is estimated to take longer than the even matrix: what the others cost does not show then. To
+ * count only what the row is estimated to take, which is often too little, is worse: on an H100, products of csr that take up to 3 us
+ * (bench/results/nvidia-h100-plans.txt) are then predicted to take 1.2 times as long as they do, and else 1.1 times. The longest row of
+ * another matrix is estimated for itself, so that these seconds do not count there. 0: nothing is known of the row, or it takes less than
+ * the even matrix. */
 static double spmv__uneven_chain(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double plain, double uneven)
 {
     const double rows = l->rows > 0 ? l->rows : 1, longest = (double)SPMV__UNEVEN_MOST * l->slots / rows;

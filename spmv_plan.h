@@ -57,7 +57,8 @@ typedef double (*spmv_clock)(void *user);
  * table err and by what was measured of options like them, the products are expected to save twice what that is taken to cost (conversion,
  * 7 products and the building of kernels), and 1.5 times more with each of them. csr is as well if a product takes more than 1.25 times
  * what the fastest csr was predicted to take and the products would save the building of its kernels. spmv_create measures nothing on a
- * device if all products with csr are expected to take less time than this building. SPMV_VERIFY_ON lifts these last two conditions.
+ * device if all products with csr are expected to take less time than this building. SPMV_VERIFY_ON lifts these last two conditions. Where
+ * the table was timed in CUDA graphs, no option is measured beside a product that takes no longer than launches do (call of spmv_choice).
  * The fastest is kept. Meanwhile two prepared matrices are in memory beside the CSR form. On the host, no part of a plan that is measured
  * beside csr may take more than 2.25 times the bytes of the CSR form, of which those of a faster plan that is kept meanwhile are
  * subtracted, down to 1.25 times. Plans, and so the last bits of y, may differ from run to run. */

@@ -17,10 +17,10 @@
  *     cache 56 7100               MiB that are read faster when read again, GB/s then; optional
  *     far 28 14                   MiB of x that scattered reads find in the cache while a matrix streams through it, and how many
  *                                 picoseconds longer a read takes that misses it; optional
- *     timed graph 2.4             short products were recorded in CUDA graphs, so that the host's launches do not hold them up; and the
- *                                 microseconds of the smallest product if the host launches each, optional. Without this line, or with
- *                                 "timed calls", all were launched by the host
- *     launch 2.9                  microseconds of the smallest product
+ *     timed graph 3.1             short products were recorded in CUDA graphs, so that the host's launches do not hold them up. The number,
+ *                                 which is optional, is the microseconds of the smallest product if the host launches each. Without this
+ *                                 line, or with "timed calls", all were launched by the host
+ *     launch 0.9                  microseconds of the smallest product
  *     step 0.1 500 0.2            microseconds of one step of the longest row where other rows do not hide it: in a row of up to 500 steps,
  *                                 and in a longer one; optional
  *     convert csr 40 900 1100 -   what making a part of a format takes: microseconds to begin, and picoseconds for each slot, as
@@ -174,7 +174,7 @@ typedef struct spmv_tuning {
     double         held, miss;        /* MiB of x that scattered reads find in the cache while a matrix streams through it; how many
                                          seconds longer a read takes that misses it; 0: not known */
     int            graph;             /* 1: timed in CUDA graphs */
-    double         call;              /* then: seconds of the smallest product if the host launches each; 0: not known */
+    double         call;              /* if so, seconds of the smallest product if the host launches each; 0: not known */
     double         launch;            /* seconds */
     double         step, long_step;   /* seconds of a step of a row of up to short_steps steps, and of a longer one; 0: not known */
     uint64_t       short_steps;
@@ -209,8 +209,8 @@ typedef struct spmv_tuning {
  * SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
 SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks);
 SPMV_API void spmv_tuning_free(spmv_tuning *t);
-/* The text of the bundled table for a device, else of one for its class, of the same runtime if there is one, and timed by calls if there
- * is one, as any device can correct that; NULL if there is neither.
+/* The text of the bundled table for a device, else of one for its class, of the same runtime if there is one, and preferably timed by
+ * calls, because "spmv tune" can correct such a table on any device; NULL if there is none of the class.
  *   device        its name; NULL: unknown
  *   device_class  its class
  *   length        becomes the bytes of the text; may be NULL
@@ -367,6 +367,7 @@ static spmv_status spmv__tune_timed(spmv_tuning *t, spmv__lines *l)
 {
     spmv__next_word(l);
     t->graph = !strcmp(l->word, "graph");
+    t->call = 0;
     if (!t->graph && strcmp(l->word, "calls") != 0) return spmv__bad_line(l, "expected graph or calls");
     if (!t->graph || !spmv__next_word(l)) return SPMV_OK;
     if (!spmv__decimal(l->word, &t->call)) return spmv__bad_line(l, "expected a number");
@@ -1050,20 +1051,19 @@ SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class d
     char word[SPMV_TUNE_NAME];
     const size_t count = spmv_tuning_count();
     size_t i, found = count;
-    int best = -1, suits, own = 0;
+    int best = -1, suits;
     for (i = 0; i < count; i++) {
         spmv__tuning_word(i, "class", word);
         if (spmv_device_class_from(word) != device_class) continue;
         spmv__tuning_word(i, "device", word);
         suits = 2 * spmv__tuning_suits(word, device);
-        own |= suits == 4;
         spmv__tuning_word(i, "timed", word);
         suits += strncmp(word, "graph", 5) != 0; /* of two other devices, one whose table any device can correct */
         if (suits <= best) continue;
         best = suits;
         found = i;
     }
-    if (exact) *exact = own;
+    if (exact) *exact = best >= 4;
     return spmv_tuning_text(found, length);
 }
 

@@ -65,7 +65,8 @@ how_timed() { # how the products of clock_*.json were timed
 plans_table() {
     head_of
     how=$(how_timed) || return 1
-    echo "$how. Command: spmv bench FILE... --plan P... --again 4 --device D --type T --json; python3 bench/plans.py clock_*.json"
+    case $how in *graph*) graph=' --graph' ;; *) graph= ;; esac
+    echo "$how. Command: spmv bench FILE... --plan P... --again 4$graph --device D --type T --json; python3 bench/plans.py clock_*.json"
     echo "A dash: refused, not reached, or not among the plans tried for that matrix: $(cat "$from/plans.txt")"
     echo
     set -- "$from"/clock_*.json

@@ -57,9 +57,9 @@ export POCL_CACHE_DIR
 OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
 
-# quick NAME: succeeds if "make test" runs this check. These are nearly all unit tests on the host and on the first OpenCL device, the most common
-# builds, one example, the README's program, and checks that take almost no time; the other examples are only checked for errors of
-# syntax. The run may take 6 minutes on two cores. "make test-all" also runs the others.
+# quick NAME: succeeds if "make test" runs this check. These are nearly all unit tests on the host and on the first OpenCL device, the most
+# common builds, one example, the README's program, and checks that take almost no time; the other examples are only checked for errors
+# of syntax. The run may take 6 minutes on two cores. "make test-all" also runs the others.
 quick() {
     case $1 in
     self/* | tidy/* | headers/* | unit/* | readme/*) ;;

@@ -1627,6 +1627,32 @@ Test(choice, verified_on_a_device)
     matrix_free(&m);
 }
 
+/* A plan that is predicted to be as fast as the first is measured beside it, but not where the clock only shows the launch of the first. */
+Test(choice, launches_have_no_rivals)
+{
+#define RIVALS(timed) GPU_TABLE(timed "left_out 0.4 9 99\n") "f64 banded coo/ 7.9\n"
+    static const char *const table[] = { RIVALS(""), RIVALS("timed graph 3\n"), RIVALS("timed graph 30\n") };
+    matrix m;
+    spmv_csr a = grid(&m);
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
+    int i;
+    hints.without = ~(1u << SPMV_CSR | 1u << SPMV_SELL | 1u << SPMV_COO);
+    hints.measure = two_times;
+    hints.expected_calls = 1000000;
+    for (i = 0; i < 3; i++) {
+        two_speeds clock = { 5e-5, 5e-5, 0 };
+        hints.measure_user = &clock;
+        cr_assert_eq(choose(c, "auto", &a, table[i], &hints, &how, NULL), SPMV_OK);
+        cr_assert(i < 2 ? clock.calls > 1 : clock.calls == 1, "%d: %d measured", i, clock.calls);
+        cr_assert_eq(c->rivals > 0, i < 2, "%d: %d rivals", i, c->rivals);
+    }
+    free(c);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
 /* A clock that goes faster or slower once the first option has been measured. */
 typedef struct turns {
     double now, first, later; /* seconds; what each reading adds, up to the sixth and after it */

@@ -188,6 +188,9 @@ static void print_comparison(const arguments *args, const spmv_tuning *a, const 
     double sum = 0;
     size_t k, shown;
     printf("%s: %s, %s\n%s: %s, %s\n", args->file[0], a->device, a->date, args->file[1], b->device, b->date);
+    if (a->graph != b->graph)
+        printf("timed differently, so that short products differ: %s %s, %s %s\n", args->file[0], samples_timed(a->graph), args->file[1],
+               samples_timed(b->graph));
     for (k = 0; k < n; k++) sum += library_log2(d[k].ratio);
     printf("%llu rates in both; the second divided by the first: ", (unsigned long long)n);
     if (!n) puts("-");

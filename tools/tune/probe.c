@@ -296,5 +296,6 @@ void probe_print(const tuner *u)
             (unsigned long long)u->head.units, u->head.copy, u->head.read);
     if (u->head.cache > 0) fprintf(stderr, ", %.0f MiB of cache %.4g GB/s", u->head.cache, u->head.cache_read);
     if (u->head.miss > 0) fprintf(stderr, ", %.0f MiB of x held, a miss %.1f ps", u->head.held, u->head.miss * 1e12);
+    if (u->head.call > 0) fprintf(stderr, "; a call takes %.2g us, a product in a graph %.2g us", u->head.call * 1e6, u->head.launch * 1e6);
     fputc('\n', stderr);
 }

@@ -33,7 +33,10 @@ static const char *const structures[] = {
     "mesh3d_60_1", "blocks_48000_6_5_70", "arrow_400000", "bibd_22_8", "lengths_30000_100_40_2", "kuresson_viscoplastic1",
     "tridiag_1000000", "blocks_30000_8_4_40", "dense_50000_30", "gr_60_60", "band_30000_40_100", "mk11-b3", "poisson2d_1300",
     "dense_1500_1500",
-    /* small ones of each sort, with which the latency of memory decides */
+};
+
+/* Small ones of each sort, with which the latency of memory decides. They take a GPU less than the host takes to launch a kernel. */
+static const char *const small_structures[] = {
     "near_3000_3_12_15", "blocks_1000_3_12_80", "lengths_10000_4_3_3", "mesh3d_10_3", "arrow_1500", "band_5000_8_60", "bibd_13_6",
     "mycielskian9", "near_12000_8_16_10", "lengths_600_20_15_3", "permutation_10000", "poisson3d_16", "lengths_25000_5_4_20",
     "tridiag_3000", "blocks_4000_2_8_60", "lengths_300_4_4_6",
@@ -41,11 +44,13 @@ static const char *const structures[] = {
 
 enum {
     STRUCTURES = sizeof structures / sizeof *structures,
-    SMALL      = 16 /* the last of them, which take a GPU less than the host takes to launch a kernel */
+    SMALL      = sizeof small_structures / sizeof *small_structures
 };
 
-/* How many structures are measured: the small ones show nothing where the host launches each product. */
-static int structures_shown(const tuner *u) { return u->device && !u->t->graph ? (int)STRUCTURES - (int)SMALL : (int)STRUCTURES; }
+/* How many structures are measured: the small ones, which come last, show nothing where the host launches each product. */
+static int structures_shown(const tuner *u) { return (int)STRUCTURES + (u->device && !u->t->graph ? 0 : (int)SMALL); }
+
+static const char *structure_at(int i) { return i < (int)STRUCTURES ? structures[i] : small_structures[i - (int)STRUCTURES]; }
 
 /* ---- files of samples ----------------------------------------------------------------------------------------------- */
 
@@ -554,7 +559,7 @@ int structures_measure(tuner *u, const structures_wish *wish)
     if (result == DONE) result = structures_open(&m, path);
     for (i = 0; i < PASSES * shown && result == DONE && !sample_out_of_time(u); i++) {
         m.pass = i / shown;
-        m.structure = structures[i % shown];
+        m.structure = structure_at(i % shown);
         result = measure_types(&m);
         cli_progress_name(u->t, "samples", m.structure);
         cli_progress(u->t, "samples", (double)(i + 1) / (PASSES * shown));

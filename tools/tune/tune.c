@@ -282,8 +282,7 @@ static unsigned tune_what(tool *t, const arguments *args, int *result)
 static int tune_time_as(tuner *u, const spmv_tuning *table)
 {
     if (table->graph && !u->t->graph)
-        return cli_complain(u->t, "the table of %s was timed in CUDA graphs, which this device does not have; --from none measures from "
-                                  "nothing", table->device);
+        return cli_complain(u->t, "the table of %s was timed in CUDA graphs, which this device does not have", table->device);
     u->t->graph = table->graph;
     return DONE;
 }
@@ -300,6 +299,7 @@ static int tune_samples(tuner *u, const char *table, unsigned types, const char 
     wish.path = samples;
     if (result == DONE && strcmp(t.device, u->head.device) != 0)
         result = cli_complain(u->t, "%s is a table of another device: %s", table, t.device);
+    if (result == DONE && t.graph && !(t.call > 0)) t.call = u->head.call;
     if (result == DONE) result = tune_time_as(u, &t);
     tune_phase(u, "samples", 1, u->end);
     u->patience *= SAMPLE_PATIENCE;
