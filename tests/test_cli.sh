@@ -953,8 +953,8 @@ gives 'tune --merge: timed in graphs' 0 tune --merge g.tune g.tune
 says 'tune --merge: timed in graphs: it says so' out '^timed graph$'
 gives 'tune --compare: timed differently' 0 tune --compare c.tune g.tune
 says 'tune --compare: timed differently: it says so' out '^timed differently.*: c.tune by calls, g.tune in CUDA graphs$'
-sed 's/^timed graph$/timed graph 3.5/' g.tune >k.tune
-gives 'tune --merge: the shortest call' 0 tune --merge k.tune g.tune
+sed 's/^timed graph$/timed graph 3.5/' g.tune >call.tune
+gives 'tune --merge: the shortest call' 0 tune --merge call.tune g.tune
 says 'tune --merge: the shortest call: it is kept' out '^timed graph 3.5$'
 gives 'tune: corrects no table of graphs by calls' 1 tune --from g.tune --budget 1 --rows-max 4096 --out f.tune
 says 'tune: corrects no table of graphs by calls: why' err 'the table of host was timed in CUDA graphs'
