@@ -32,9 +32,9 @@ enum {
 };
 
 /* Matrices of up to so many bytes as CSR are tiny: "auto" takes csr without looking at them. Half of 32 KiB, the smallest first-level cache
- * in use, so that the matrix stays there together with x and y; on a GPU every way to multiply it takes less than the host needs for the
- * launch. On a host, with banded, blocked, scattered and uneven matrices of 4 to 32 KiB, a choice took 400 us, as long as 700 products of
- * csr, and found nothing that was more than 3% faster than csr. */
+ * in use, so that the matrix stays there together with x and y. On a host, with banded, blocked, scattered and uneven matrices of 4 to
+ * 32 KiB, a choice took 400 us, as long as 700 products of csr, and found nothing that was more than 3% faster than csr. On a GPU, csr of
+ * such matrices took up to 1.9 times as long as the fastest plan (bench/results/nvidia-h100-regret.txt). */
 enum { SPMV_TINY_BYTES = 16384 };
 
 /* A plan with the knobs of its kernels, and what it would cost. */
@@ -1111,9 +1111,10 @@ static int spmv__is_csr_alone(const spmv_option *o)
  * estimates. */
 #define SPMV__SLOW 1.25
 
-/* By calls, a product that is bound by its launch takes so many times as long as the shortest of all: of 687 products that
- * take up to 2.6 us in CUDA graphs, the median is 1.43 times as long on an H100 and 1.56 times on an H200 ("spmv bench" of the plans
- * of bench/results/nvidia-h100-plans.txt, with --graph and without). The clock does not tell such products apart. */
+/* By calls, a product that is bound by its launch takes so many times as long as the smallest of all. Of 687 products that take up to
+ * 2.6 us in CUDA graphs, the median took 3.2 us by calls on an H100 and 4.1 us on an H200 ("spmv bench" of the plans of
+ * bench/results/nvidia-h100-plans.txt, with --graph and without), where "spmv tune" had found 2.24 us (3.0 on another H100) and 2.61 us for
+ * the smallest: 1.07 to 1.56 times. The clock does not tell such products apart. */
 #define SPMV__CALL_TIMES 1.5
 
 /* Seconds that the clock shows of a product that is bound by its launch; 0: not known, or predictions contain launches. */
