@@ -265,8 +265,8 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
                       " does")                                                                                        \
     X(FINISH, 1,  0,  "csr with run, tcsr: the pieces of a long row are added 0 by a second launch, 1 by the "        \
                       "work-group that finishes last; default 1 on NVIDIA from compute capability 7.0")               \
-    X(UNROLL, 1,  1,  "iterations of the inner loop unrolled; csr with run, tcsr, STREAM=1: loads in flight for each" \
-                      " work-item")                                                                                   \
+    X(UNROLL, 1,  1,  "iterations of the inner loop unrolled; tcsr, csr, on GPUs ell and sell: loads in flight for each work-item; " \
+                      "default 4 for csr, and on GPUs for ell and sell whose rows fill at most half of the device")   \
     X(SHUF,  0,   0,  "csr, L up to 32, and with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)") \
     X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache; default 1 for csr, tcsr and sell that the second cannot " \
                       "hold (NVIDIA; ignored elsewhere)")                                                             \
@@ -1300,9 +1300,23 @@ static int spmv__dev_lanes_side_by_side(const spmv_device *d, const spmv_part *p
     return spmv__dev_lanes(d, p, v, SPMV__LANES_BY_LENGTH);
 }
 
+static int spmv__dev_lanes_in_batches(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+{
+    return spmv__dev_lanes(d, p, v, SPMV__LANES_BY_BATCH);
+}
+
 static int spmv__dev_lanes_apart(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
     return spmv__dev_lanes(d, p, v, SPMV__LANES_BY_ROWS);
+}
+
+/* The default of UNROLL on GPUs for lanes that lie apart: entries are loaded several at once where the rows fill at most half of the
+ * device. Where more work-items run, they hide each other's waits, and the conditions of padding and of the last batch cost more. H100,
+ * the best of L 1 to 8, of 17 matrices: ell with 4 took 0.90 of the time with 1 in f64, 0.92 in f32, sell 0.94, 0.87; with L=1 and
+ * 180,000 to 380,000 rows of 6 and less, up to 1.12. */
+static int spmv__dev_unrolls(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+{
+    return 2 * spmv__dev_block_rows(p, v) <= (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS ? SPMV__LANE_BATCH : 1;
 }
 
 /* The partial sums of lanes that share a row. */
@@ -1503,7 +1517,6 @@ static int spmv__csr_matters(const spmv_part *p, const spmv_variant *v, spmv_kno
     case SPMV_KNOB_STREAM: return runs;
     case SPMV_KNOB_SEQ: return !runs || !v->value[SPMV_KNOB_STREAM];
     case SPMV_KNOB_FINISH: return runs && p->n[SPMV_CSR_LONGS] != 0;
-    case SPMV_KNOB_UNROLL: return !p->reproducible || (runs && v->value[SPMV_KNOB_STREAM]);
     case SPMV_KNOB_SHUF:
         if (runs) return v->value[SPMV_KNOB_STREAM];
         return v->value[SPMV_KNOB_L] > 1 && v->value[SPMV_KNOB_L] <= SPMV__SHUFFLE_LANES;
@@ -1522,7 +1535,7 @@ static uint64_t spmv__csr_local(const spmv_part *p, const spmv_variant *v)
 
 static void spmv__csr_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
-    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__csr_in_runs(p) ? 4 : 1, 4);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, SPMV__LANE_BATCH, 4);
     spmv__dev_default(d, wish, v, SPMV_KNOB_NT, spmv__dev_streams(d, p, 3, 1), 0);
     /* H200, f64, without runs: clspmv_qcd 8.4 us without, 7.5 with; mdual 8.1, 7.7; kkt_cont_300 6.4, 6.15; none of 18 matrices slower */
     spmv__dev_default(d, wish, v, SPMV_KNOB_SHUF, 1, 0);
@@ -1595,7 +1608,7 @@ static const spmv__dev_format spmv__csr_device = {
     SPMV__CSR_LANES, 0,                                    /* repeat_lanes, carry_rows */
     "csr csr:rows=sorted csr:run=64 csr:rows=nonempty,run=1024,idx=16", /* check */
     spmv__csr_matters, spmv__csr_defaults,                 /* matters, defaults */
-    spmv__dev_lanes_side_by_side, spmv__dev_mean_nonzeros, /* lanes, mean */
+    spmv__dev_lanes_in_batches, spmv__dev_mean_nonzeros,   /* lanes, mean */
     spmv__dev_fits_always, spmv__dev_allowed_always,       /* fit, allowed */
     spmv__csr_options, spmv__dev_macro_stored,             /* options, macro */
     spmv__dev_height_rows, spmv__csr_local,                /* height, local */
@@ -1699,8 +1712,8 @@ static const spmv__dev_format spmv__bdia_device = {
 
 static void spmv__ell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
-    (void)p;
     spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 8); /* CPUs: cache lines are used whole, sums are independent */
+    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__dev_unrolls(d, p, v), 1);
 }
 
 static void spmv__ell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
@@ -1749,6 +1762,7 @@ static void spmv__sell_defaults(const spmv_device *d, const spmv_part *p, const 
     spmv__dev_default(d, wish, v, SPMV_KNOB_NT, spmv__dev_streams(d, p, 4, 0), 0);
     /* as for ell; in f64, slices of 32 rows beyond the caches take 0.6 to 0.9 of the time with 16 rows (PoCL and Intel's runtime) */
     spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, p->type == SPMV_F32 ? 8 : 16);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__dev_unrolls(d, p, v), 1);
     spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 128, v->value[SPMV_KNOB_STAGE] || v->value[SPMV_KNOB_SLICE] ? SPMV__STAGE_GROUP : 1);
 }
 

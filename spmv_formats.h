@@ -2303,9 +2303,10 @@ typedef enum spmv__padding { SPMV__PADS_NONE = 0, SPMV__PADS_SLICES, SPMV__PADS_
 
 /* How many lanes a row has on a device where knob L does not set them (spmv__lanes_by_default of spmv_plan.h). */
 typedef enum spmv__lane_rule {
-    SPMV__LANES_ONE = 0,  /* one */
-    SPMV__LANES_BY_ROWS,  /* several only where the rows alone do not fill the device */
-    SPMV__LANES_BY_LENGTH /* more, the longer the mean row is (cmrs: strip), as they read its entries side by side */
+    SPMV__LANES_ONE = 0,   /* one */
+    SPMV__LANES_BY_ROWS,   /* several only where the rows alone do not fill the device */
+    SPMV__LANES_BY_LENGTH, /* more, the longer the mean row is (cmrs: strip), as they read its entries side by side */
+    SPMV__LANES_BY_BATCH   /* as many as load the mean row at once, as each loads several entries at once */
 } spmv__lane_rule;
 
 /* The properties of a format that the library needs even where the format is left out; at the head of the format's section. */
@@ -2985,7 +2986,7 @@ static const spmv__traits spmv__csr_traits = {
     1,                                             /* indices */
     SPMV__KEY(RUN),                                /* even */
     SPMV_KEY_RUN,                                  /* slower */
-    SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,        /* pads, lanes */
+    SPMV__PADS_NONE, SPMV__LANES_BY_BATCH,         /* pads, lanes */
     NULL                                           /* suits */
 };
 

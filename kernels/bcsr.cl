@@ -28,8 +28,15 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     const IDX end = (IDX)ptr[(size_t)r + 1];
     const uint first UNUSED = BASE(base, r / 32);
 
-    for (IDX b = (IDX)ptr[r] + lane; b < end; b += L) {
-        const uint c = COL(col, b, first, BW);
+    /* The column of the next block is loaded before the work on this one: H100, 12 matrices, blocks of 2x2 0.93 of the time in f64 and
+     * 0.94 in f32, of 3x3 1.00 and 0.96. */
+    IDX b = (IDX)ptr[r] + lane;
+    uint c = b < end ? COL(col, b, first, BW) : PAD;
+    while (b < end) {
+        const IDX next = b + L;
+        const uint next_c = next < end ? COL(col, next, first, BW) : PAD;
         add_block(acc, val, b, (IDX)blocks, c, 0, cols, X_ARGS);
+        b = next;
+        c = next_c;
     }
 }

@@ -462,30 +462,52 @@ INLINE uint add_whole_slabs(VEC *acc, __global const VAL *restrict val, __global
 }
 #endif
 
-/* Adds count entries of each row, step slots apart. If V is 1, UNROLL of them are loaded before the first is used, and those that remain
- * one after another. */
+#if UNROLL > 1
+/* Adds count slots of a row, UNROLL at most and step slots apart. It waits for memory twice, however many they are: for all columns, then
+ * for all values and elements of x. The values come second because padding needs none. Where the compiler knows that count is UNROLL,
+ * padding is the only condition. */
+INLINE void add_batch(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step, uint count,
+                      uint first UNUSED, X_PARAMS)
+{
+    uint c[UNROLL];
+    VAL v[UNROLL];
+    VEC xs[UNROLL];
+
+    val += slot;
+    col += slot;
+    #pragma unroll
+    for (uint u = 0; u < UNROLL; u++)
+        c[u] = u < count ? COL(col, u * step, first, 1) : PAD;
+    #pragma unroll
+    for (uint u = 0; u < UNROLL; u++)
+        v[u] = c[u] != PAD ? LOAD_VAL(val, u * step) : (VAL)0;
+    #pragma unroll
+    for (uint u = 0; u < UNROLL; u++)
+        xs[u] = c[u] != PAD && WANTED(v[u]) ? X(c[u]) : (VEC)0;
+    #pragma unroll
+    for (uint u = 0; u < UNROLL; u++)
+        if (c[u] != PAD && WANTED(v[u]))
+            MULADD(*acc, (VEC)v[u], xs[u]);
+}
+
+/* Adds count slots of a row in batches. The last one, full or not, is the only one with a condition for each slot, so that lanes and rows
+ * of which one has a slot more than the other take no more turns than the longer one. */
+INLINE void add_batches(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step, uint count,
+                        uint first UNUSED, X_PARAMS)
+{
+    for (; count > UNROLL; count -= UNROLL, slot += UNROLL * step)
+        add_batch(acc, val, col, slot, step, UNROLL, first, X_ARGS);
+    add_batch(acc, val, col, slot, step, count, first, X_ARGS);
+}
+#endif
+
+/* Adds count entries of each of V rows, step slots apart. */
 INLINE void add_slabs(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step,
                       uint count, uint first UNUSED, X_PARAMS)
 {
 #if UNROLL > 1 && V == 1
-    for (; count >= UNROLL; count -= UNROLL, slot += UNROLL * step) {
-        VAL v[UNROLL];
-        uint c[UNROLL];
-        VEC xs[UNROLL];
-        #pragma unroll
-        for (uint u = 0; u < UNROLL; u++) {
-            v[u] = LOAD_VAL(val, slot + u * step);
-            c[u] = COLUMN_OF(LOAD_COL(col, slot + u * step), first, 1);
-        }
-        #pragma unroll
-        for (uint u = 0; u < UNROLL; u++)
-            xs[u] = c[u] != PAD && WANTED(v[u]) ? X(c[u]) : (VEC)0;
-        #pragma unroll
-        for (uint u = 0; u < UNROLL; u++)
-            if (c[u] != PAD && WANTED(v[u]))
-                MULADD(acc[0], (VEC)v[u], xs[u]);
-    }
-#endif
+    add_batches(acc, val, col, slot, step, count, first, X_ARGS);
+#else
 #if CPU && V > 1 && !ZERO
     const uint whole = add_whole_slabs(acc, val, col, slot, step, count, first, X_ARGS);
     slot += whole * step;
@@ -493,6 +515,7 @@ INLINE void add_slabs(VEC *acc, __global const VAL *restrict val, __global const
 #endif
     for (; count > 0; count--, slot += step)
         add_slab(acc, val, col, slot, first, X_ARGS);
+#endif
 }
 
 /* Adds the elements of a diagonal in V rows, which lie in columns c, c + 1, ...; columns outside the matrix are ignored. */

@@ -56,12 +56,17 @@
                __global const uint *restrict long_run UNUSED, ulong runs UNUSED, ulong longs UNUSED
 #define ARGS val, ptr, col, run_row, run_at, base, long_run, runs, longs
 
-/* The sum of the slots k, k + step, ... before end. UNROLL of them are summed apart, so that additions need not wait for each other. */
+/* The sum of the slots k, k + step, ... before end. On a GPU UNROLL of them are loaded at once; on a CPU so many are summed apart, so that
+ * additions need not wait for each other. */
 INLINE VEC sum_slots(__global const VAL *restrict val, __global const COLUMN *restrict col, IDX k, IDX end, IDX step, uint first UNUSED,
                      X_PARAMS)
 {
     VEC sum = 0;
 
+#if UNROLL > 1 && !CPU
+    if (k < end)
+        add_batches(&sum, val, col, k, step, (uint)((end - k + step - 1) / step), first, X_ARGS);
+#else
 #if UNROLL > 1 && !REPEAT
     if (end - k >= UNROLL * step && k < end) {
         VEC part[UNROLL] = { 0 };
@@ -77,6 +82,7 @@ INLINE VEC sum_slots(__global const VAL *restrict val, __global const COLUMN *re
 #endif
     for (; k < end; k += step)
         MULADD(sum, (VEC)LOAD_VAL(val, k), X(COL(col, k, first, 1)));
+#endif
     return sum;
 }
 
