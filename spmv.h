@@ -500,7 +500,6 @@ static spmv_status spmv__leave_unseen(spmv_matrix *m, const spmv_desc *d, const 
     a.cols = t->work.cols;
     a.nnz = t->work.entries;
     a.type = how.type = d->type;
-    if (spmv__is_tiny(&a, hints)) return s;
     if (!table) s = spmv__keep_table(d->device, &target);
     padded = s ? 0 : spmv__convert_padding(d->device, &a, t->ptr, t->work.ptr_bits, &d->hooks);
     plan = padded > 0 ? spmv__plan_unseen(table ? table : target.table, &a, &how, hints, padded) : NULL;
@@ -1035,9 +1034,9 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
 }
 
 /* Chooses a plan and stores the matrix by it. spmv_choice is large, so it is allocated. */
-SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
+SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how,
+                                               spmv_target target)
 {
-    spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0, 0, 0 };
     void *block;
     spmv_choice *c;
     spmv__vectors v = { NULL, 0 };
@@ -1046,9 +1045,6 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
     if (s) return s;
     c = (spmv_choice *)block;
     s = spmv__store_base(m, d, csr, how, &base, &v);
-#ifdef SPMV_DEVICE_H
-    target = spmv_target_of(d->device);
-#endif
     spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
 #ifdef SPMV_DEVICE_H
     if (!s && d->device && !(d->hints && d->hints->tuning)) s = spmv__keep_table(d->device, &target);
@@ -1069,10 +1065,14 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
 static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
     const char *text = spmv__plan_text(d);
+    spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0, 0, 0 };
+#ifdef SPMV_DEVICE_H
+    target = spmv_target_of(d->device);
+#endif
     if (m->store.plan.count) text = spmv_format_name(m->store.plan.part[0].format); /* by spmv__leave_unseen */
-    if (spmv__is_auto(text) && spmv__is_tiny(csr, d->hints)) text = "csr";
+    if (spmv__is_auto(text) && spmv__is_tiny(csr, &target, d->hints)) text = "csr";
     if (!spmv__is_auto(text) && !spmv__is_cocktail(text)) return spmv__store_given(m, d, csr, how, text);
-    return spmv__choose_and_store(m, d, csr, how);
+    return spmv__choose_and_store(m, d, csr, how, target);
 }
 #endif
 

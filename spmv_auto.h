@@ -31,10 +31,11 @@ enum {
     SPMV_CHOICE_MAX  = 24   /* the most options that a choice keeps */
 };
 
-/* Matrices of up to so many bytes as CSR are tiny: "auto" takes csr without looking at them. Half of 32 KiB, the smallest first-level cache
- * in use, so that the matrix stays there together with x and y. On a host, with banded, blocked, scattered and uneven matrices of 4 to
- * 32 KiB, a choice took 400 us, as long as 700 products of csr, and found nothing that was more than 3% faster than csr. On a GPU, csr of
- * such matrices took up to 1.9 times as long as the fastest plan (bench/results/nvidia-h100-regret.txt). */
+/* Matrices of up to so many bytes as CSR are tiny: except on GPUs, "auto" takes csr without looking at them. Half of 32 KiB, the smallest
+ * first-level cache in use, so that the matrix stays there together with x and y. On a host, with banded, blocked, scattered and uneven
+ * matrices of 4 to 32 KiB, a choice took 400 us, as long as 700 products of csr, and found nothing that was more than 3% faster than csr.
+ * A GPU waits for each step through a row, so that rows of a few hundred entries make csr slow there, and building kernels takes far longer
+ * than a choice. */
 enum { SPMV_TINY_BYTES = 16384 };
 
 /* A plan with the knobs of its kernels, and what it would cost. */
@@ -56,8 +57,8 @@ typedef struct spmv_option {
 typedef struct spmv_choice {
     spmv_plan     plan;                      /* the plan that was chosen */
     char          variant[SPMV_CHOICE_TEXT]; /* its knobs, for spmv_desc.variant */
-    int           count;                     /* options, the best first; 0 if the plan was given as text, or the matrix is tiny */
-    int           tiny;                      /* 1: the matrix takes up to SPMV_TINY_BYTES, so the plan is csr and nothing was compared */
+    int           count;                     /* options, the best first; 0 if the plan was given as text, or by tiny */
+    int           tiny;                      /* 1: the matrix takes up to SPMV_TINY_BYTES and the target is no GPU: it is csr, uncompared */
     spmv_option   option[SPMV_CHOICE_MAX];
     spmv_features features;                  /* cocktail: only the numbers of rows, columns and nonzeros */
     double        base;                      /* seconds of a product of csr by the clock, known before the choice: spmv_create measures
@@ -90,7 +91,8 @@ typedef struct spmv_choice {
  *   hints   may be NULL: nothing is measured, conversion costs nothing, the bundled table is used
  *   column  as in spmv_plan_make; may be NULL
  *   hooks   may be NULL
- * For a tiny matrix "auto" is csr and no table is read, unless the hints have a table or a clock with refine, or exclude csr.
+ * For a tiny matrix "auto" is csr and no table is read, unless the target is a GPU or the hints have a table or a clock with refine, or
+ * exclude csr.
  * SPMV_ERR_MEMORY; SPMV_ERR_PLAN for unknown keys of cocktail; for other texts the statuses of spmv_plan_make. */
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
@@ -1567,9 +1569,11 @@ static spmv_status spmv__choose_cocktail(spmv__chooser *c, const spmv_cocktail_d
     return s;
 }
 
-/* Is the matrix too small for "auto" to look at it? Not if the hints have a table or a clock to use, or exclude csr. */
-static int spmv__is_tiny(const spmv_csr *a, const spmv_build_hints *hints)
+/* Is the matrix too small for "auto" to look at it? Not on a GPU, and not if the hints have a table or a clock to use, or exclude csr.
+ * target: NULL for the host. */
+static int spmv__is_tiny(const spmv_csr *a, const spmv_target *target, const spmv_build_hints *hints)
 {
+    if (target && target->device_class == SPMV_DEVICE_CLASS_GPU) return 0;
     if (!spmv_format_built(SPMV_CSR) || spmv__csr_bytes(a) > SPMV_TINY_BYTES) return 0;
     return !hints || !(hints->tuning || (hints->measure && hints->refine > 0) || (hints->without >> SPMV_CSR & 1u));
 }
@@ -1652,7 +1656,7 @@ static spmv_status spmv__choose(spmv_choice *out, const char *text, const spmv_c
         s = spmv_cocktail_keys(&keys, text, column, hooks);
         if (s) return s;
     }
-    out->tiny = !cocktail && spmv__is_tiny(a, hints);
+    out->tiny = !cocktail && spmv__is_tiny(a, target, hints);
     if (out->tiny) return spmv_plan_parse(&out->plan, "csr", column, hooks);
     memset(&c, 0, sizeof c);
     c.hints = hints;

@@ -47,9 +47,9 @@ extern "C" {
 /* What the rows are divided by. */
 typedef enum spmv_group_division {
     SPMV_GROUP_BY_RATE = 0, /* by the time that each device needs for its own block, measured or estimated. If with the exchange of halos
-                               this takes longer than one device alone, or the matrix is tiny and nothing is measured
-                               (SPMV_TINY_BYTES), one gets all rows. Estimates do not know that an OpenCL device may be the host's own
-                               processors: measure, or give shares, then */
+                               this takes longer than one device alone, one gets all rows, and the first one if nothing is measured and
+                               the matrix is so small that no plans are compared on one of them (SPMV_TINY_BYTES). Estimates do not
+                               know that an OpenCL device may be the host's own processors: measure, or give shares, then */
     SPMV_GROUP_BY_NNZ,      /* every device gets as many nonzeros, within a row */
     SPMV_GROUP_BY_ROWS      /* every device gets as many rows, as Kuresson 2012, 9 */
 } spmv_group_division;
@@ -713,7 +713,7 @@ static spmv_status spmv__group_measure(const spmv__group_maker *k, const spmv_gr
 }
 
 #ifndef SPMV_NO_AUTO
-/* Estimates it by the tuning table of the device; 0 if the matrix is tiny. */
+/* Estimates it by the tuning table of the device; 0 if the matrix is tiny there. */
 static spmv_status spmv__group_estimate(const spmv__group_maker *k, const spmv_group_block *b, const spmv_csr *a, double *seconds)
 {
     spmv_target target;
@@ -837,7 +837,7 @@ static void spmv__group_find_best(spmv__group_maker *k)
     }
 }
 
-/* Divides a matrix that has no estimates: one that is tiny goes to the first device; without auto, each gets as many nonzeros. */
+/* Divides a matrix that lacks estimates: one that is tiny goes to the first device; without auto, each gets as many nonzeros. */
 static void spmv__group_without_estimates(const spmv__group_maker *k)
 {
 #ifndef SPMV_NO_AUTO
@@ -858,13 +858,12 @@ static spmv_status spmv__group_by_rate(spmv__group_maker *k)
     size_t i;
     spmv_status s = estimates ? spmv__group_estimate_whole(k) : SPMV_OK;
     if (s) return s;
-    if (estimates) {
-        spmv__group_find_best(k);
-        if (!(k->alone > 0)) {
+    for (i = 0; estimates && i < g->count; i++)
+        if (!(k->whole[i] > 0)) {
             spmv__group_without_estimates(k);
             return SPMV_OK;
         }
-    }
+    if (estimates) spmv__group_find_best(k);
     for (i = 0; i < g->count; i++) k->weight[i] = k->whole[i] > 0 ? (double)k->a->nnz / k->whole[i] : 1;
     spmv__group_divide(k);
     for (i = 0; !s && i < g->count; i++) s = spmv__group_predict(k, &g->block[i]);

@@ -640,13 +640,14 @@ Test(choice, multiplies_right, .timeout = 120)
     spmv_tuning_free(&t);
 }
 
-/* Up to a size, no table is read and no feature is found. With one entry more, or with a table of the caller's, a plan is chosen. */
+/* Up to a size, no table is read and no feature is found. With one entry more, on a GPU, or with a table of the caller's, a plan is chosen. */
 Test(choice, tiny_matrices_are_csr)
 {
     spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
     spmv_build_hints hints;
     spmv_build how;
     spmv_tuning t = host_table();
+    spmv_target gpu = { "NVIDIA H100 80GB HBM3", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0 };
     char text[200];
     uint64_t more;
     memset(&how, 0, sizeof how);
@@ -671,6 +672,7 @@ Test(choice, tiny_matrices_are_csr)
         spmv_explain(c, text, sizeof text);
         CHECK(!strcmp(text, "plan      csr: a matrix of up to 16384 bytes costs less than a choice would\n") == !more, "%s", text);
         if (!more) CHECK(c->plan.count == 1 && c->plan.part[0].format == SPMV_CSR && !*c->variant, "not csr");
+        CHECK(spmv_choose(c, NULL, &a, &how, &gpu, NULL, NULL, &h) == SPMV_OK && !c->tiny && c->count, "GPU: %s", l.text);
         hints.tuning = &t;
         CHECK(spmv_choose(c, "auto", &a, &how, NULL, &hints, NULL, &h) == SPMV_OK && !c->tiny && c->count, "%s", l.text);
         memset(&hints, 0, sizeof hints);
@@ -683,6 +685,33 @@ Test(choice, tiny_matrices_are_csr)
         matrix_free(&m);
     }
     spmv_tuning_free(&t);
+    free(c);
+}
+
+/* A full row and a full column take a GPU many steps by csr, however small the matrix is. */
+Test(choice, tiny_arrows_on_gpus_are_not_csr)
+{
+    spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
+    spmv_target gpu = { "NVIDIA H100 80GB HBM3", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0 };
+    spmv_build how;
+    matrix m;
+    spmv_csr a;
+    uint64_t r, k;
+    const uint64_t n = 300;
+    memset(&how, 0, sizeof how);
+    matrix_open(&m, "arrow", n, n);
+    for (r = 0; r < n; r++) {
+        for (k = 0; k < n; k++)
+            if (!r || !k || k == r) matrix_add(&m, k);
+        m.ptr[r + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    CHECK(a.ptr[n] * 12 + (n + 1) * 8 <= SPMV_TINY_BYTES, "%d entries", (int)a.nnz);
+    CHECK(spmv_choose(c, NULL, &a, &how, &gpu, NULL, NULL, NULL) == SPMV_OK && c->count, "no choice");
+    CHECK(c->plan.part[0].format != SPMV_CSR || c->plan.part[0].key[SPMV_KEY_RUN], "csr without runs");
+    spmv_csr_free(&a);
+    matrix_free(&m);
     free(c);
 }
 
