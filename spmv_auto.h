@@ -782,6 +782,7 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
     spmv__load load;
     int i;
     if (plan->count > SPMV__MIX_PARTS) return;
+    if (plan->count == 1 && l->rows == f->rows && plan->part[0].key[SPMV_KEY_ROWS] == SPMV_ROWS_NONEMPTY) return; /* offered without */
     memset(&m, 0, sizeof m);
     spmv__beyond_begin(l, &b);
     for (i = 0; i < plan->count; i++) {
