@@ -1587,14 +1587,23 @@ static int spmv__is_tiny(const spmv_csr *a, const spmv_target *target, const spm
 #define SPMV__LOOK_SAVES       0.8
 #define SPMV__LOOK_SAVES_LEAST 0.1
 
-/* Predicted seconds of a product in a format without keys, with a matrix of which nothing is known but its size and the slots. 0: the table
- * has nothing for the format in this type. */
+/* How much a row of a table tells of its format without keys and knobs: 3 it is of that, 2 of its knobs, 1 of its keys, 0 nothing, as
+ * other columns or another order of rows are stored. */
+static int spmv__tells_of_plain(const spmv_tune_row *r)
+{
+    if (r->layout.key[SPMV_KEY_IDX] || r->layout.key[SPMV_KEY_ROWS]) return 0;
+    return spmv__has_keys(&r->layout) ? 1 : *r->variant ? 2 : 3;
+}
+
+/* Predicted seconds of a product in a format without keys, with a matrix of which nothing is known but its size and the slots. What a
+ * thinned table lacks of the plain format is taken from its other rows. 0: the table has nothing for the format in this type. */
 static double spmv__seconds_by_size(const spmv_tuning *t, const spmv_csr *a, const spmv_build *how, spmv_format format, double slots)
 {
     spmv__estimator e;
     spmv__candidate k;
     spmv__load l;
     size_t i;
+    int most = 0, tells[SPMV_TUNE_KIND_COUNT] = { 0 };
     memset(&e, 0, sizeof e);
     memset(&k, 0, sizeof k);
     memset(&l, 0, sizeof l);
@@ -1607,11 +1616,15 @@ static double spmv__seconds_by_size(const spmv_tuning *t, const spmv_csr *a, con
     e.read = t->read;
     for (i = 0; i < t->count; i++) {
         const spmv_tune_row *r = &t->row[i];
-        if (r->layout.format != format || r->type != how->type || !r->curve || spmv__has_keys(&r->layout) || *r->variant) continue;
-        k.layout = &r->layout;
-        k.variant = r->variant;
+        const int told = spmv__tells_of_plain(r);
+        if (r->layout.format != format || r->type != how->type || !r->curve || told <= tells[r->kind]) continue;
+        tells[r->kind] = told;
         k.kind[r->kind] = r;
         k.times[r->kind] = 1;
+        if (told <= most) continue;
+        most = told;
+        k.layout = &r->layout;
+        k.variant = r->variant;
     }
     if (!k.layout) return 0;
     k.fit = spmv__fit_of(t, how->type, &k);
