@@ -34,8 +34,9 @@ enum {
 /* Matrices of up to so many bytes as CSR are tiny: except on GPUs, "auto" takes csr without looking at them. Half of 32 KiB, the smallest
  * first-level cache in use, so that the matrix stays there together with x and y. On a host, with banded, blocked, scattered and uneven
  * matrices of 4 to 32 KiB, a choice took 400 us, as long as 700 products of csr, and found nothing that was more than 3% faster than csr.
- * A GPU waits for each step through a row, so that rows of a few hundred entries make csr slow there, and building kernels takes far longer
- * than a choice. */
+ * On an H100 the best plans of such matrices were up to 1.5 times as fast as csr (arc130, lagraph_* in
+ * bench/results/nvidia-h100-plans.txt), and csr waits for memory the longer, the longer a row is. On GPUs, small matrices therefore cost a
+ * choice each, unless a plan is given. */
 enum { SPMV_TINY_BYTES = 16384 };
 
 /* A plan with the knobs of its kernels, and what it would cost. */
@@ -57,8 +58,9 @@ typedef struct spmv_option {
 typedef struct spmv_choice {
     spmv_plan     plan;                      /* the plan that was chosen */
     char          variant[SPMV_CHOICE_TEXT]; /* its knobs, for spmv_desc.variant */
-    int           count;                     /* options, the best first; 0 if the plan was given as text, or by tiny */
-    int           tiny;                      /* 1: the matrix takes up to SPMV_TINY_BYTES and the target is no GPU: it is csr, uncompared */
+    int           count;                     /* options, the best first; 0 if the plan was given as text, by tiny, or without nonzeros */
+    int           tiny;                      /* 1: the matrix takes up to SPMV_TINY_BYTES and the target is no GPU, so that the plan is csr
+                                                and nothing was compared; a matrix without nonzeros is tiny on GPUs as well */
     spmv_option   option[SPMV_CHOICE_MAX];
     spmv_features features;                  /* cocktail: only the numbers of rows, columns and nonzeros */
     double        base;                      /* seconds of a product of csr by the clock, known before the choice: spmv_create measures
@@ -782,7 +784,8 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
     spmv__load load;
     int i;
     if (plan->count > SPMV__MIX_PARTS) return;
-    if (plan->count == 1 && l->rows == f->rows && plan->part[0].key[SPMV_KEY_ROWS] == SPMV_ROWS_NONEMPTY) return; /* offered without */
+    /* a list of most rows saves less than it costs, and without it spmv__offer_flat offers the part */
+    if (plan->count == 1 && 2 * l->rows >= f->rows && plan->part[0].key[SPMV_KEY_ROWS] == SPMV_ROWS_NONEMPTY) return;
     memset(&m, 0, sizeof m);
     spmv__beyond_begin(l, &b);
     for (i = 0; i < plan->count; i++) {
@@ -795,7 +798,8 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
         load.rows = spec->key[SPMV_KEY_ROWS] ? b.rows : (double)f->rows;
         load.gather = f->gather;
         load.longest = (double)(spmv__is_padded(spec->format) ? spmv__smaller(w, l->longest - b.w) : l->longest - b.w);
-        load.uneven = spmv__is_padded(spec->format) || b.nnz <= 0 ? 0 : spmv__beyond_deviation(&b) * b.rows / b.nnz;
+        load.spread = b.nnz > 0 ? spmv__beyond_deviation(&b) * b.rows / b.nnz : 0;
+        load.uneven = spmv__is_padded(spec->format) ? 0 : load.spread;
         if (spmv__is_padded(spec->format)) {
             w = spmv__smaller(w, l->longest - b.w);
             load.slots = load.rows * (double)w;
@@ -1570,11 +1574,11 @@ static spmv_status spmv__choose_cocktail(spmv__chooser *c, const spmv_cocktail_d
     return s;
 }
 
-/* Is the matrix too small for "auto" to look at it? Not on a GPU, and not if the hints have a table or a clock to use, or exclude csr.
- * target: NULL for the host. */
+/* Is the matrix too small for "auto" to look at it? Not on a GPU unless it is empty, and not if the hints have a table or a clock to use,
+ * or exclude csr. target: NULL for the host. */
 static int spmv__is_tiny(const spmv_csr *a, const spmv_target *target, const spmv_build_hints *hints)
 {
-    if (target && target->device_class == SPMV_DEVICE_CLASS_GPU) return 0;
+    if (a->nnz && target && target->device_class == SPMV_DEVICE_CLASS_GPU) return 0;
     if (!spmv_format_built(SPMV_CSR) || spmv__csr_bytes(a) > SPMV_TINY_BYTES) return 0;
     return !hints || !(hints->tuning || (hints->measure && hints->refine > 0) || (hints->without >> SPMV_CSR & 1u));
 }
@@ -1587,47 +1591,58 @@ static int spmv__is_tiny(const spmv_csr *a, const spmv_target *target, const spm
 #define SPMV__LOOK_SAVES       0.8
 #define SPMV__LOOK_SAVES_LEAST 0.1
 
-/* How much a row of a table tells of its format without keys and knobs: 3 it is of that, 2 of its knobs, 1 of its keys, 0 nothing, as
- * other columns or another order of rows are stored. */
+/* How much a row of a table tells of its format without keys and knobs. 3: it is of that. 2: it has knobs. 1: it has keys, perhaps with
+ * knobs. 0: nothing, because its columns have another width or its rows another order. */
 static int spmv__tells_of_plain(const spmv_tune_row *r)
 {
     if (r->layout.key[SPMV_KEY_IDX] || r->layout.key[SPMV_KEY_ROWS]) return 0;
     return spmv__has_keys(&r->layout) ? 1 : *r->variant ? 2 : 3;
 }
 
-/* Predicted seconds of a product in a format without keys, with a matrix of which nothing is known but its size and the slots. What a
- * thinned table lacks of the plain format is taken from its other rows. 0: the table has nothing for the format in this type. */
+/* Makes the candidate of a format without keys and knobs from the rows of a type; what a thinned table lacks of it is taken from the
+ * format's other rows. 0: the table has nothing for the format in this type. */
+static int spmv__plain_candidate(const spmv_tuning *t, spmv_format format, spmv_type type, spmv__candidate *k)
+{
+    int most = 0, tells[SPMV_TUNE_KIND_COUNT] = { 0 };
+    size_t i;
+    memset(k, 0, sizeof *k);
+    for (i = 0; i < t->count; i++) {
+        const spmv_tune_row *r = &t->row[i];
+        const int told = spmv__tells_of_plain(r);
+        if (r->layout.format != format || r->type != type || !r->curve || told <= tells[r->kind]) continue;
+        tells[r->kind] = told;
+        k->kind[r->kind] = r;
+        k->times[r->kind] = 1;
+        if (told <= most) continue;
+        most = told;
+        k->layout = &r->layout;
+        k->variant = r->variant;
+    }
+    if (most) k->fit = spmv__fit_of(t, type, k);
+    return most;
+}
+
+/* Predicted seconds of a product in a format without keys, with a matrix of which nothing is known but its size and the slots. 0: the table
+ * has nothing for the format. */
 static double spmv__seconds_by_size(const spmv_tuning *t, const spmv_csr *a, const spmv_build *how, spmv_format format, double slots)
 {
     spmv__estimator e;
     spmv__candidate k;
     spmv__load l;
-    size_t i;
-    int most = 0, tells[SPMV_TUNE_KIND_COUNT] = { 0 };
+    int i, found = 0;
     memset(&e, 0, sizeof e);
-    memset(&k, 0, sizeof k);
     memset(&l, 0, sizeof l);
     e.a = a;
     e.how = how;
     e.t = t;
-    e.rates = how->type;
+    for (i = 0; i < SPMV_TYPE_COUNT && !found; i++) {
+        e.rates = spmv__rates_order[how->type][i];
+        found = spmv__plain_candidate(t, format, e.rates, &k);
+    }
+    if (!found) return 0;
     e.scale = 1;
     e.cache = t->cache;
     e.read = t->read;
-    for (i = 0; i < t->count; i++) {
-        const spmv_tune_row *r = &t->row[i];
-        const int told = spmv__tells_of_plain(r);
-        if (r->layout.format != format || r->type != how->type || !r->curve || told <= tells[r->kind]) continue;
-        tells[r->kind] = told;
-        k.kind[r->kind] = r;
-        k.times[r->kind] = 1;
-        if (told <= most) continue;
-        most = told;
-        k.layout = &r->layout;
-        k.variant = r->variant;
-    }
-    if (!k.layout) return 0;
-    k.fit = spmv__fit_of(t, how->type, &k);
     l.rows = (double)a->rows;
     l.nnz = (double)a->nnz;
     l.slots = slots;

@@ -265,8 +265,9 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
                       " does")                                                                                        \
     X(FINISH, 1,  0,  "csr with run, tcsr: the pieces of a long row are added 0 by a second launch, 1 by the "        \
                       "work-group that finishes last; default 1 on NVIDIA from compute capability 7.0")               \
-    X(UNROLL, 1,  1,  "iterations of the inner loop unrolled; tcsr, csr, on GPUs ell and sell: loads in flight for each work-item; " \
-                      "default 4 for csr, and on GPUs for ell and sell whose rows fill at most half of the device")   \
+    X(UNROLL, 1,  1,  "iterations of the inner loop unrolled; tcsr, ell and sell with V=1, csr on GPUs: entries that a "  \
+                      "work-item loads at once, csr on CPUs: sums of a lane; default for csr 4, for tcsr 8 or 16, on " \
+                      "GPUs 4 for ell and sell whose rows fill at most half of the device")                           \
     X(SHUF,  0,   0,  "csr, L up to 32, and with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)") \
     X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache; default 1 for csr, tcsr and sell that the second cannot " \
                       "hold (NVIDIA; ignored elsewhere)")                                                             \
@@ -1310,11 +1311,11 @@ static int spmv__dev_lanes_apart(const spmv_device *d, const spmv_part *p, const
     return spmv__dev_lanes(d, p, v, SPMV__LANES_BY_ROWS);
 }
 
-/* The default of UNROLL on GPUs for lanes that lie apart: entries are loaded several at once where the rows fill at most half of the
- * device. Where more work-items run, they hide each other's waits, and the conditions of padding and of the last batch cost more. H100,
- * the best of L 1 to 8, of 17 matrices: ell with 4 took 0.90 of the time with 1 in f64, 0.92 in f32, sell 0.94, 0.87; with L=1 and
- * 180,000 to 380,000 rows of 6 and less, up to 1.12. */
-static int spmv__dev_unrolls(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+/* The default of UNROLL for ell and sell on GPUs: entries are loaded several at once where the rows, with one lane each, fill at most half
+ * of the device. Where more work-items run, they hide each other's waits, and the conditions of padding and of the last batch cost more.
+ * On an H100, with the best L of 1 to 8, ell took with 4 on average 0.90 of the time that it took with 1 (16 matrices, f64; f32 0.92), and
+ * sell 0.94 (18 matrices; f32 0.87), but up to 1.12 of it with L=1 and 180,000 to 380,000 rows of up to 6 entries. */
+static int spmv__dev_unroll_default(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
     return 2 * spmv__dev_block_rows(p, v) <= (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS ? SPMV__LANE_BATCH : 1;
 }
@@ -1517,6 +1518,7 @@ static int spmv__csr_matters(const spmv_part *p, const spmv_variant *v, spmv_kno
     case SPMV_KNOB_STREAM: return runs;
     case SPMV_KNOB_SEQ: return !runs || !v->value[SPMV_KNOB_STREAM];
     case SPMV_KNOB_FINISH: return runs && p->n[SPMV_CSR_LONGS] != 0;
+    case SPMV_KNOB_UNROLL: return runs || !v->value[SPMV_KNOB_GEN];
     case SPMV_KNOB_SHUF:
         if (runs) return v->value[SPMV_KNOB_STREAM];
         return v->value[SPMV_KNOB_L] > 1 && v->value[SPMV_KNOB_L] <= SPMV__SHUFFLE_LANES;
@@ -1710,10 +1712,16 @@ static const spmv__dev_format spmv__bdia_device = {
 
 /* ---- ell --------------------------------------------------------------------------------------------------------- */
 
+static int spmv__ell_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
+{
+    (void)p;
+    return k != SPMV_KNOB_UNROLL || v->value[SPMV_KNOB_V] == 1;
+}
+
 static void spmv__ell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 8); /* CPUs: cache lines are used whole, sums are independent */
-    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__dev_unrolls(d, p, v), 1);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__dev_unroll_default(d, p, v), 1);
 }
 
 static void spmv__ell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
@@ -1728,7 +1736,7 @@ static const spmv__dev_format spmv__ell_device = {
     1, SPMV__NO_ARRAY, SPMV_ELL_COL, SPMV_ELL_BASE,      /* walks_rows, offsets, columns, bases */
     1, 0,                                                /* repeat_lanes, carry_rows */
     "ell ell:rows=sorted,idx=16",                        /* check */
-    spmv__dev_matters_always, spmv__ell_defaults,        /* matters, defaults */
+    spmv__ell_matters, spmv__ell_defaults,               /* matters, defaults */
     spmv__dev_lanes_apart, spmv__dev_mean_slots,         /* lanes, mean */
     spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
     spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
@@ -1751,7 +1759,7 @@ static uint64_t spmv__sell_macro(const spmv_part *p, int i)
 
 static int spmv__sell_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
 {
-    (void)p;
+    if (k == SPMV_KNOB_UNROLL) return v->value[SPMV_KNOB_SLICE] || spmv__ell_matters(p, v, k);
     if (v->value[SPMV_KNOB_SLICE] && (k == SPMV_KNOB_V || k == SPMV_KNOB_STAGE || k == SPMV_KNOB_SEQ)) return 0;
     return k != SPMV_KNOB_SEQ || !v->value[SPMV_KNOB_STAGE]; /* which keeps the pointers for the rows that a group takes at once */
 }
@@ -1762,7 +1770,7 @@ static void spmv__sell_defaults(const spmv_device *d, const spmv_part *p, const 
     spmv__dev_default(d, wish, v, SPMV_KNOB_NT, spmv__dev_streams(d, p, 4, 0), 0);
     /* as for ell; in f64, slices of 32 rows beyond the caches take 0.6 to 0.9 of the time with 16 rows (PoCL and Intel's runtime) */
     spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, p->type == SPMV_F32 ? 8 : 16);
-    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__dev_unrolls(d, p, v), 1);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__dev_unroll_default(d, p, v), 1);
     spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 128, v->value[SPMV_KNOB_STAGE] || v->value[SPMV_KNOB_SLICE] ? SPMV__STAGE_GROUP : 1);
 }
 

@@ -47,9 +47,10 @@ extern "C" {
 /* What the rows are divided by. */
 typedef enum spmv_group_division {
     SPMV_GROUP_BY_RATE = 0, /* by the time that each device needs for its own block, measured or estimated. If with the exchange of halos
-                               this takes longer than one device alone, one gets all rows, and the first one if nothing is measured and
-                               the matrix is so small that no plans are compared on one of them (SPMV_TINY_BYTES). Estimates do not
-                               know that an OpenCL device may be the host's own processors: measure, or give shares, then */
+                               this takes longer than one device alone, that one gets all rows. If nothing is measured and the matrix
+                               is so small that no plans are compared on one of the devices (SPMV_TINY_BYTES), the first one does.
+                               Estimates do not know that an OpenCL device may be the host's own processors: measure, or give
+                               shares, then */
     SPMV_GROUP_BY_NNZ,      /* every device gets as many nonzeros, within a row */
     SPMV_GROUP_BY_ROWS      /* every device gets as many rows, as Kuresson 2012, 9 */
 } spmv_group_division;
@@ -781,7 +782,8 @@ static void spmv__group_only(const spmv__group_maker *k, size_t i)
     spmv__group_divide(k);
 }
 
-/* Makes each weight the rate of the device on its block. A block without a prediction has no nonzeros; its device keeps its weight. */
+/* Makes each weight the rate of the device on its block. A block has no prediction if it has no nonzeros or
+ * is tiny; then its device keeps its weight. */
 static void spmv__group_weigh(const spmv__group_maker *k)
 {
     size_t i;
@@ -837,13 +839,15 @@ static void spmv__group_find_best(spmv__group_maker *k)
     }
 }
 
-/* Divides a matrix that lacks estimates: one that is tiny goes to the first device; without auto, each gets as many nonzeros. */
+/* Divides a matrix that lacks estimates: one that is tiny goes to the first device; without auto, each gets as many nonzeros. Predictions
+ * that there are for some of the devices do not count. */
 static void spmv__group_without_estimates(const spmv__group_maker *k)
 {
+    size_t i;
+    for (i = 0; i < k->g->count; i++) k->g->block[i].predicted = 0;
 #ifndef SPMV_NO_AUTO
     spmv__group_only(k, 0);
 #else
-    size_t i;
     for (i = 0; i < k->g->count; i++) k->weight[i] = 1;
     spmv__group_divide(k);
 #endif

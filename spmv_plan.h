@@ -228,18 +228,21 @@ SPMV_API int spmv_part_covers(const spmv_part *p, uint64_t matrix_rows);
 
 enum { /* of the default of knob L */
     SPMV__LANES_SIDE_BY_SIDE = 32, SPMV__LANES_APART = 8, /* the most lanes */
-    SPMV__LANE_BATCH = 4,        /* entries that a lane loads at once: the default of knob UNROLL where rows do not fill a GPU */
-    SPMV__LANE_ENTRIES = 4,      /* each has at least as many entries, where the number of lanes is not that of the mean length */
+    SPMV__LANE_BATCH = 4,        /* entries that a lane of csr loads at once by default (knob UNROLL), and of ell and sell where rows
+                                    leave much of a GPU idle */
+    SPMV__LANE_ENTRIES = 4,      /* in other formats than csr, lanes are added to fill a GPU while each has so many entries or more */
     SPMV__LANES_BLOCK = 9,       /* elements: larger blocks count as so many */
     SPMV__UNIT_ITEMS = 2048,     /* work-items that run at once on a compute unit of a GPU, in work-groups of */
     SPMV__UNIT_GROUP = 64        /* so many or more */
 };
 
-/* How many lanes share a row. Where they read its entries side by side, the mean length of a block row decides: in csr, the smallest power
- * of two with SPMV__LANE_BATCH L >= mean; else, the smallest with 2 L^2 >= mean (H200: means of 5 and 78 ran best with 2 and 8), counted in
- * blocks, or in 9 elements where blocks are larger. Then more lanes as long as all work-groups still run at the same time and each lane
- * has 4 entries, in csr more than one; with work-groups of 32 only half as many work-items run at the same time. (H200, f64: ell:idx=16 on
- * clspmv_harbor L=1 25 us, 4 11; bcsr:b=3x3 on clspmv_spheres L=4 14.6 us, 8 17.2; bcsr:b=6x6 on clspmv_wind_tunnel L=4 49 us, 8 36.)
+/* How many lanes share a row: 32 at most where they read its entries side by side, else 8. Side by side, the mean length of a block row
+ * decides: in csr, the smallest power of two with SPMV__LANE_BATCH L >= mean; in other formats the smallest with 2 L^2 >= mean, counted in
+ * blocks, or in 9 elements where blocks are larger. Then, for all, their number is doubled as long as all work-groups still run at the same
+ * time and each lane had 4 entries before, in csr more than two; with work-groups of 32 only half as many work-items run at the same time.
+ * (H200, f64: ell:idx=16 on clspmv_harbor L=1 25 us, 4 11; bcsr:b=3x3 on clspmv_spheres L=4 14.6 us, 8 17.2; bcsr:b=6x6 on
+ * clspmv_wind_tunnel L=4 49 us, 8 36. H100, csr without runs, 32 matrices: 0.83 of the time of both the former rule, 2 L^2 >= mean, and
+ * kernel in f64, 0.84 in f32.)
  *   block_rows  rows, block rows or strips; mean: entries in each; block: the elements of a block, 1 without blocks
  *   units       compute units of the device; group: work-items of a work-group */
 SPMV__SHARED uint64_t spmv__lanes_by_default(spmv__lane_rule rule, uint64_t block_rows, uint64_t mean, uint64_t block, uint64_t units,

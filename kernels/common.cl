@@ -464,8 +464,8 @@ INLINE uint add_whole_slabs(VEC *acc, __global const VAL *restrict val, __global
 
 #if UNROLL > 1
 /* Adds count slots of a row, UNROLL at most and step slots apart. It waits for memory twice, however many they are: for all columns, then
- * for all values and elements of x. The values come second because padding needs none. Where the compiler knows that count is UNROLL,
- * padding is the only condition. */
+ * for all values and elements of x (with ZERO, these wait for the values). The values come second because padding needs none. Where the
+ * compiler knows that count is UNROLL, it drops the test whether a slot exists. */
 INLINE void add_batch(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step, uint count,
                       uint first UNUSED, X_PARAMS)
 {
@@ -490,8 +490,8 @@ INLINE void add_batch(VEC *acc, __global const VAL *restrict val, __global const
             MULADD(*acc, (VEC)v[u], xs[u]);
 }
 
-/* Adds count slots of a row in batches. The last one, full or not, is the only one with a condition for each slot, so that lanes and rows
- * of which one has a slot more than the other take no more turns than the longer one. */
+/* Adds count slots of a row in batches. Only the last one, full or not, tests which of its slots exist, so that adjacent items whose counts
+ * lie between the same multiples of UNROLL go the same way. */
 INLINE void add_batches(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step, uint count,
                         uint first UNUSED, X_PARAMS)
 {

@@ -640,7 +640,8 @@ Test(choice, multiplies_right, .timeout = 120)
     spmv_tuning_free(&t);
 }
 
-/* Up to a size, no table is read and no feature is found. With one entry more, on a GPU, or with a table of the caller's, a plan is chosen. */
+/* Up to a size, no table is read and no feature is found. With one entry more, on a GPU, or with a table of the caller's, a plan is
+ * chosen. */
 Test(choice, tiny_matrices_are_csr)
 {
     spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
@@ -688,8 +689,8 @@ Test(choice, tiny_matrices_are_csr)
     free(c);
 }
 
-/* A full row and a full column take a GPU many steps by csr, however small the matrix is. */
-Test(choice, tiny_arrows_on_gpus_are_not_csr)
+/* One lane after another, or a few, take many steps through a full row, however small the matrix is: csr without runs is not chosen. */
+Test(choice, tiny_arrows_on_gpus_are_not_plain_csr)
 {
     spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
     spmv_target gpu = { "NVIDIA H100 80GB HBM3", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0 };
@@ -710,6 +711,36 @@ Test(choice, tiny_arrows_on_gpus_are_not_csr)
     CHECK(a.ptr[n] * 12 + (n + 1) * 8 <= SPMV_TINY_BYTES, "%d entries", (int)a.nnz);
     CHECK(spmv_choose(c, NULL, &a, &how, &gpu, NULL, NULL, NULL) == SPMV_OK && c->count, "no choice");
     CHECK(c->plan.part[0].format != SPMV_CSR || c->plan.part[0].key[SPMV_KEY_RUN], "csr without runs");
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    free(c);
+}
+
+/* Builders end with a part for what is left of the rows. Where that is all of nearly all rows, it is csr, which was compared anyway. */
+Test(choice, a_list_of_most_rows_is_no_option)
+{
+    spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
+    spmv_target gpu = { "NVIDIA H100 80GB HBM3", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0 };
+    spmv_build how;
+    matrix m;
+    spmv_csr a;
+    uint64_t r, k;
+    int i, csr = 0;
+    const uint64_t n = 640;
+    memset(&how, 0, sizeof how);
+    matrix_open(&m, "uneven", n, n);
+    for (r = 0; r < n; r++) {
+        for (k = 0; r % 40 && k < 6 + r * 7 % 29; k++) matrix_add(&m, r * 13 % 31 + k * 17);
+        m.ptr[r + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    CHECK(spmv_choose(c, NULL, &a, &how, &gpu, NULL, NULL, NULL) == SPMV_OK, "no choice");
+    for (i = 0; i < c->count; i++) {
+        CHECK(strcmp(c->option[i].plan, "csr:rows=nonempty"), "option %d", i);
+        csr |= !strcmp(c->option[i].plan, "csr");
+    }
+    CHECK(csr, "csr is missing among %d options", c->count);
     spmv_csr_free(&a);
     matrix_free(&m);
     free(c);

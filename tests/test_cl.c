@@ -893,8 +893,8 @@ Test(variant, text)
 }
 
 /* ---- devices ------------------------------------------------------------------------------------------------------ */
-/* The default number of lanes on a GPU with 132 compute units, without such a GPU. */
-static int gpu_lanes(spmv_format f, spmv_type type, uint64_t rows, uint64_t slots, unsigned block)
+/* The default of a knob on a GPU with 132 compute units, without such a GPU. */
+static int gpu_knob(spmv_knob knob, spmv_format f, spmv_type type, uint64_t rows, uint64_t slots, unsigned block)
 {
     spmv_device d;
     spmv_part p;
@@ -913,10 +913,25 @@ static int gpu_lanes(spmv_format f, spmv_type type, uint64_t rows, uint64_t slot
     p.rows = p.cols = rows;
     p.nnz = p.a[0].count = slots;
     p.n[0] = p.n[1] = p.n[2] = block;
-    return spmv_variant_resolve(&v, &d, &p) == SPMV_OK ? v.value[SPMV_KNOB_L] : -1;
+    return spmv_variant_resolve(&v, &d, &p) == SPMV_OK ? v.value[knob] : -1;
 }
 
-/* The fastest or second fastest on an H200, csr on an H100, for shapes of matrices of the clSpMV paper. */
+static int gpu_lanes(spmv_format f, spmv_type type, uint64_t rows, uint64_t slots, unsigned block)
+{
+    return gpu_knob(SPMV_KNOB_L, f, type, rows, slots, block);
+}
+
+/* Several entries are loaded at once where rows alone fill at most half of the device, 135,168 work-items; by csr always. */
+Test(variant, few_rows_load_in_batches)
+{
+    cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_ELL, SPMV_F64, 135168, 135168 * 5, 1) == 4, "ell, few rows");
+    cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_ELL, SPMV_F64, 135169, 135169 * 5, 1) == 1, "ell, many rows");
+    cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_SELL, SPMV_F32, 1000, 3000, 1) == 4, "sell, few rows");
+    cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_SELL, SPMV_F32, 1000000, 3000000, 1) == 1, "sell, many rows");
+    cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_CSR, SPMV_F64, 1000000, 5000000, 1) == 4, "csr");
+}
+
+/* The fastest or second fastest on an H200 for shapes of matrices of the clSpMV paper; csr: as many as load the mean row at once. */
 Test(variant, lanes_fill_a_gpu)
 {
     cr_assert(gpu_lanes(SPMV_ELL, SPMV_F64, 46835, 46835 * 60, 1) == 4, "ell, harbor");

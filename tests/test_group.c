@@ -540,6 +540,7 @@ Test(group, divides_by_measured_rates)
     spmv_hooks h = ledger_hooks(&l);
     spmv_group_desc d;
     spmv_group g;
+    spmv_device_type type;
     char text[4000];
     int calls = 0;
     cr_assert(matrix_awkward(&m, 11, INTEGERS));
@@ -566,6 +567,13 @@ Test(group, divides_by_measured_rates)
     cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
     cr_assert(g.block[0].nnz == m.nnz || g.block[1].nnz == m.nnz);
     cr_assert_eq(g.messages, 0);
+    spmv_group_destroy(&g);
+    type = device[OTHER].info.type;
+    device[OTHER].info.type = SPMV_DEVICE_GPU; /* which compares plans for it: its estimate counts no more than that of the host */
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+    device[OTHER].info.type = type;
+    cr_assert_eq(g.block[0].nnz, m.nnz);
+    cr_assert(!(g.block[0].predicted > 0) && !(g.block[1].predicted > 0));
     spmv_group_destroy(&g);
     matrix_free(&m);
     cr_assert_eq(l.live, 0);
