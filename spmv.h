@@ -1034,9 +1034,9 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
 }
 
 /* Chooses a plan and stores the matrix by it. spmv_choice is large, so it is allocated. */
-SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how,
-                                               spmv_target target)
+SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
+    spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0, 0, 0 };
     void *block;
     spmv_choice *c;
     spmv__vectors v = { NULL, 0 };
@@ -1045,6 +1045,9 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
     if (s) return s;
     c = (spmv_choice *)block;
     s = spmv__store_base(m, d, csr, how, &base, &v);
+#ifdef SPMV_DEVICE_H
+    target = spmv_target_of(d->device);
+#endif
     spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
 #ifdef SPMV_DEVICE_H
     if (!s && d->device && !(d->hints && d->hints->tuning)) s = spmv__keep_table(d->device, &target);
@@ -1060,19 +1063,26 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
     return s;
 }
 
+/* The class of the device that will multiply. Apart, because a target would take much of the stack that tiny matrices may use. */
+SPMV__APART spmv_device_class spmv__class_of(const spmv_desc *d)
+{
+#ifdef SPMV_DEVICE_H
+    return spmv_target_of(d->device).device_class;
+#else
+    (void)d;
+    return SPMV_DEVICE_CLASS_HOST;
+#endif
+}
+
 /* Stores the matrix by the plan of the description. A choice allocates memory and reads a table, so it is made only where it was requested
  * and the matrix is large enough to gain by it. */
 static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
     const char *text = spmv__plan_text(d);
-    spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0, 0, 0 };
-#ifdef SPMV_DEVICE_H
-    target = spmv_target_of(d->device);
-#endif
     if (m->store.plan.count) text = spmv_format_name(m->store.plan.part[0].format); /* by spmv__leave_unseen */
-    if (spmv__is_auto(text) && spmv__is_tiny(csr, &target, d->hints)) text = "csr";
+    if (spmv__is_auto(text) && spmv__is_tiny(csr, spmv__class_of(d), d->hints)) text = "csr";
     if (!spmv__is_auto(text) && !spmv__is_cocktail(text)) return spmv__store_given(m, d, csr, how, text);
-    return spmv__choose_and_store(m, d, csr, how, target);
+    return spmv__choose_and_store(m, d, csr, how);
 }
 #endif
 

@@ -1575,10 +1575,10 @@ static spmv_status spmv__choose_cocktail(spmv__chooser *c, const spmv_cocktail_d
 }
 
 /* Is the matrix too small for "auto" to look at it? Not on a GPU unless it is empty, and not if the hints have a table or a clock to use,
- * or exclude csr. target: NULL for the host. */
-static int spmv__is_tiny(const spmv_csr *a, const spmv_target *target, const spmv_build_hints *hints)
+ * or exclude csr. */
+static int spmv__is_tiny(const spmv_csr *a, spmv_device_class device_class, const spmv_build_hints *hints)
 {
-    if (a->nnz && target && target->device_class == SPMV_DEVICE_CLASS_GPU) return 0;
+    if (a->nnz && device_class == SPMV_DEVICE_CLASS_GPU) return 0;
     if (!spmv_format_built(SPMV_CSR) || spmv__csr_bytes(a) > SPMV_TINY_BYTES) return 0;
     return !hints || !(hints->tuning || (hints->measure && hints->refine > 0) || (hints->without >> SPMV_CSR & 1u));
 }
@@ -1685,7 +1685,7 @@ static spmv_status spmv__choose(spmv_choice *out, const char *text, const spmv_c
         s = spmv_cocktail_keys(&keys, text, column, hooks);
         if (s) return s;
     }
-    out->tiny = !cocktail && spmv__is_tiny(a, target, hints);
+    out->tiny = !cocktail && spmv__is_tiny(a, target ? target->device_class : SPMV_DEVICE_CLASS_HOST, hints);
     if (out->tiny) return spmv_plan_parse(&out->plan, "csr", column, hooks);
     memset(&c, 0, sizeof c);
     c.hints = hints;
