@@ -782,8 +782,8 @@ static void spmv__group_only(const spmv__group_maker *k, size_t i)
     spmv__group_divide(k);
 }
 
-/* Makes each weight the rate of the device on its block. A block has no prediction if it has no nonzeros or
- * is tiny; then its device keeps its weight. */
+/* Makes each weight the rate of the device on its block. A block has no prediction if it has no nonzeros or is tiny; then its device keeps
+ * its weight. */
 static void spmv__group_weigh(const spmv__group_maker *k)
 {
     size_t i;

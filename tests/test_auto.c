@@ -689,60 +689,60 @@ Test(choice, tiny_matrices_are_csr)
     free(c);
 }
 
-/* One lane after another, or a few, take many steps through a full row, however small the matrix is: csr without runs is not chosen. */
-Test(choice, tiny_arrows_on_gpus_are_not_plain_csr)
+/* Chooses for a matrix whose entries were added, and frees it, by the bundled table of an H100; free() what is returned. */
+static spmv_choice *choice_on_gpu(matrix *m)
 {
     spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
     spmv_target gpu = { "NVIDIA H100 80GB HBM3", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0 };
     spmv_build how;
-    matrix m;
     spmv_csr a;
+    memset(&how, 0, sizeof how);
+    matrix_close(m, INTEGERS);
+    a = matrix_csr(m, SPMV_F64);
+    CHECK(spmv_choose(c, NULL, &a, &how, &gpu, NULL, NULL, NULL) == SPMV_OK && c->count, "no choice");
+    spmv_csr_free(&a);
+    matrix_free(m);
+    return c;
+}
+
+/* One lane after another, or a few, take many steps through a full row, however small the matrix is: csr without runs is not chosen. */
+Test(choice, tiny_arrows_on_gpus_are_not_plain_csr)
+{
+    spmv_choice *c;
+    matrix m;
     uint64_t r, k;
     const uint64_t n = 300;
-    memset(&how, 0, sizeof how);
     matrix_open(&m, "arrow", n, n);
     for (r = 0; r < n; r++) {
         for (k = 0; k < n; k++)
             if (!r || !k || k == r) matrix_add(&m, k);
         m.ptr[r + 1] = m.nnz;
     }
-    matrix_close(&m, INTEGERS);
-    a = matrix_csr(&m, SPMV_F64);
-    CHECK(a.ptr[n] * 12 + (n + 1) * 8 <= SPMV_TINY_BYTES, "%d entries", (int)a.nnz);
-    CHECK(spmv_choose(c, NULL, &a, &how, &gpu, NULL, NULL, NULL) == SPMV_OK && c->count, "no choice");
-    CHECK(c->plan.part[0].format != SPMV_CSR || c->plan.part[0].key[SPMV_KEY_RUN], "csr without runs");
-    spmv_csr_free(&a);
-    matrix_free(&m);
+    cr_assert(m.nnz * 12 + (n + 1) * 8 <= SPMV_TINY_BYTES, "%d entries", (int)m.nnz);
+    c = choice_on_gpu(&m);
+    cr_assert(c->plan.part[0].format != SPMV_CSR || c->plan.part[0].key[SPMV_KEY_RUN], "csr without runs");
     free(c);
 }
 
 /* Builders end with a part for what is left of the rows. Where that is all of nearly all rows, it is csr, which was compared anyway. */
 Test(choice, a_list_of_most_rows_is_no_option)
 {
-    spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
-    spmv_target gpu = { "NVIDIA H100 80GB HBM3", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0 };
-    spmv_build how;
+    spmv_choice *c;
     matrix m;
-    spmv_csr a;
     uint64_t r, k;
     int i, csr = 0;
     const uint64_t n = 640;
-    memset(&how, 0, sizeof how);
     matrix_open(&m, "uneven", n, n);
     for (r = 0; r < n; r++) {
         for (k = 0; r % 40 && k < 6 + r * 7 % 29; k++) matrix_add(&m, r * 13 % 31 + k * 17);
         m.ptr[r + 1] = m.nnz;
     }
-    matrix_close(&m, INTEGERS);
-    a = matrix_csr(&m, SPMV_F64);
-    CHECK(spmv_choose(c, NULL, &a, &how, &gpu, NULL, NULL, NULL) == SPMV_OK, "no choice");
+    c = choice_on_gpu(&m);
     for (i = 0; i < c->count; i++) {
-        CHECK(strcmp(c->option[i].plan, "csr:rows=nonempty"), "option %d", i);
+        cr_assert(strcmp(c->option[i].plan, "csr:rows=nonempty"), "option %d", i);
         csr |= !strcmp(c->option[i].plan, "csr");
     }
-    CHECK(csr, "csr is missing among %d options", c->count);
-    spmv_csr_free(&a);
-    matrix_free(&m);
+    cr_assert(csr, "csr is missing among %d options", c->count);
     free(c);
 }
 
