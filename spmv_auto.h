@@ -1158,7 +1158,7 @@ static int spmv__can_be_beaten(const spmv_choice *c, double seconds) { return se
 /* The error of tables that do not say it, as log2: the bundled ones have 0.26 to 0.75. */
 #define SPMV__ERROR_UNKNOWN 0.5
 
-/* The correlations of tables that do not say them: those of the H200's. */
+/* The correlations of tables that do not say them: between those of the bundled ones of GPUs and of CPUs. */
 static const double spmv__alike_unknown[SPMV_ALIKE_COUNT] = { 0.24, 0.40, 0.75, 0.80 };
 
 /* The scale of a logistic distribution over its standard deviation: the root of 3 over pi. */

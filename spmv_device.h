@@ -1320,6 +1320,21 @@ static int spmv__dev_unroll_default(const spmv_device *d, const spmv_part *p, co
     return 2 * spmv__dev_block_rows(p, v) <= (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS ? SPMV__LANE_BATCH : 1;
 }
 
+/* Defaults of csr and sell on GPUs where all lanes of all rows run at once: a product takes as long as its longest rows wait for memory, so
+ * that each lane loads more entries at once and has the registers for it, which a compiler left to itself saves for more work-items. On an
+ * H100 ("spmv bench --graph" of 19 matrices, --plan csr, sell and sell:idx=16 with /UNROLL=8,REGS=64 or 40 and with /UNROLL=4,REGS=0), the
+ * time with these defaults over that with the others was, in f64 and f32, on average 0.89 and 0.92 for csr (9 matrices; at most 1.03), 0.91
+ * and 0.99 for sell (15 matrices; at most 1.13), 0.91 and 0.94 with 16-bit columns (at most 1.17). UNROLL=8 alone, as by OpenCL, which takes
+ * no REGS: 0.98 and 0.96, 0.94 and 0.99, 0.92 and 0.95. Of the other 10 matrices csr took 1.00 of the time, but up to 1.19. */
+static void spmv__dev_deep_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    const int given = v->value[SPMV_KNOB_L], lanes = given ? given : spmv__dev_format_of(p->spec.format)->lanes(d, p, v);
+    const uint64_t items = spmv__sat_mul(spmv__dev_block_rows(p, v), (uint64_t)lanes);
+    if (d->info.type == SPMV_DEVICE_CPU || items > (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS) return;
+    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, 2 * SPMV__LANE_BATCH, 0);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_REGS, p->type == SPMV_F32 ? 40 : 64, 0);
+}
+
 /* The partial sums of lanes that share a row. */
 static uint64_t spmv__dev_local_lanes(const spmv_part *p, const spmv_variant *v)
 {
@@ -1543,7 +1558,10 @@ static void spmv__csr_defaults(const spmv_device *d, const spmv_part *p, const s
     spmv__dev_default(d, wish, v, SPMV_KNOB_SHUF, 1, 0);
     /* FINISH=1 (H200: 0.81 of the time with 0, on seven matrices) relies on the order in which work-groups see each other's writes */
     if (d->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(d, wish, v, SPMV_KNOB_FINISH, 0, 0);
-    if (!spmv__csr_in_runs(p)) return;
+    if (!spmv__csr_in_runs(p)) {
+        if (!v->value[SPMV_KNOB_GEN]) spmv__dev_deep_defaults(d, p, wish, v);
+        return;
+    }
     spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 256, v->value[SPMV_KNOB_STREAM] ? 16 : 1);
     if (spmv__csr_local(p, v) > d->info.local_bytes) spmv__dev_default(d, wish, v, SPMV_KNOB_STREAM, 0, 0);
 }
@@ -1772,6 +1790,8 @@ static void spmv__sell_defaults(const spmv_device *d, const spmv_part *p, const 
     spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, p->type == SPMV_F32 ? 8 : 16);
     spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__dev_unroll_default(d, p, v), 1);
     spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 128, v->value[SPMV_KNOB_STAGE] || v->value[SPMV_KNOB_SLICE] ? SPMV__STAGE_GROUP : 1);
+    if (!v->value[SPMV_KNOB_SLICE] && v->value[SPMV_KNOB_V] == 1 && spmv__dev_unroll_default(d, p, v) > 1)
+        spmv__dev_deep_defaults(d, p, wish, v);
 }
 
 /* The V rows of a work-item must lie in one slice: a default of V is lowered, a V that the caller set is refused. With SLICE=1 a

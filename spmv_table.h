@@ -209,8 +209,8 @@ typedef struct spmv_tuning {
  * SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
 SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks);
 SPMV_API void spmv_tuning_free(spmv_tuning *t);
-/* The text of the bundled table for a device, else of one for its class, of the same runtime if there is one, and preferably timed by
- * calls, because "spmv tune" can correct such a table on any device; NULL if there is none of the class.
+/* The text of the bundled table for a device, else of one for its class, of the same runtime if there is one; NULL if there is none of the
+ * class.
  *   device        its name; NULL: unknown
  *   device_class  its class
  *   length        becomes the bytes of the text; may be NULL
@@ -1056,14 +1056,12 @@ SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class d
         spmv__tuning_word(i, "class", word);
         if (spmv_device_class_from(word) != device_class) continue;
         spmv__tuning_word(i, "device", word);
-        suits = 2 * spmv__tuning_suits(word, device);
-        spmv__tuning_word(i, "timed", word);
-        suits += strncmp(word, "graph", 5) != 0; /* of two other devices, one whose table any device can correct */
+        suits = spmv__tuning_suits(word, device);
         if (suits <= best) continue;
         best = suits;
         found = i;
     }
-    if (exact) *exact = best >= 4;
+    if (exact) *exact = best == 2;
     return spmv_tuning_text(found, length);
 }
 

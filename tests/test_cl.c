@@ -926,9 +926,19 @@ Test(variant, few_rows_load_in_batches)
 {
     cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_ELL, SPMV_F64, 135168, 135168 * 5, 1) == 4, "ell, few rows");
     cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_ELL, SPMV_F64, 135169, 135169 * 5, 1) == 1, "ell, many rows");
-    cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_SELL, SPMV_F32, 1000, 3000, 1) == 4, "sell, few rows");
+    cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_SELL, SPMV_F32, 1000, 3000, 1) == 8, "sell, few rows");
     cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_SELL, SPMV_F32, 1000000, 3000000, 1) == 1, "sell, many rows");
     cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_CSR, SPMV_F64, 1000000, 5000000, 1) == 4, "csr");
+}
+
+/* Where all lanes run at once, here 132 units of 2048 items, lanes of csr and sell load more entries, and have registers for them by CUDA. */
+Test(variant, lanes_that_all_run_load_more)
+{
+    cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_CSR, SPMV_F64, 270336, 270336 * 4, 1) == 8, "csr, one lane");
+    cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_CSR, SPMV_F64, 270337, 270337 * 4, 1) == 4, "csr, one lane too many");
+    cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_CSR, SPMV_F64, 135169, 135169 * 8, 1) == 4, "csr, two lanes");
+    cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_SELL, SPMV_F64, 135168, 135168 * 4, 1) == 8, "sell");
+    cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_SELL, SPMV_F64, 135169, 135169 * 4, 1) == 1, "sell, one row too many");
 }
 
 /* The fastest or second fastest on an H200 for shapes of matrices of the clSpMV paper; csr: as many as load the mean row at once. */

@@ -25,7 +25,8 @@ int fit_table(tool *t, spmv_tuning *table, const sample_list *samples, fit_quali
 /* The same, but the table's own fits are where the new ones start from. The samples correct a common factor and, if estimates then compare
  * candidates clearly better on structures that are left out, one of each format and those of layouts that run alike and of each candidate,
  * the more the more structures show it. Rows without samples get the factors of their format. A table without fits gets those
- * of fit_table. */
+ * of fit_table. Where the table was timed in CUDA graphs and the samples by calls, only those count whose product takes so much longer than
+ * table->call that launches do not show; it is an error if there are none. */
 int fit_correct(tool *t, spmv_tuning *table, const sample_list *samples, fit_quality *quality);
 
 #endif

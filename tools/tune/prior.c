@@ -10,17 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Reads the bundled table for a device, or, with NULL, that for any other of its class. *found becomes 0 if there is none. */
-static int read_bundled(tool *t, const char *device, spmv_device_class device_class, spmv_tuning *out, int *found)
-{
-    size_t length;
-    const char *text = spmv_tuning_bundled(device, device_class, &length, NULL);
-    *found = text != NULL;
-    return !text || spmv_tuning_read(out, text, length, "the bundled table", &t->hooks) == SPMV_OK ? DONE : FAILED;
-}
-
 int prior_read(tool *t, const spmv_tuning *head, const char *from, spmv_tuning *out, int *found)
 {
+    const char *text;
+    size_t length;
     *found = 0;
     if (from && strcmp(from, "bundled") != 0) {
         if (file_load_table(t, from, out) != DONE) return FAILED;
@@ -31,10 +24,9 @@ int prior_read(tool *t, const spmv_tuning *head, const char *from, spmv_tuning *
         spmv_tuning_free(out);
         return FAILED;
     }
-    if (read_bundled(t, head->device, head->device_class, out, found) != DONE) return FAILED;
-    if (!*found || !out->graph || t->graph) return DONE;
-    spmv_tuning_free(out); /* by calls, it cannot be corrected */
-    return read_bundled(t, NULL, head->device_class, out, found);
+    text = spmv_tuning_bundled(head->device, head->device_class, &length, NULL);
+    *found = text != NULL;
+    return !text || spmv_tuning_read(out, text, length, "the bundled table", &t->hooks) == SPMV_OK ? DONE : FAILED;
 }
 
 /* Makes every speed so many times as high and every time as many times as short. */
@@ -65,7 +57,7 @@ static void names_move(spmv_tuning *table, const spmv_tuning *head)
     memcpy(table->date, head->date, sizeof table->date);
     table->units = head->units;
     table->memory = head->memory;
-    if (table->graph) table->call = head->call;
+    if (table->graph) table->call = head->graph ? head->call : head->launch;
     if (head->prepare.slot[SPMV_CSR][SPMV_WAY_PLAIN] > 0) table->prepare = head->prepare;
 }
 

@@ -277,16 +277,6 @@ static unsigned tune_what(tool *t, const arguments *args, int *result)
     return 1u << option_type(t, args, result);
 }
 
-/* Sees to it that products are timed as those of a table were: no factor makes times by calls of those in graphs. DONE, or FAILED after a
- * message. */
-static int tune_time_as(tuner *u, const spmv_tuning *table)
-{
-    if (table->graph && !u->t->graph)
-        return cli_complain(u->t, "the table of %s was timed in CUDA graphs, which this device does not have", table->device);
-    u->t->graph = table->graph;
-    return DONE;
-}
-
 /* Measures the structures with the rows of a table, and fits the table to all samples of the file. DONE, or FAILED after a message. */
 static int tune_samples(tuner *u, const char *table, unsigned types, const char *samples)
 {
@@ -300,7 +290,9 @@ static int tune_samples(tuner *u, const char *table, unsigned types, const char 
     if (result == DONE && strcmp(t.device, u->head.device) != 0)
         result = cli_complain(u->t, "%s is a table of another device: %s", table, t.device);
     if (result == DONE && t.graph && !(t.call > 0)) t.call = u->head.call;
-    if (result == DONE) result = tune_time_as(u, &t);
+    if (result == DONE && t.graph && !u->t->graph) /* no factor makes times by calls of those in graphs */
+        result = cli_complain(u->t, "the table of %s was timed in CUDA graphs, which this device does not have", t.device);
+    u->t->graph = u->t->graph && t.graph;
     tune_phase(u, "samples", 1, u->end);
     u->patience *= SAMPLE_PATIENCE;
     if (result == DONE) result = structures_measure(u, &wish);
@@ -356,7 +348,7 @@ static int tune_fit(tool *t, const char *table, const char *from, const char *sa
         result = cli_complain(t, "%s has samples of another device: %s", samples, list.device);
     if (result == DONE && !list.count) result = cli_complain(t, "%s has no samples", samples);
     if (result == DONE && from) result = tune_begin_with(t, &all, from);
-    if (result == DONE && list.graph != all.graph)
+    if (result == DONE && list.graph != all.graph && (list.graph || !from))
         result = cli_complain(t, "%s has samples that were timed %s, but those of the table were timed %s", samples,
                               samples_timed(list.graph), samples_timed(all.graph));
     if (result == DONE) result = (from ? fit_correct : fit_table)(t, &all, &list, &q);
@@ -425,8 +417,8 @@ static int tune_correct(tuner *u, const tune_wish *w, const char *out, int *foun
     wish.path = w->samples;
     wish.likely = 1;
     wish.taken = &list;
-    result = tune_time_as(u, &table);
-    if (result == DONE) result = prior_move(u->t, &table, &u->head);
+    u->t->graph = u->t->graph && table.graph;
+    result = prior_move(u->t, &table, &u->head);
     wish.struck = (unsigned char *)calloc(table.count + 1, 1);
     if (!wish.struck) result = cli_no_memory(u->t);
     tune_phase(u, "samples", 1, u->end);
