@@ -613,13 +613,15 @@ static double spmv__knob_in(const char *variant, const char *name)
 static double spmv__lanes(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
     const spmv_spec *spec = k->layout;
-    double lanes = spmv__knob_in(k->variant, "L="), group = spmv__knob_in(k->variant, "WG="), rows = l->rows > 1 ? l->rows : 1;
+    double lanes = spmv__knob_in(k->variant, "L="), group = spmv__knob_in(k->variant, "WG="), rows = l->rows > 1 ? l->rows : 1, mean;
     uint64_t block = spmv__is_block(spec->format) ? (uint64_t)(spmv__block_height(spec) * spmv__block_width(spec)) : 1;
     if (lanes >= 1) return lanes;
     if (spmv__is_block(spec->format)) rows /= (double)spmv__block_height(spec);
     else if (spec->format == SPMV_CMRS) rows /= (double)spmv__height(spec);
     if (rows < 1) rows = 1;
-    return (double)spmv__lanes_by_default(spmv__trait[spec->format]->lanes, (uint64_t)rows, (uint64_t)(l->slots / rows), block, e->t->units,
+    mean = l->slots / rows;
+    if (spec->format == SPMV_BDIA && l->bands > 1) mean /= l->bands; /* lanes share each band of a row */
+    return (double)spmv__lanes_by_default(spmv__trait[spec->format]->lanes, (uint64_t)rows, (uint64_t)mean, block, e->t->units,
                                           group >= 1 ? (uint64_t)group : (uint64_t)SPMV__UNIT_GROUP);
 }
 

@@ -1165,9 +1165,7 @@ typedef struct spmv__dev_format {
     int (*matters)(const spmv_part *p, const spmv_variant *v, spmv_knob k);
     /* Changes those defaults that are not those of SPMV_KNOB_LIST; knobs that the caller has set are set in wish. */
     void (*defaults)(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v);
-    /* The default of L. */
-    int (*lanes)(const spmv_device *d, const spmv_part *p, const spmv_variant *v);
-    /* Elements in an average row or block row, fill included; block_rows: how many there are. */
+    /* Elements in an average row or block row, fill included, by which L has its default; block_rows: how many there are. */
     uint64_t (*mean)(const spmv_part *p, const spmv_variant *v, uint64_t block_rows);
     /* Adapts defaults of other knobs to the part; logs and returns SPMV_ERR_UNSUPPORTED if a knob in wish does not suit it. */
     spmv_status (*fit)(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v);
@@ -1280,35 +1278,14 @@ static uint64_t spmv__dev_mean_nonzeros(const spmv_part *p, const spmv_variant *
     return p->nnz / block_rows;
 }
 
-static int spmv__dev_lanes_one(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
-{
-    (void)d;
-    (void)p;
-    (void)v;
-    return 1;
-}
-
-static int spmv__dev_lanes(const spmv_device *d, const spmv_part *p, const spmv_variant *v, spmv__lane_rule rule)
+/* The default of L. */
+static int spmv__dev_lanes(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
     uint64_t block_rows = spmv__dev_block_rows(p, v);
     if (!block_rows) return 1;
-    return (int)spmv__lanes_by_default(rule, block_rows, spmv__dev_format_of(p->spec.format)->mean(p, v, block_rows), spmv__dev_block(p),
+    return (int)spmv__lanes_by_default(spmv__trait[p->spec.format]->lanes, block_rows,
+                                       spmv__dev_format_of(p->spec.format)->mean(p, v, block_rows), spmv__dev_block(p),
                                        (uint64_t)d->info.compute_units, (uint64_t)v->value[SPMV_KNOB_WG]);
-}
-
-static int spmv__dev_lanes_side_by_side(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
-{
-    return spmv__dev_lanes(d, p, v, SPMV__LANES_BY_LENGTH);
-}
-
-static int spmv__dev_lanes_in_batches(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
-{
-    return spmv__dev_lanes(d, p, v, SPMV__LANES_BY_BATCH);
-}
-
-static int spmv__dev_lanes_apart(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
-{
-    return spmv__dev_lanes(d, p, v, SPMV__LANES_BY_ROWS);
 }
 
 /* The default of UNROLL for ell and sell on GPUs: entries are loaded several at once where the rows, with one lane each, fill at most half
@@ -1328,7 +1305,7 @@ static int spmv__dev_unroll_default(const spmv_device *d, const spmv_part *p, co
  * no REGS: 0.98 and 0.96, 0.94 and 0.99, 0.92 and 0.95. Of the other 10 matrices csr took 1.00 of the time, but up to 1.19. */
 static void spmv__dev_deep_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
-    const int given = v->value[SPMV_KNOB_L], lanes = given ? given : spmv__dev_format_of(p->spec.format)->lanes(d, p, v);
+    const int given = v->value[SPMV_KNOB_L], lanes = given ? given : spmv__dev_lanes(d, p, v);
     const uint64_t items = spmv__sat_mul(spmv__dev_block_rows(p, v), (uint64_t)lanes);
     if (d->info.type == SPMV_DEVICE_CPU || items > (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS) return;
     spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, 2 * SPMV__LANE_BATCH, 0);
@@ -1437,7 +1414,7 @@ static const spmv__dev_format spmv__dense_device = {
     1, 0,                                              /* repeat_lanes, carry_rows */
     "dense dense:rows=nonempty",                       /* check */
     spmv__dev_matters_always, spmv__dense_defaults,    /* matters, defaults */
-    spmv__dev_lanes_side_by_side, spmv__dense_mean,    /* lanes, mean */
+    spmv__dense_mean,                                  /* mean */
     spmv__dev_fits_always, spmv__dev_allowed_always,   /* fit, allowed */
     spmv__dev_no_options, spmv__dev_macro_stored,      /* options, macro */
     spmv__dense_height, spmv__dev_local_lanes,         /* height, local */
@@ -1508,7 +1485,7 @@ static const spmv__dev_format spmv__coo_device = {
     1, 1,                                              /* repeat_lanes, carry_rows */
     "coo",                                             /* check */
     spmv__coo_matters, spmv__dev_no_defaults,          /* matters, defaults */
-    spmv__dev_lanes_one, spmv__dev_mean_nonzeros,      /* lanes, mean */
+    spmv__dev_mean_nonzeros,                           /* mean */
     spmv__dev_fits_always, spmv__coo_allowed,          /* fit, allowed */
     spmv__dev_no_options, spmv__dev_macro_stored,      /* options, macro */
     spmv__dev_height_rows, spmv__coo_local,            /* height, local */
@@ -1628,7 +1605,7 @@ static const spmv__dev_format spmv__csr_device = {
     SPMV__CSR_LANES, 0,                                    /* repeat_lanes, carry_rows */
     "csr csr:rows=sorted csr:run=64 csr:rows=nonempty,run=1024,idx=16", /* check */
     spmv__csr_matters, spmv__csr_defaults,                 /* matters, defaults */
-    spmv__dev_lanes_in_batches, spmv__dev_mean_nonzeros,   /* lanes, mean */
+    spmv__dev_mean_nonzeros,                               /* mean */
     spmv__dev_fits_always, spmv__dev_allowed_always,       /* fit, allowed */
     spmv__csr_options, spmv__dev_macro_stored,             /* options, macro */
     spmv__dev_height_rows, spmv__csr_local,                /* height, local */
@@ -1661,7 +1638,7 @@ static const spmv__dev_format spmv__dia_device = {
     1, 0,                                                /* repeat_lanes, carry_rows */
     "dia",                                               /* check */
     spmv__dev_matters_always, spmv__dia_defaults,        /* matters, defaults */
-    spmv__dev_lanes_apart, spmv__dev_mean_slots,         /* lanes, mean */
+    spmv__dev_mean_slots,                                /* mean */
     spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
     spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
     spmv__dev_height_rows, spmv__dev_local_lanes,        /* height, local */
@@ -1719,7 +1696,7 @@ static const spmv__dev_format spmv__bdia_device = {
     1, 0,                                                /* repeat_lanes, carry_rows */
     "bdia",                                              /* check */
     spmv__bdia_matters, spmv__bdia_defaults,             /* matters, defaults */
-    spmv__dev_lanes_apart, spmv__bdia_mean,              /* lanes, mean */
+    spmv__bdia_mean,                                     /* mean */
     spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
     spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
     spmv__dev_height_rows, spmv__bdia_local,             /* height, local */
@@ -1755,7 +1732,7 @@ static const spmv__dev_format spmv__ell_device = {
     1, 0,                                                /* repeat_lanes, carry_rows */
     "ell ell:rows=sorted,idx=16",                        /* check */
     spmv__ell_matters, spmv__ell_defaults,               /* matters, defaults */
-    spmv__dev_lanes_apart, spmv__dev_mean_slots,         /* lanes, mean */
+    spmv__dev_mean_slots,                                /* mean */
     spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
     spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
     spmv__dev_height_rows, spmv__dev_local_lanes,        /* height, local */
@@ -1853,7 +1830,7 @@ static const spmv__dev_format spmv__sell_device = {
     1, 0,                                            /* repeat_lanes, carry_rows */
     "sell:h=8 sell:h=64,rows=sorted,idx=16 sell:h=64,grow=0.3", /* check */
     spmv__sell_matters, spmv__sell_defaults,         /* matters, defaults */
-    spmv__dev_lanes_apart, spmv__dev_mean_slots,     /* lanes, mean */
+    spmv__dev_mean_slots,                            /* mean */
     spmv__sell_fit, spmv__sell_allowed,              /* fit, allowed */
     spmv__dev_no_options, spmv__sell_macro,          /* options, macro */
     spmv__dev_height_rows, spmv__sell_local,         /* height, local */
@@ -1888,7 +1865,7 @@ static const spmv__dev_format spmv__bell_device = {
     1, 0,                                                /* repeat_lanes, carry_rows */
     "bell:b=4x4 bell:b=3x3,idx=16",                      /* check */
     spmv__dev_matters_always, spmv__bell_defaults,       /* matters, defaults */
-    spmv__dev_lanes_apart, spmv__dev_mean_slots,         /* lanes, mean */
+    spmv__dev_mean_slots,                                /* mean */
     spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
     spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
     spmv__dev_height_blocks, spmv__dev_local_lanes,      /* height, local */
@@ -1921,7 +1898,7 @@ static const spmv__dev_format spmv__sbell_device = {
     1, 0,                                               /* repeat_lanes, carry_rows */
     "sbell:b=4x4,h=4 sbell:b=3x3,h=4,idx=16",           /* check */
     spmv__dev_matters_always, spmv__sbell_defaults,     /* matters, defaults */
-    spmv__dev_lanes_apart, spmv__dev_mean_slots,        /* lanes, mean */
+    spmv__dev_mean_slots,                               /* mean */
     spmv__dev_fits_always, spmv__dev_allowed_always,    /* fit, allowed */
     spmv__dev_no_options, spmv__dev_macro_stored,       /* options, macro */
     spmv__dev_height_blocks, spmv__dev_local_lanes,     /* height, local */
@@ -1957,7 +1934,7 @@ static const spmv__dev_format spmv__bcsr_device = {
     SPMV__BCSR_LANES, 0,                                 /* repeat_lanes, carry_rows */
     "bcsr:b=4x4 bcsr:b=3x3,idx=16",                      /* check */
     spmv__dev_matters_always, spmv__bcsr_defaults,       /* matters, defaults */
-    spmv__dev_lanes_side_by_side, spmv__dev_mean_slots,  /* lanes, mean */
+    spmv__dev_mean_slots,                                /* mean */
     spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
     spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
     spmv__dev_height_blocks, spmv__dev_local_lanes,      /* height, local */
@@ -2001,7 +1978,7 @@ static const spmv__dev_format spmv__cmrs_device = {
     1, 0,                                                  /* repeat_lanes, carry_rows */
     "cmrs cmrs:rows=nonempty,h=16,sort=1,wide=1",          /* check */
     spmv__dev_matters_always, spmv__cmrs_defaults,         /* matters, defaults */
-    spmv__dev_lanes_side_by_side, spmv__dev_mean_nonzeros, /* lanes, mean */
+    spmv__dev_mean_nonzeros,                               /* mean */
     spmv__dev_fits_always, spmv__dev_allowed_always,       /* fit, allowed */
     spmv__dev_no_options, spmv__dev_macro_stored,          /* options, macro */
     spmv__cmrs_height, spmv__cmrs_local,                   /* height, local */
@@ -2137,7 +2114,7 @@ static const spmv__dev_format spmv__tcsr_device = {
     1, 0,                                              /* repeat_lanes, carry_rows */
     "tcsr tcsr:tile=512 tcsr:rows=nonempty,tile=2048 tcsr:idx=16", /* check */
     spmv__tcsr_matters, spmv__tcsr_defaults,           /* matters, defaults */
-    spmv__dev_lanes_one, spmv__dev_mean_nonzeros,      /* lanes, mean */
+    spmv__dev_mean_nonzeros,                           /* mean */
     spmv__dev_fits_always, spmv__tcsr_allowed,         /* fit, allowed */
     spmv__tcsr_options, spmv__dev_macro_stored,        /* options, macro */
     spmv__dev_height_rows, spmv__tcsr_local,           /* height, local */
@@ -2179,15 +2156,13 @@ static void spmv__extra_defaults(const spmv_device *d, const spmv_part *p, const
     (void)v;
 }
 
-#define SPMV__EXTRA_LANES_0 spmv__dev_lanes_side_by_side
-#define SPMV__EXTRA_LANES_1 spmv__dev_lanes_apart
 #define SPMV__EXTRA_DEVICE(NAME, name, text)                                                                      \
     static const spmv__dev_format spmv__##name##_device = {                                                       \
         1, SPMV__OFFSETS_##NAME, SPMV__NO_ARRAY, SPMV__NO_ARRAY,   /* walks_rows, offsets, columns, bases */      \
         1, 0,                                                      /* repeat_lanes, carry_rows */                 \
         #name,                                                     /* check */                                    \
         spmv__dev_matters_always, spmv__extra_defaults,            /* matters, defaults */                        \
-        SPMV__CAT(SPMV__EXTRA_LANES_, SPMV__APART_##NAME), spmv__dev_mean_nonzeros, /* lanes, mean */             \
+        spmv__dev_mean_nonzeros,                                   /* mean */                                     \
         spmv__dev_fits_always, spmv__dev_allowed_always,           /* fit, allowed */                             \
         spmv__dev_no_options, spmv__dev_macro_stored,              /* options, macro */                           \
         spmv__extra_height, spmv__dev_local_lanes,                 /* height, local */                            \
@@ -2708,7 +2683,7 @@ static void spmv__dev_fill_in(const spmv_device *d, const spmv_part *p, const sp
         if (!spmv__dev_knob_set(wish, (spmv_knob)k) && spmv__dev_knob_taken(p->spec.format, (spmv_knob)k))
             spmv__dev_knob_choose(v, (spmv_knob)k, spmv__dev_knob_default((spmv_knob)k, d->info.type));
     t->defaults(d, p, wish, v);
-    if (spmv__dev_knob_taken(p->spec.format, SPMV_KNOB_L) && !v->value[SPMV_KNOB_L]) v->value[SPMV_KNOB_L] = t->lanes(d, p, v);
+    if (spmv__dev_knob_taken(p->spec.format, SPMV_KNOB_L) && !v->value[SPMV_KNOB_L]) v->value[SPMV_KNOB_L] = spmv__dev_lanes(d, p, v);
     if (spmv__dev_wide(p)) v->value[SPMV_KNOB_I64] = 1;
     if (!p->cols) v->value[SPMV_KNOB_IMG] = 0; /* there is no x */
     for (k = SPMV_KNOB_COUNT - 1; k >= 0; k--)

@@ -3410,7 +3410,7 @@ static const spmv__traits spmv__dia_traits = {
     0,                                    /* indices */
     0,                                    /* even */
     SPMV_KEY_D,                           /* slower */
-    SPMV__PADS_NONE, SPMV__LANES_ONE,     /* pads, lanes */
+    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
     NULL                                  /* suits */
 };
 
@@ -3459,7 +3459,7 @@ static const spmv__traits spmv__bdia_traits = {
     0,                                             /* indices */
     0,                                             /* even */
     SPMV_KEY_D,                                    /* slower */
-    SPMV__PADS_NONE, SPMV__LANES_ONE,              /* pads, lanes */
+    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS,          /* pads, lanes */
     NULL                                           /* suits */
 };
 
@@ -6206,7 +6206,7 @@ static void spmv__extra_fill(spmv_part *p, const spmv__source *s, spmv__sink *to
     };                                                                                                                              \
     static const spmv__traits spmv__##name##_traits = {                                                                             \
         SPMV__KEY(W) | SPMV__KEY(FILL), SPMV__FLAGS_##NAME, SPMV_CLASS_FLAT, 1, 0, SPMV_KEY_W, SPMV__PADS_NONE,                     \
-        SPMV__LANES_BY_LENGTH, NULL                                                                                                 \
+        SPMV__APART_##NAME ? SPMV__LANES_BY_ROWS : SPMV__LANES_BY_LENGTH, NULL                                                      \
     };                                                                                                                              \
     static const spmv_format_layout spmv__##name##_layouts[] = { { #name, SPMV__ALL } };                                            \
     static spmv_status spmv__##name##_size(spmv_part *p, spmv__source *s) { return spmv__extra_size(&spmv__##name##_extra, p, s); } \

@@ -959,7 +959,7 @@ says 'tune --merge: the shortest call: it is kept' out '^timed graph 3.5$'
 sed '2s/host/other/' call.tune >other.tune
 gives 'tune: corrects a table of graphs by calls' 0 tune --fit s.txt --table b.tune --from other.tune
 says 'tune: corrects a table of graphs by calls: by what takes long enough' err 'to 4 samples of 2 structures'
-says 'tune: corrects a table of graphs by calls: it stays one' out '^timed graph '
+says 'tune: corrects a table of graphs by calls: it stays one' out '^timed graph$'
 gives 'tune: corrects a table of graphs by calls of 3.5 us' 0 tune --fit s.txt --table call.tune --from other.tune
 says 'tune: corrects a table of graphs by calls of 3.5 us: by what takes long enough' err 'to 1 samples of 1 structures'
 sed 's/^timed graph 3.5/timed graph 35/' call.tune >long.tune

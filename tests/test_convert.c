@@ -650,7 +650,7 @@ Test(convert, many_columns_stay_there)
  * has, and neither row pointers nor columns leave the device. */
 Test(convert, what_a_look_cannot_save_is_left_unseen)
 {
-    enum { ROWS = 4000, MOST = 20000, OWN = 0, H200, H100, TABLES };
+    enum { ROWS = 16000, MOST = 80000, OWN = 0, H200, H100, TABLES };
     static const char *const names[TABLES] = { NULL, "NVIDIA H200", "NVIDIA H100 80GB HBM3" };
     static const struct {
         const char *plan; /* NULL: as the default */
