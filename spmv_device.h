@@ -256,7 +256,7 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
  * the format, the part or the device are in the formats' sections below. */
 #define SPMV_KNOB_LIST(X)                                                                                             \
     X(L,     0,   1,  "lanes: work-items that share a row or block row; default 0: by the mean row length and the "   \
-                      "number of rows; dia, bdia: 1")                                                                 \
+                      "number of rows")                                                                               \
     X(WG,    128, 1,  "work-items in a work-group; default on CPUs with lanes 32, with SLICE or with STAGE of sell and bdia 64, " \
                       "for csr with run and STREAM=1: 16; "                                                           \
                       "on GPUs for csr with run: 256, tcsr: a 16th of the tile")                                     \
@@ -267,12 +267,13 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
                       "work-group that finishes last; default 1 on NVIDIA from compute capability 7.0")               \
     X(UNROLL, 1,  1,  "iterations of the inner loop unrolled; tcsr, ell and sell with V=1, csr on GPUs: entries that a "  \
                       "work-item loads at once, csr on CPUs: sums of a lane; default for csr 4, for tcsr 8 or 16, on " \
-                      "GPUs 4 for ell and sell whose rows fill at most half of the device")                           \
+                      "GPUs 4 for ell and sell whose rows fill at most half of the device, 8 for such sell and csr whose " \
+                      "lanes all run at once")                                                                        \
     X(SHUF,  0,   0,  "csr, L up to 32, and with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)") \
     X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache; default 1 for csr, tcsr and sell that the second cannot " \
                       "hold (NVIDIA; ignored elsewhere)")                                                             \
     X(REGS,  0,   0,  "the most registers of a work-item, 0: the compiler decides; default for tcsr 40 to 80, for some "     \
-                      "blocks 64 or 96 (CUDA; ignored elsewhere)")                                                    \
+                      "blocks 64 or 96, for csr and sell with UNROLL=8 by default 64, in f32 40 (CUDA; ignored elsewhere)") \
     X(ATOMIC, 0,  0,  "coo: 1 adds products to y atomically, 2 sums of rows: the last bits of y vary from product to product") \
     X(STAGE, 1,   0,  "local memory: bdia 1 reads x through it, sell the slice pointers, cmrs its sums, coo all")     \
     X(I64,   0,   0,  "1 numbers slots with 64 bits; forced to 1 where 32 could overflow")                            \
@@ -1297,18 +1298,21 @@ static int spmv__dev_unroll_default(const spmv_device *d, const spmv_part *p, co
     return 2 * spmv__dev_block_rows(p, v) <= (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS ? SPMV__LANE_BATCH : 1;
 }
 
-/* Defaults of csr and sell on GPUs where all lanes of all rows run at once: a product takes as long as its longest rows wait for memory, so
- * that each lane loads more entries at once and has the registers for it, which a compiler left to itself saves for more work-items. On an
- * H100 ("spmv bench --graph" of 19 matrices, --plan csr, sell and sell:idx=16 with /UNROLL=8,REGS=64 or 40 and with /UNROLL=4,REGS=0), the
- * time with these defaults over that with the others was, in f64 and f32, on average 0.89 and 0.92 for csr (9 matrices; at most 1.03), 0.91
- * and 0.99 for sell (15 matrices; at most 1.13), 0.91 and 0.94 with 16-bit columns (at most 1.17). UNROLL=8 alone, as by OpenCL, which takes
- * no REGS: 0.98 and 0.96, 0.94 and 0.99, 0.92 and 0.95. Of the other 10 matrices csr took 1.00 of the time, but up to 1.19. */
+/* Defaults of csr, and of sell where spmv__dev_unroll_default is more than 1, on GPUs where all lanes of all rows run at once: a product
+ * takes as long as its longest rows wait for memory, so that each lane loads more entries at once and has the registers for it, which a
+ * compiler left to itself saves for more work-items. On an H100 ("spmv bench --graph" of 19 matrices, 5 of them those of the clSpMV paper,
+ * --plan csr, sell and sell:idx=16 with /UNROLL=8,REGS=64 or 40 and with /UNROLL=4,REGS=0), the time with these defaults over that with the
+ * others was, in f64 and f32, on average 0.89 and 0.92 for csr (9 matrices; at most 1.03), 0.91 and 0.99 for sell (15 matrices; at most
+ * 1.13), 0.91 and 0.94 with 16-bit columns (at most 1.17). UNROLL=8 alone, as by OpenCL, which takes no REGS: 0.98 and 0.96, 0.94 and 0.99,
+ * 0.92 and 0.95. On the other 10 matrices csr took 1.00 of the time, but up to 1.19. With REGS=64 a unit runs as few as 1,024 items at once;
+ * where sell has more, up to 2,048, it still took 0.95 of the time in f64 (7 matrices, 0.67 to 1.09). */
 static void spmv__dev_deep_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     const int given = v->value[SPMV_KNOB_L], lanes = given ? given : spmv__dev_lanes(d, p, v);
     const uint64_t items = spmv__sat_mul(spmv__dev_block_rows(p, v), (uint64_t)lanes);
     if (d->info.type == SPMV_DEVICE_CPU || items > (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS) return;
     spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, 2 * SPMV__LANE_BATCH, 0);
+    if (v->value[SPMV_KNOB_UNROLL] != 2 * SPMV__LANE_BATCH) return; /* the caller's choice */
     spmv__dev_default(d, wish, v, SPMV_KNOB_REGS, p->type == SPMV_F32 ? 40 : 64, 0);
 }
 

@@ -6313,19 +6313,15 @@ SPMV__SHARED int spmv__spec_even(const spmv_spec *spec)
 
 /* The steps in which one lane goes through a row of so many slots; a step is the time of an entry whose column is read before its element
  * of x. The loops over entries are unrolled, so that a lane waits once for several of them; the loops over blocks are not, and the values
- * of a block are read one after another. Without columns nothing is read before x. In tuning/nvidia-h200.samples.gz a block of 4 to 64
- * values takes 2.4 to 17 steps (dense_1500_1500 in f32), an entry of dense 0.3 to 0.8 (dense_1500_1500, dense_64_50000), one of dia 0.1 to
- * 0.25 (these, bibd_18_9).
+ * of a block are read one after another. Without columns an entry takes as long: by tuning/nvidia-h200.samples.gz, one of dense takes 0.6
+ * to 1.4 steps (dense_1500_1500, dense_64_50000; 32 lanes), one of dia and bdia 0.8 to 1.7 (dense_1500_1500; 8 lanes).
  *   bytes  of a value */
 SPMV__SHARED double spmv__spec_steps(const spmv_spec *spec, double longest, int bytes)
 {
     const double unrolled = 4; /* entries in flight at once */
     const double load = 16;    /* bytes that a lane reads at once */
-    const double direct = 0.5; /* steps of an entry of dense */
     const spmv__traits *t = spmv__trait[spec->format];
     double width, values;
-    if (t->category == SPMV_CLASS_DENSE) return longest * direct;
-    if (t->category == SPMV_CLASS_DIAGONAL) return longest / unrolled;
     if (t->category != SPMV_CLASS_BLOCK) return longest;
     width = (double)spmv__block_width(spec);
     values = width * (double)spmv__block_height(spec);

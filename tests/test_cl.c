@@ -894,15 +894,16 @@ Test(variant, text)
 
 /* ---- devices ------------------------------------------------------------------------------------------------------ */
 /* The default of a knob on a GPU with 132 compute units, without such a GPU. */
-static int gpu_knob(spmv_knob knob, spmv_format f, spmv_type type, uint64_t rows, uint64_t slots, unsigned block)
+static int gpu_knob_by(const spmv_backend *backend, const char *wish, spmv_knob knob, spmv_format f, spmv_type type, uint64_t rows,
+                       uint64_t slots, unsigned block)
 {
     spmv_device d;
     spmv_part p;
     spmv_variant v;
     memset(&d, 0, sizeof d);
     memset(&p, 0, sizeof p);
-    memset(&v, 0, sizeof v);
-    d.info.backend = spmv_opencl();
+    cr_assert_eq(spmv_variant_parse(&v, f, wish, NULL), SPMV_OK);
+    d.info.backend = backend;
     d.info.type = SPMV_DEVICE_GPU;
     d.info.compute_units = 132;
     d.info.group_size = 1024;
@@ -914,6 +915,11 @@ static int gpu_knob(spmv_knob knob, spmv_format f, spmv_type type, uint64_t rows
     p.nnz = p.a[0].count = slots;
     p.n[0] = p.n[1] = p.n[2] = block;
     return spmv_variant_resolve(&v, &d, &p) == SPMV_OK ? v.value[knob] : -1;
+}
+
+static int gpu_knob(spmv_knob knob, spmv_format f, spmv_type type, uint64_t rows, uint64_t slots, unsigned block)
+{
+    return gpu_knob_by(spmv_opencl(), "", knob, f, type, rows, slots, block);
 }
 
 static int gpu_lanes(spmv_format f, spmv_type type, uint64_t rows, uint64_t slots, unsigned block)
@@ -931,7 +937,7 @@ Test(variant, few_rows_load_in_batches)
     cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_CSR, SPMV_F64, 1000000, 5000000, 1) == 4, "csr");
 }
 
-/* Where all lanes run at once, here 132 units of 2048 items, lanes of csr and sell load more entries, and have registers for them by CUDA. */
+/* Where all lanes run at once, here 132 units of 2048 items, lanes of csr and sell load more entries. */
 Test(variant, lanes_that_all_run_load_more)
 {
     cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_CSR, SPMV_F64, 270336, 270336 * 4, 1) == 8, "csr, one lane");
@@ -939,6 +945,20 @@ Test(variant, lanes_that_all_run_load_more)
     cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_CSR, SPMV_F64, 135169, 135169 * 8, 1) == 4, "csr, two lanes");
     cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_SELL, SPMV_F64, 135168, 135168 * 4, 1) == 8, "sell");
     cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_SELL, SPMV_F64, 135169, 135169 * 4, 1) == 1, "sell, one row too many");
+}
+
+/* By CUDA, lanes that load more have registers for it. */
+Test(variant, lanes_that_load_more_have_registers)
+{
+    spmv_backend cuda = *spmv_opencl();
+    cuda.name = "CUDA";
+    cr_assert(gpu_knob_by(&cuda, "", SPMV_KNOB_REGS, SPMV_CSR, SPMV_F64, 1000, 4000, 1) == 64, "csr");
+    cr_assert(gpu_knob_by(&cuda, "", SPMV_KNOB_REGS, SPMV_SELL, SPMV_F32, 1000, 4000, 1) == 40, "sell, f32");
+    cr_assert(gpu_knob_by(&cuda, "", SPMV_KNOB_REGS, SPMV_CSR, SPMV_F64, 1000000, 4000000, 1) == 0, "csr, many rows");
+    cr_assert(gpu_knob_by(&cuda, "UNROLL=4", SPMV_KNOB_REGS, SPMV_CSR, SPMV_F64, 1000, 4000, 1) == 0, "csr, fewer entries wanted");
+    cr_assert(gpu_knob_by(&cuda, "GEN=2", SPMV_KNOB_REGS, SPMV_CSR, SPMV_F64, 1000, 4000, 1) == 0, "csr, generated");
+    cr_assert(gpu_knob_by(&cuda, "V=4", SPMV_KNOB_REGS, SPMV_SELL, SPMV_F64, 1000, 4000, 1) == 0, "sell, four rows");
+    cr_assert(gpu_knob_by(spmv_opencl(), "", SPMV_KNOB_REGS, SPMV_CSR, SPMV_F64, 1000, 4000, 1) == 0, "OpenCL");
 }
 
 /* The fastest or second fastest on an H200 for shapes of matrices of the clSpMV paper; csr: as many as load the mean row at once. */

@@ -957,14 +957,16 @@ sed 's/^timed graph$/timed graph 3.5/' g.tune >call.tune
 gives 'tune --merge: the shortest call' 0 tune --merge call.tune g.tune
 says 'tune --merge: the shortest call: it is kept' out '^timed graph 3.5$'
 sed '2s/host/other/' call.tune >other.tune
-gives 'tune: corrects a table of graphs by calls' 0 tune --fit s.txt --table b.tune --from other.tune
-says 'tune: corrects a table of graphs by calls: by what takes long enough' err 'to 4 samples of 2 structures'
-says 'tune: corrects a table of graphs by calls: it stays one' out '^timed graph$'
-gives 'tune: corrects a table of graphs by calls of 3.5 us' 0 tune --fit s.txt --table call.tune --from other.tune
+sed '/^timed graph/s/.*/launch 3.5/' call.tune >calls.tune
+sed 's/^launch .*/launch 0/' calls.tune >nothing.tune
+gives 'tune: corrects a table of graphs by calls of 3.5 us' 0 tune --fit s.txt --table calls.tune --from other.tune
 says 'tune: corrects a table of graphs by calls of 3.5 us: by what takes long enough' err 'to 1 samples of 1 structures'
-sed 's/^timed graph 3.5/timed graph 35/' call.tune >long.tune
+says 'tune: corrects a table of graphs by calls of 3.5 us: it stays one' out '^timed graph 3.5$'
+gives 'tune: corrects no table of graphs if a call is not known' 1 tune --fit s.txt --table nothing.tune --from other.tune
+says 'tune: corrects no table of graphs if a call is not known: why' err 'not known what a call takes'
+sed 's/^launch .*/launch 35/' calls.tune >long.tune
 gives 'tune: corrects no table of graphs where calls take long' 1 tune --fit s.txt --table long.tune --from other.tune --out f.tune
-says 'tune: corrects no table of graphs where calls take long: why' err 'by calls, of 35 us, no product took long enough'
+says 'tune: corrects no table of graphs where calls take long: why' err 'no product by calls took the 175 us'
 gives 'tune: measures by calls to correct a table of graphs' 0 tune --from g.tune --budget 1 --rows-max 4096 --out of.tune
 says 'tune: measures by calls to correct a table of graphs: what a call takes' of.tune '^timed graph [0-9.]+$'
 gives 'tune: completes no table of graphs by calls' 1 tune --table g.tune --samples g.samples --budget 1 --out f.tune

@@ -214,7 +214,7 @@ static const command commands[] = {
      "of a similar device, is corrected: all speeds change in proportion to those at which the two devices read memory or caches, and\n"
      "samples of matrices that are like real ones give a factor for each type. Factors of formats, layouts and knobs are corrected only\n"
      "if estimates then compare plans clearly better on matrices that are left out. A device without CUDA graphs corrects a table that\n"
-     "was timed in them by those products that take at least three times as long as the smallest of all. What fails is left out of\n"
+     "was timed in them by those products that take at least five times as long as the smallest of all. What fails is left out of\n"
      "the table. Such a run has no journal; --samples keeps its samples. --from TABLE corrects another table, with any --budget;\n"
      "--from none, or --resume, measures from nothing.\n\n"
      "The default of --type here is all: f64, then f32. Every rate is appended to FILE.journal, beside the table, as soon as it is\n"

@@ -8,8 +8,9 @@
 #include "../cli/cli.h"
 #include "spmv.h"
 
-/* Reads the table that "auto" uses on the device of head unless it is given another: the bundled one for the device or for its class. from:
- * the file of a table to read instead; NULL or "bundled": the bundled one. *found becomes 0 if there is none, otherwise 1, and then spmv_tuning_free ends *out. DONE, or FAILED after a message. */
+/* Reads the table that "auto" uses on the device of head unless it is given another: the bundled one for the device or for its class.
+ * from: the file of a table to read instead; NULL or "bundled": the bundled one. *found becomes 0 if there is none, otherwise 1, and then
+ * spmv_tuning_free ends *out. DONE, or FAILED after a message. */
 int prior_read(tool *t, const spmv_tuning *head, const char *from, spmv_tuning *out, int *found);
 
 /* Makes of a table one of the device of head: it gets that device's name, driver, date, units, memory and time of a call, and all other

@@ -481,6 +481,7 @@ static int structures_open(measuring *m, const char *path)
 {
     tuner *u = m->u;
     int fresh = path && access(path, F_OK) != 0;
+    m->past.graph = u->t->graph;
     if (!path) return DONE;
     if (!fresh && samples_load(u->t, path, &m->past) != DONE) return FAILED;
     m->products = samples_number(&m->past);
