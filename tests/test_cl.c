@@ -957,7 +957,6 @@ Test(variant, lanes_that_load_more_have_registers)
     cr_assert(gpu_knob_by(&cuda, "", SPMV_KNOB_REGS, SPMV_CSR, SPMV_F64, 1000000, 4000000, 1) == 0, "csr, many rows");
     cr_assert(gpu_knob_by(&cuda, "UNROLL=4", SPMV_KNOB_REGS, SPMV_CSR, SPMV_F64, 1000, 4000, 1) == 0, "csr, fewer entries wanted");
     cr_assert(gpu_knob_by(&cuda, "GEN=2", SPMV_KNOB_REGS, SPMV_CSR, SPMV_F64, 1000, 4000, 1) == 0, "csr, generated");
-    cr_assert(gpu_knob_by(&cuda, "V=4", SPMV_KNOB_REGS, SPMV_SELL, SPMV_F64, 1000, 4000, 1) == 0, "sell, four rows");
     cr_assert(gpu_knob_by(spmv_opencl(), "", SPMV_KNOB_REGS, SPMV_CSR, SPMV_F64, 1000, 4000, 1) == 0, "OpenCL");
 }
 
