@@ -1300,12 +1300,12 @@ static int spmv__dev_unroll_default(const spmv_device *d, const spmv_part *p, co
 
 /* Defaults of csr, and of sell where spmv__dev_unroll_default is more than 1, on GPUs where all lanes of all rows run at once: a product
  * takes as long as its longest rows wait for memory, so that each lane loads more entries at once and has the registers for it, which a
- * compiler left to itself saves for more work-items. On an H100 ("spmv bench --graph" of 19 matrices, 6 of them those of the clSpMV paper,
+ * compiler left to itself saves for more work-items. On an H100 ("spmv bench --graph" of 19 matrices, 6 of them from "spmv gen clspmv_*",
  * --plan csr, sell and sell:idx=16 with /UNROLL=8,REGS=64 or 40 and with /UNROLL=4,REGS=0), the time with these defaults over that with the
  * others was, in f64 and f32, on average 0.89 and 0.92 for csr (9 matrices; at most 1.03), 0.91 and 0.99 for sell (15 matrices; at most
  * 1.13), 0.91 and 0.94 with 16-bit columns (at most 1.17). UNROLL=8 alone, as by OpenCL, which takes no REGS: 0.98 and 0.96, 0.94 and 0.99,
- * 0.92 and 0.95. On the other 10 matrices csr took 1.00 of the time, but up to 1.19. With REGS=64 a unit runs as few as 1,024 items at once;
- * where sell has more, up to 2,048, it still took 0.95 of the time in f64 (7 matrices, 0.67 to 1.09). */
+ * 0.92 and 0.95. On the other 10 matrices csr took 1.00 of the time, but up to 1.19. With REGS=64 a unit runs as few as 1,024 items at
+ * once; where sell has more, up to 2,048, it still took 0.95 of the time in f64 (7 matrices, 0.67 to 1.09). */
 static void spmv__dev_deep_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     const int given = v->value[SPMV_KNOB_L], lanes = given ? given : spmv__dev_lanes(d, p, v);

@@ -1977,6 +1977,42 @@ Test(estimate, a_lesser_memory_is_slower)
     matrix_free(&m);
 }
 
+/* The longest row of diagonals takes as many steps as it has entries for each lane, of which the device gives it as many as test_cl says
+ * (lanes_fill_a_gpu): 8 in one wide band, fewer in narrow ones, whose entries alone are shared. */
+Test(estimate, lanes_share_the_rows_of_diagonals)
+{
+    static const char text[] = "spmv tuning table 1\ndevice d\nclass gpu\nunits 132\nread 100\nlaunch 1\nstep 1 500 1\n"
+                               "rows 1024\nper_row 4\nf64 banded dia/ 20\nf64 banded bdia/ 20\n";
+    static const struct {
+        const char *plan;
+        int64_t     bands[4];
+        double      us;
+    } c[] = { { "dia", { -50, -1, 0, 50 }, 1 + 101 / 8.0 }, { "bdia", { -50, -1, 0, 50 }, 1 + 101 / 8.0 },
+              { "bdia", { -60, -46, 40, 54 }, 1 + 30 / 4.0 } };
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_tuning t;
+    size_t i;
+    free(fresh(&hints, &how));
+    cr_assert_eq(spmv_tuning_read(&t, text, sizeof text - 1, "a table", NULL), SPMV_OK);
+    for (i = 0; i < sizeof c / sizeof *c; i++) {
+        spmv_target target = { "d", SPMV_DEVICE_CLASS_GPU, &t, 0, 0, 0 };
+        spmv_estimate part;
+        spmv_plan plan;
+        matrix m;
+        spmv_csr a;
+        matrix_bands(&m, "bands", 2000, 2000, c[i].bands[0], c[i].bands[1], c[i].bands[2], c[i].bands[3]);
+        matrix_close(&m, INTEGERS);
+        a = matrix_csr(&m, SPMV_F64);
+        cr_assert_eq(spmv_plan_parse(&plan, c[i].plan, NULL, NULL), SPMV_OK);
+        cr_assert_eq(spmv_predict(&part, &plan, NULL, &a, &how, &target, NULL, NULL), SPMV_OK);
+        cr_assert(part.chain > 0.99e-6 * c[i].us && part.chain < 1.01e-6 * c[i].us, "%s %d: %g s", c[i].plan, (int)i, part.chain);
+        spmv_csr_free(&a);
+        matrix_free(&m);
+    }
+    spmv_tuning_free(&t);
+}
+
 /* Where a device goes by the table of another one, all plans may be slower than predicted alike, which tells nothing of which is the
  * fastest: then no more options are measured than if they took what was predicted. */
 Test(choice, a_slower_device_is_no_reason_to_measure_more)

@@ -976,8 +976,9 @@ int fit_table(tool *t, spmv_tuning *table, const sample_list *samples, fit_quali
 }
 
 /* By calls, a product that takes so many times as long as the smallest of all keeps the device busy while the host launches the next one.
- * Of the same products on an H200, by calls (2026-11-23) and in graphs, those of 3 to 3.5 times that long took 1.02 times as long by calls,
- * but coo, which launches two kernels, 1.35 times; at 4 to 6 times it was 1.015 and 1.04. */
+ * Of the products that two versions of tuning/nvidia-h200.samples.gz share, by calls (2026-11-23) and in graphs (2026-11-27), those of 3
+ * to 3.5 times that long took 1.02 times as long by calls (median), but coo, which launches two kernels, 1.35 times; those of 4 to 6 times
+ * 1.015 and 1.04. */
 #define LAUNCHES_HIDDEN 5.0
 
 int fit_correct(tool *t, spmv_tuning *table, const sample_list *samples, fit_quality *quality)
