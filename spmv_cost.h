@@ -631,12 +631,15 @@ static double spmv__lanes(const spmv__estimator *e, const spmv__candidate *k, co
 static double spmv__chain_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double seconds)
 {
     const spmv_tuning *t = e->t;
-    double steps;
-    if (spmv__spec_even(k->layout)) return 0;
+    const spmv_spec *spec = k->layout;
+    const double whole = (double)(SPMV__WHOLE * spec->key[SPMV_KEY_RUN]), longest = l->longest < whole || !(whole > 0) ? l->longest : whole;
+    const int even = spmv__spec_even(spec);
+    double steps, lanes;
     if (t->device_class != SPMV_DEVICE_CLASS_GPU)
-        return t->units > 0 && l->slots > 0 ? l->longest * seconds / l->slots * (double)t->units : 0;
-    if (!(t->step > 0)) return 0;
-    steps = spmv__spec_steps(k->layout, l->longest, (int)spmv_value_size(e->how->type)) / spmv__lanes(e, k, l);
+        return !even && t->units > 0 && l->slots > 0 ? l->longest * seconds / l->slots * (double)t->units : 0;
+    if (!(t->step > 0) || (even && !(whole > 0))) return 0;
+    lanes = even ? spmv__longer(spmv__knob_in(k->variant, "WG="), 256) : spmv__lanes(e, k, l);
+    steps = spmv__spec_steps(spec, longest, (int)spmv_value_size(e->how->type)) / lanes;
     return t->launch + steps * (steps < (double)t->short_steps ? t->step : t->long_step);
 }
 

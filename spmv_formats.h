@@ -3002,11 +3002,11 @@ static const spmv_format_layout spmv__csr_layouts[] = {
     { "csr:rows=sorted,sigma=256", SPMV__UNEVEN }
 };
 
-#ifndef SPMV_NO_CSR
 /* A row with up to this many times the nonzeros of a run is one run: one work-group sums it without a carry. Longer rows are cut into
  * pieces of a run's size, so that no work-group has much more to do than the others. */
 #define SPMV__WHOLE 4
 
+#ifndef SPMV_NO_CSR
 /* Moves *row and *at, the row and the slot where a run begins, to where the next run begins; most is the size of a run. */
 static void spmv__run_step(const spmv__source *s, uint64_t rows, uint64_t most, uint64_t *row, uint64_t *at)
 {

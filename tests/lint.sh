@@ -80,14 +80,17 @@ done
 each nvptx64 $f64 -DNVIDIA=90 -DNT=1 -DSHUF=1 -DFINISH=1 -DWG=128
 each nvptx64 -DNVIDIA=90 -DNT=1 -DSHUF=1 -DFINISH=1 -DWG=128 -DIDX16=1
 
-while read -r name values; do
+each nvptx64
+each cuda
+while read -r name default values; do # the three runs with all defaults are above
     for v in $values; do
+        [ "$v" != "$default" ] || continue
         each spir64 $f64 "-D$name=$v"
         each nvptx64 "-D$name=$v"
         if [ "$name=$v" != IMG=1 ]; then each cuda "-D$name=$v"; fi
     done
 done <<END
-$(grep -hE '^#define [A-Z0-9_]+ .*// tune:' "$k" | sed 's|^#define \([A-Z0-9_]*\) .*// tune:\(.*\)|\1\2|')
+$(grep -hE '^#define [A-Z0-9_]+ .*// tune:' "$k" | sed 's|^#define \([A-Z0-9_]*\) \([0-9]*\).*// tune:\(.*\)|\1 \2\3|')
 END
 fi
 # A barrier inside an if or an else hangs or crashes some CPU drivers, even if all items take the same branch.

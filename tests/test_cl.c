@@ -894,27 +894,46 @@ Test(variant, text)
 
 /* ---- devices ------------------------------------------------------------------------------------------------------ */
 /* The default of a knob on a GPU with 132 compute units, without such a GPU. */
-static int gpu_knob_by(const spmv_backend *backend, const char *wish, spmv_knob knob, spmv_format f, spmv_type type, uint64_t rows,
-                       uint64_t slots, unsigned block)
+static int gpu_knob_of(const spmv_backend *backend, const char *wish, spmv_knob knob, spmv_part *p)
 {
     spmv_device d;
-    spmv_part p;
     spmv_variant v;
     memset(&d, 0, sizeof d);
-    memset(&p, 0, sizeof p);
-    cr_assert_eq(spmv_variant_parse(&v, f, wish, NULL), SPMV_OK);
+    cr_assert_eq(spmv_variant_parse(&v, p->spec.format, wish, NULL), SPMV_OK);
     d.info.backend = backend;
     d.info.type = SPMV_DEVICE_GPU;
     d.info.compute_units = 132;
     d.info.group_size = 1024;
     d.info.local_bytes = 48 << 10;
+    return spmv_variant_resolve(&v, &d, p) == SPMV_OK ? v.value[knob] : -1;
+}
+
+static int gpu_knob_by(const spmv_backend *backend, const char *wish, spmv_knob knob, spmv_format f, spmv_type type, uint64_t rows,
+                       uint64_t slots, unsigned block)
+{
+    spmv_part p;
+    memset(&p, 0, sizeof p);
     p.spec.format = f;
     p.spec.key[SPMV_KEY_B] = block << 8 | block;
     p.type = type;
     p.rows = p.cols = rows;
     p.nnz = p.a[0].count = slots;
     p.n[0] = p.n[1] = p.n[2] = block;
-    return spmv_variant_resolve(&v, &d, &p) == SPMV_OK ? v.value[knob] : -1;
+    return gpu_knob_of(backend, wish, knob, &p);
+}
+
+/* The same for csr in runs, with a wish. */
+static int gpu_run_knob(const char *wish, spmv_knob knob, int64_t run)
+{
+    spmv_part p;
+    memset(&p, 0, sizeof p);
+    p.spec.format = SPMV_CSR;
+    p.spec.key[SPMV_KEY_RUN] = run;
+    p.type = SPMV_F64;
+    p.rows = p.cols = 1000;
+    p.nnz = p.a[0].count = 100000;
+    p.n[SPMV_CSR_RUNS] = 100000 / (uint64_t)run + 1;
+    return gpu_knob_of(spmv_opencl(), wish, knob, &p);
 }
 
 static int gpu_knob(spmv_knob knob, spmv_format f, spmv_type type, uint64_t rows, uint64_t slots, unsigned block)
@@ -945,6 +964,20 @@ Test(variant, lanes_that_all_run_load_more)
     cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_CSR, SPMV_F64, 135169, 135169 * 8, 1) == 4, "csr, two lanes");
     cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_SELL, SPMV_F64, 135168, 135168 * 4, 1) == 8, "sell");
     cr_assert(gpu_knob(SPMV_KNOB_UNROLL, SPMV_SELL, SPMV_F64, 135169, 135169 * 4, 1) == 1, "sell, one row too many");
+}
+
+/* An item of a group that takes a run loads its share of the run at once, 2 to 8 entries. */
+Test(variant, groups_load_a_run_at_once)
+{
+    cr_assert(gpu_run_knob("", SPMV_KNOB_UNROLL, 256) == 2, "the fewest");
+    cr_assert(gpu_run_knob("", SPMV_KNOB_UNROLL, 512) == 2, "two");
+    cr_assert(gpu_run_knob("", SPMV_KNOB_UNROLL, 1024) == 4, "four");
+    cr_assert(gpu_run_knob("", SPMV_KNOB_UNROLL, 2047) == 4, "a round more for the rest");
+    cr_assert(gpu_run_knob("", SPMV_KNOB_UNROLL, 2048) == 8, "eight");
+    cr_assert(gpu_run_knob("", SPMV_KNOB_UNROLL, 4096) == 8, "the most");
+    cr_assert(gpu_run_knob("WG=512", SPMV_KNOB_UNROLL, 2048) == 4, "larger groups");
+    cr_assert(gpu_run_knob("UNROLL=1", SPMV_KNOB_UNROLL, 2048) == 1, "the caller's choice");
+    cr_assert(gpu_run_knob("STREAM=0", SPMV_KNOB_UNROLL, 2048) == 4, "an item for each run");
 }
 
 /* By CUDA, lanes that load more have registers for it. */

@@ -981,12 +981,12 @@ gives 'tune --merge: a damaged table' 1 tune --merge b.tune e.tune
 says 'tune --merge: a damaged table: its line' err 'e.tune, line 7: '
 gives 'tune --compare: a missing table' 1 tune --compare b.tune nosuch.tune
 if [ "$devices" != host ]; then
-    gives 'tune on a device' 0 tune --device 0 --budget 4 --from none --rows-max 1024 --type f32 --out g.tune
+    gives 'tune on a device' 0 tune --device 0 --budget 1 --from none --rows-max 1024 --type f32 --out g.tune
     says 'tune on a device: rows' g.tune '^f32 banded csr'
     if [ -x "$defect" ]; then
         for d in 'head_sum = sum=>head_sum = sum + 1' 'VEC head_sum=>VAC head_sum'; do # only in coo.cl
             rm -f g.tune.journal
-            SPMV_DEFECT=$d "$defect" tune --device 0 --budget 8 --from none --rows-max 1024 --type f32 --out g.tune >out 2>err </dev/null
+            SPMV_DEFECT=$d "$defect" tune --device 0 --budget 1 --from none --rows-max 1024 --type f32 --out g.tune >out 2>err </dev/null
             verdict "tune goes on after '$d'" $?
             says "tune strikes out '$d'" err '^spmv tune: struck out: f32 banded coo/: (its product is wrong|.*build)'
             grep -q '^f32 banded csr' g.tune && ! grep -q '^f32 banded coo' g.tune
