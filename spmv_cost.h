@@ -609,13 +609,14 @@ static double spmv__knob_in(const char *variant, const char *name)
     return spmv__whole(at + strlen(name), &v) ? (double)v : 0;
 }
 
-/* The lanes that share a row, block row or strip on a GPU: as its knobs say, else by default. */
+/* The lanes that share a row, block row, strip or run on a GPU: as its knobs say, else by default. */
 static double spmv__lanes(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
     const spmv_spec *spec = k->layout;
     double lanes = spmv__knob_in(k->variant, "L="), group = spmv__knob_in(k->variant, "WG="), rows = l->rows > 1 ? l->rows : 1, mean;
     uint64_t block = spmv__is_block(spec->format) ? (uint64_t)(spmv__block_height(spec) * spmv__block_width(spec)) : 1;
     if (lanes >= 1) return lanes;
+    if (spmv__longest_run(spec) > 0) return group >= 1 ? group : SPMV__RUN_GROUP;
     if (spmv__is_block(spec->format)) rows /= (double)spmv__block_height(spec);
     else if (spec->format == SPMV_CMRS) rows /= (double)spmv__height(spec);
     if (rows < 1) rows = 1;
@@ -625,21 +626,20 @@ static double spmv__lanes(const spmv__estimator *e, const spmv__candidate *k, co
                                           group >= 1 ? (uint64_t)group : (uint64_t)SPMV__UNIT_GROUP);
 }
 
-/* Seconds that the longest row alone takes, without what was fitted; 0 if it is divided among groups. On a GPU its lanes go through it step
+/* Seconds that the longest row alone takes, or the longest run of csr, without what was fitted; 0 if it is divided among groups. On a GPU
+ * its lanes go through it step
  * by step, each waiting for memory, and nothing is known unless the table has the time of a step. On a CPU one core does all of it, at its
  * share of the speed of all; seconds is the estimate for all rows. */
 static double spmv__chain_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double seconds)
 {
     const spmv_tuning *t = e->t;
-    const spmv_spec *spec = k->layout;
-    const double whole = (double)(SPMV__WHOLE * spec->key[SPMV_KEY_RUN]), longest = l->longest < whole || !(whole > 0) ? l->longest : whole;
-    const int even = spmv__spec_even(spec);
-    double steps, lanes;
+    const double most = spmv__longest_run(k->layout), longest = most > 0 && l->longest > most ? most : l->longest;
+    const int even = spmv__spec_even(k->layout);
+    double steps;
     if (t->device_class != SPMV_DEVICE_CLASS_GPU)
         return !even && t->units > 0 && l->slots > 0 ? l->longest * seconds / l->slots * (double)t->units : 0;
-    if (!(t->step > 0) || (even && !(whole > 0))) return 0;
-    lanes = even ? spmv__longer(spmv__knob_in(k->variant, "WG="), 256) : spmv__lanes(e, k, l);
-    steps = spmv__spec_steps(spec, longest, (int)spmv_value_size(e->how->type)) / lanes;
+    if (!(t->step > 0) || (even && !(most > 0))) return 0;
+    steps = spmv__spec_steps(k->layout, longest, (int)spmv_value_size(e->how->type)) / spmv__lanes(e, k, l);
     return t->launch + steps * (steps < (double)t->short_steps ? t->step : t->long_step);
 }
 

@@ -1555,7 +1555,7 @@ static void spmv__csr_defaults(const spmv_device *d, const spmv_part *p, const s
         if (!v->value[SPMV_KNOB_GEN]) spmv__dev_deep_defaults(d, p, wish, v);
         return;
     }
-    spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 256, v->value[SPMV_KNOB_STREAM] ? 16 : 1);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_WG, SPMV__RUN_GROUP, v->value[SPMV_KNOB_STREAM] ? 16 : 1);
     if (spmv__csr_local(p, v) > d->info.local_bytes) spmv__dev_default(d, wish, v, SPMV_KNOB_STREAM, 0, 0);
     if (v->value[SPMV_KNOB_STREAM]) spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__csr_unroll_run(p, v), SPMV__LANE_BATCH);
 }

@@ -3005,6 +3005,13 @@ static const spmv_format_layout spmv__csr_layouts[] = {
 /* A row with up to this many times the nonzeros of a run is one run: one work-group sums it without a carry. Longer rows are cut into
  * pieces of a run's size, so that no work-group has much more to do than the others. */
 #define SPMV__WHOLE 4
+#define SPMV__RUN_GROUP 256 /* work-items on a GPU that take a run, by default */
+
+/* The most nonzeros of a run of csr; 0 if the layout has no runs. */
+SPMV__SHARED double spmv__longest_run(const spmv_spec *spec)
+{
+    return spec->format == SPMV_CSR ? (double)(SPMV__WHOLE * spec->key[SPMV_KEY_RUN]) : 0;
+}
 
 #ifndef SPMV_NO_CSR
 /* Moves *row and *at, the row and the slot where a run begins, to where the next run begins; most is the size of a run. */
@@ -3096,10 +3103,21 @@ static void spmv__csr_lay(spmv_part *p, spmv__source *s)
     if (p->a[SPMV_CSR_BASE].count) spmv__run_bases(p, s);
 }
 
+/* The nonzeros of the longest run, whichever rows share one: those of the longest row that is not cut, or of a piece. */
+static double spmv__csr_longest_run(const spmv_spec *spec, const spmv__look *l)
+{
+    const uint64_t most = (uint64_t)spmv__longest_run(spec), piece = (uint64_t)spec->key[SPMV_KEY_RUN];
+    uint64_t k = spmv__smaller(l->longest, most);
+    if (l->longest <= most) return (double)k;
+    while (k > piece && l->longer[k] == l->longer[k + 1]) k--;
+    return (double)k;
+}
+
 static spmv_status spmv__csr_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
 {
     double mean = f->mean > 1 ? f->mean : 1, rows = (double)spec->key[SPMV_KEY_RUN] / mean + 1; /* of a run */
     spmv__estimate_entries(f, out);
+    if (spec->key[SPMV_KEY_RUN]) out->longest = spmv__csr_longest_run(spec, l);
     return spmv__estimate_columns(spec, l, (uint64_t)rows);
 }
 

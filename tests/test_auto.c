@@ -2013,6 +2013,44 @@ Test(estimate, lanes_share_the_rows_of_diagonals)
     spmv_tuning_free(&t);
 }
 
+/* A group takes a row of up to four runs by itself, so that a product takes at least its steps; longer rows are cut into
+ * pieces. */
+Test(estimate, a_row_in_one_run_has_steps)
+{
+    static const char text[] = "spmv tuning table 1\ndevice d\nclass gpu\nunits 132\nread 100\nlaunch 1\nstep 1 500 1\n"
+                               "rows 1024\nper_row 4\nf64 banded csr:run=1024/ 20\nf64 banded tcsr/ 20\n";
+    static const struct {
+        const char *plan;
+        int         cols;
+        double      us;
+    } c[] = { { "csr:run=1024", 512, 1 + 512 / 256.0 }, { "csr:run=1024", 3072, 1 + 3072 / 256.0 },
+              { "csr:run=1024", 9000, 1 + 1024 / 256.0 }, { "tcsr", 3072, 0 } };
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_tuning t;
+    size_t i;
+    free(fresh(&hints, &how));
+    cr_assert_eq(spmv_tuning_read(&t, text, sizeof text - 1, "a table", NULL), SPMV_OK);
+    for (i = 0; i < sizeof c / sizeof *c; i++) {
+        spmv_target target = { "d", SPMV_DEVICE_CLASS_GPU, &t, 0, 0, 0 };
+        spmv_estimate part;
+        spmv_plan plan;
+        matrix m;
+        spmv_csr a;
+        matrix_random(&m, "full rows", 4, c[i].cols, 1.1);
+        matrix_close(&m, INTEGERS);
+        a = matrix_csr(&m, SPMV_F64);
+        cr_assert_eq(a.nnz, (uint64_t)(4 * c[i].cols));
+        cr_assert_eq(spmv_plan_parse(&plan, c[i].plan, NULL, NULL), SPMV_OK);
+        cr_assert_eq(spmv_predict(&part, &plan, NULL, &a, &how, &target, NULL, NULL), SPMV_OK);
+        cr_assert(part.chain >= 0.99e-6 * c[i].us && part.chain <= 1.01e-6 * c[i].us, "%s %d: %g s", c[i].plan, c[i].cols, part.chain);
+        cr_assert(part.seconds >= part.chain);
+        spmv_csr_free(&a);
+        matrix_free(&m);
+    }
+    spmv_tuning_free(&t);
+}
+
 /* Where a device goes by the table of another one, all plans may be slower than predicted alike, which tells nothing of which is the
  * fastest: then no more options are measured than if they took what was predicted. */
 Test(choice, a_slower_device_is_no_reason_to_measure_more)
@@ -2025,9 +2063,9 @@ Test(choice, a_slower_device_is_no_reason_to_measure_more)
     spmv_build how;
     spmv_choice *c = fresh(&hints, &how), *first = fresh(&hints, &how);
     int i, rivals[2];
-    /* by calls, the clock tells little of small ones; with 80 or 100 entries a row, two predictions differ by less than their error, so
-     * that measuring changes the choice */
-    matrix_random(&m, "a large random one", 20000, 20000, 0.003);
+    /* By calls, the clock tells little of products that take less than a call, 4 us by this table. With 120 or 140 entries a row, two
+     * predictions differ by less than their error, so that measuring changes the choice; with 160 to 240 they do not. */
+    matrix_random(&m, "a large random one", 20000, 20000, 0.01);
     matrix_close(&m, INTEGERS);
     a = matrix_csr(&m, SPMV_F64);
     hints.expected_calls = 1000000;
