@@ -884,6 +884,7 @@ static const spmv__candidate *spmv__panel_candidate(const spmv__chooser *c, cons
         load.nnz *= own;
         load.slots *= own;
         load.extra *= own;
+        load.longest *= own;
         t = spmv__cost(&c->e, k, &load);
         if (t <= 0 || (best && t >= *seconds)) continue;
         best = k;

@@ -37,7 +37,8 @@ typedef struct spmv_estimate {
     double   memory;       /* seconds that its bytes take at the highest speed that the table shows */
     double   beyond;       /* of both: seconds that the table's rates do not contain (more of the cache is needed than the bytes that
                               are read, or the device has less of it, or slower memory, than the table says) */
-    double   chain;        /* seconds of its longest row, if that is not divided; 0: it is, or the table does not say */
+    double   chain;        /* seconds of its longest row, if that is not divided, or on a GPU of the longest run of csr; 0: the row is
+                              divided otherwise, or the table does not say */
     double   rates;        /* seconds by the table's rates alone, without its fits */
     double   error;        /* of the prediction, by the table's fits: the standard deviation of log2 of predicted over measured times */
     double   term[SPMV_TERM_COUNT]; /* of the fits */
@@ -626,14 +627,14 @@ static double spmv__lanes(const spmv__estimator *e, const spmv__candidate *k, co
                                           group >= 1 ? (uint64_t)group : (uint64_t)SPMV__UNIT_GROUP);
 }
 
-/* Seconds that the longest row alone takes, or the longest run of csr, without what was fitted; 0 if it is divided among groups. On a GPU
- * its lanes go through it step
- * by step, each waiting for memory, and nothing is known unless the table has the time of a step. On a CPU one core does all of it, at its
- * share of the speed of all; seconds is the estimate for all rows. */
+/* Seconds that the longest row alone takes, or on a GPU the longest run of csr, without what was fitted; 0 if the row is divided among
+ * groups in another way. On a GPU its lanes go through it step by step, each waiting for memory, and nothing is known unless the table has
+ * the time of a step. On a CPU one core does all of it, at its share of the speed of all; seconds is the estimate for all rows. */
 static double spmv__chain_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double seconds)
 {
     const spmv_tuning *t = e->t;
-    const double most = spmv__longest_run(k->layout), longest = most > 0 && l->longest > most ? most : l->longest;
+    const double most = spmv__longest_run(k->layout), piece = (double)k->layout->key[SPMV_KEY_RUN];
+    const double longest = most > 0 && l->longest > most ? piece : l->longest; /* longer rows are cut into pieces */
     const int even = spmv__spec_even(k->layout);
     double steps;
     if (t->device_class != SPMV_DEVICE_CLASS_GPU)
@@ -711,7 +712,7 @@ static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candida
 /* Seconds that the rates do not contain, because a part needs more of the cache than the bytes that are read, or because the device has a
  * smaller cache or slower memory than that of the table: padding that is skipped lies between what is read, and the nonzeros of other parts
  * pass through the cache as well. On an H100, whose cache has 50 MiB, sbell of protein_1IGT_anm in f64, which takes 54.8 MB with its
- * padding, took 18.1 us, as if all were read from memory, and bcsr, without padding, 9.6 (bench/results/nvidia-h100-plans.txt). On CPUs,
+ * padding, took 18.3 us, as if all were read from memory, and bcsr, without padding, 9.4 (bench/results/nvidia-h100-plans.txt). On CPUs,
  * whose caches are of several levels, only a lesser device counts. */
 static double spmv__beyond_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
@@ -791,7 +792,7 @@ static double spmv__far_seconds(const spmv__estimator *e, const spmv__load *l)
 /* How many seconds longer than evenly an uneven matrix of the rates takes because of its longest row alone: plain and uneven are the times
  * of the two. It is all of them if that row is estimated to take longer than the even matrix: what the others cost does not show then. To
  * count only what the row is estimated to take, which is often too little, is worse: on an H100, products of csr that take up to 3 us
- * (bench/results/nvidia-h100-plans.txt) are then predicted to take 1.2 times as long as they do, and else 1.1 times. The longest row of
+ * (bench/results/nvidia-h100-plans.txt of 2026-11-27, 02:51) are then predicted to take 1.2 times as long as they do, and else 1.1 times. The longest row of
  * another matrix is estimated for itself, so that these seconds do not count there. 0: nothing is known of the row, or it takes less than
  * the even matrix. */
 static double spmv__uneven_chain(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double plain, double uneven)

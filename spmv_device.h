@@ -268,12 +268,13 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
     X(UNROLL, 1,  1,  "iterations of the inner loop unrolled; tcsr, ell and sell with V=1, csr on GPUs: entries that a "  \
                       "work-item loads at once, csr on CPUs: sums of a lane; default for csr 4, for tcsr 8 or 16, on " \
                       "GPUs 4 for ell and sell whose rows fill at most half of the device, 8 for such sell and csr whose " \
-                      "lanes all run at once")                                                                        \
+                      "lanes all run at once, for csr with run and STREAM=1 a work-item's share of a run, 2 to 8")    \
     X(SHUF,  0,   0,  "csr, L up to 32, and with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)") \
     X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache; default 1 for csr, tcsr and sell that the second cannot " \
                       "hold (NVIDIA; ignored elsewhere)")                                                             \
-    X(REGS,  0,   0,  "the most registers of a work-item, 0: the compiler decides; default for tcsr 40 to 80, for some "     \
-                      "blocks 64 or 96, for csr and sell with UNROLL=8 by default 64, in f32 40 (CUDA; ignored elsewhere)") \
+    X(REGS,  0,   0,  "the most registers of a work-item, 0: the compiler decides; default for tcsr 40 to 80, for some " \
+                      "blocks 64 or 96, for sell, and csr without run, with UNROLL=8 by default 64, in f32 40 (CUDA; "     \
+                      "ignored elsewhere)") \
     X(ATOMIC, 0,  0,  "coo: 1 adds products to y atomically, 2 sums of rows: the last bits of y vary from product to product") \
     X(STAGE, 1,   0,  "local memory: bdia 1 reads x through it, sell the slice pointers, cmrs its sums, coo all")     \
     X(I64,   0,   0,  "1 numbers slots with 64 bits; forced to 1 where 32 could overflow")                            \
@@ -1531,10 +1532,12 @@ static uint64_t spmv__csr_local(const spmv_part *p, const spmv_variant *v)
     return (wg + run) * spmv_vector_size(p->type) + (run ? (run / (wg < 32 ? wg : 32) + 2) * 4 : 0);
 }
 
-/* Entries that an item loads at once where a group takes a run on a GPU: all of its share, so that the group waits for memory once, but no
- * more, because loads beyond the run's end cost their conditions. On an H100 ("spmv bench --graph" of 53 matrices, 13 of them from "spmv
- * gen clspmv_*", --plan csr:run=R/UNROLL=U), the time with this over that with 4 was, in f64 and f32, on average 0.95 and 0.95 for R 256
- * (at most 1.06), 0.94 and 0.96 for 512 (at most 1.06), 0.89 and 0.96 for 2048 (at most 1.25). */
+/* Entries that an item loads at once where a group takes a run on a GPU: the largest power of two that is not more than its share, so that
+ * the group waits for memory as few times as it can, as loads beyond the run's end cost their conditions; but 2 to 8 (for R 256, 1 and 2
+ * took the same time). On an H100 ("spmv bench --graph" of 53 matrices, 13 of them from "spmv gen clspmv_*", --plan csr:run=R/UNROLL=U),
+ * the time with this over that with 4 was, in f64 and f32, on average 0.95 and 0.95 for R 256 (at most 1.06), 0.94 and 0.96 for 512 (at
+ * most 1.06), 0.89 and 0.96 for 2048 (at most 1.25), 0.97 and 0.96 for 2048 with 16-bit columns (at most 1.31). With REGS=64 as well, 2048
+ * took 0.92 and 1.03 of that time. */
 static int spmv__csr_unroll_run(const spmv_part *p, const spmv_variant *v)
 {
     const int least = 2, most = 8, share = (int)(p->spec.key[SPMV_KEY_RUN] / v->value[SPMV_KNOB_WG]);

@@ -3103,8 +3103,8 @@ static void spmv__csr_lay(spmv_part *p, spmv__source *s)
     if (p->a[SPMV_CSR_BASE].count) spmv__run_bases(p, s);
 }
 
-/* The nonzeros of the longest run, whichever rows share one: those of the longest row that is not cut, or of a piece. */
-static double spmv__csr_longest_run(const spmv_spec *spec, const spmv__look *l)
+/* So many nonzeros has the longest run at least, however short rows share runs: those of the longest row that is not cut, or of a piece. */
+static double spmv__csr_least_run(const spmv_spec *spec, const spmv__look *l)
 {
     const uint64_t most = (uint64_t)spmv__longest_run(spec), piece = (uint64_t)spec->key[SPMV_KEY_RUN];
     uint64_t k = spmv__smaller(l->longest, most);
@@ -3117,7 +3117,7 @@ static spmv_status spmv__csr_estimate(const spmv_spec *spec, const spmv__look *l
 {
     double mean = f->mean > 1 ? f->mean : 1, rows = (double)spec->key[SPMV_KEY_RUN] / mean + 1; /* of a run */
     spmv__estimate_entries(f, out);
-    if (spec->key[SPMV_KEY_RUN]) out->longest = spmv__csr_longest_run(spec, l);
+    if (spec->key[SPMV_KEY_RUN]) out->longest = spmv__csr_least_run(spec, l);
     return spmv__estimate_columns(spec, l, (uint64_t)rows);
 }
 

@@ -228,8 +228,8 @@ SPMV_API int spmv_part_covers(const spmv_part *p, uint64_t matrix_rows);
 
 enum { /* of the default of knob L */
     SPMV__LANES_SIDE_BY_SIDE = 32, SPMV__LANES_APART = 8, /* the most lanes */
-    SPMV__LANE_BATCH = 4,        /* entries that a lane of csr loads at once by default (knob UNROLL), and of ell and sell where rows
-                                    leave much of a GPU idle; twice as many where all lanes run, for the sake of long rows */
+    SPMV__LANE_BATCH = 4,        /* entries that a lane of csr without runs loads at once by default (knob UNROLL), and of ell and sell
+                                    where rows leave much of a GPU idle; twice as many where all lanes run, for the sake of long rows */
     SPMV__LANE_ENTRIES = 4,      /* in other formats than csr, lanes are added to fill a GPU while each has so many entries or more */
     SPMV__LANES_BLOCK = 9,       /* elements: larger blocks count as so many */
     SPMV__UNIT_ITEMS = 2048,     /* work-items that run at once on a compute unit of a GPU, in work-groups of */
