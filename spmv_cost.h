@@ -792,9 +792,9 @@ static double spmv__far_seconds(const spmv__estimator *e, const spmv__load *l)
 /* How many seconds longer than evenly an uneven matrix of the rates takes because of its longest row alone: plain and uneven are the times
  * of the two. It is all of them if that row is estimated to take longer than the even matrix: what the others cost does not show then. To
  * count only what the row is estimated to take, which is often too little, is worse: on an H100, products of csr that take up to 3 us
- * (bench/results/nvidia-h100-plans.txt of 2026-11-27, 02:51) are then predicted to take 1.2 times as long as they do, and else 1.1 times. The longest row of
- * another matrix is estimated for itself, so that these seconds do not count there. 0: nothing is known of the row, or it takes less than
- * the even matrix. */
+ * (bench/results/nvidia-h100-plans.txt of 2026-11-27, 02:51) are then predicted to take 1.2 times as long as they do, and else 1.1 times.
+ * The longest row of another matrix is estimated for itself, so that these seconds do not count there. 0: nothing is known of the row, or
+ * it takes less than the even matrix. */
 static double spmv__uneven_chain(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double plain, double uneven)
 {
     const double rows = l->rows > 0 ? l->rows : 1, longest = (double)SPMV__UNEVEN_MOST * l->slots / rows;
