@@ -1977,47 +1977,53 @@ Test(estimate, a_lesser_memory_is_slower)
     matrix_free(&m);
 }
 
+/* The head of a table of a GPU whose launch and whose steps take 1 us each; rates follow. */
+#define STEPS "spmv tuning table 1\ndevice d\nclass gpu\nunits 132\nread 100\nlaunch 1\nstep 1 500 1\nrows 1024\nper_row 4\n"
+
+/* Predicts a product of the matrix, which is closed and freed here, and expects the longest row or run to take so many microseconds. */
+static void expect_chain(const char *table, const char *plan_text, matrix *m, double us)
+{
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_tuning t;
+    spmv_target target = { "d", SPMV_DEVICE_CLASS_GPU, &t, 0, 0, 0 };
+    spmv_estimate part;
+    spmv_plan plan;
+    spmv_csr a;
+    free(fresh(&hints, &how));
+    matrix_close(m, INTEGERS);
+    a = matrix_csr(m, SPMV_F64);
+    cr_assert_eq(spmv_tuning_read(&t, table, strlen(table), "a table", NULL), SPMV_OK);
+    cr_assert_eq(spmv_plan_parse(&plan, plan_text, NULL, NULL), SPMV_OK);
+    cr_assert_eq(spmv_predict(&part, &plan, NULL, &a, &how, &target, NULL, NULL), SPMV_OK);
+    cr_assert(part.chain >= 0.99e-6 * us && part.chain <= 1.01e-6 * us, "%s: %g s, not %g us", plan_text, part.chain, us);
+    cr_assert(part.seconds >= part.chain);
+    spmv_tuning_free(&t);
+    spmv_csr_free(&a);
+    matrix_free(m);
+}
+
 /* The longest row of diagonals takes as many steps as it has entries for each lane, of which the device gives it as many as test_cl says
  * (lanes_fill_a_gpu): 8 in one wide band, fewer in narrow ones, whose entries alone are shared. */
 Test(estimate, lanes_share_the_rows_of_diagonals)
 {
-    static const char text[] = "spmv tuning table 1\ndevice d\nclass gpu\nunits 132\nread 100\nlaunch 1\nstep 1 500 1\n"
-                               "rows 1024\nper_row 4\nf64 banded dia/ 20\nf64 banded bdia/ 20\n";
     static const struct {
         const char *plan;
         int64_t     bands[4];
         double      us;
     } c[] = { { "dia", { -50, -1, 0, 50 }, 1 + 101 / 8.0 }, { "bdia", { -50, -1, 0, 50 }, 1 + 101 / 8.0 },
               { "bdia", { -60, -46, 40, 54 }, 1 + 30 / 4.0 } };
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_tuning t;
+    matrix m;
     size_t i;
-    free(fresh(&hints, &how));
-    cr_assert_eq(spmv_tuning_read(&t, text, sizeof text - 1, "a table", NULL), SPMV_OK);
     for (i = 0; i < sizeof c / sizeof *c; i++) {
-        spmv_target target = { "d", SPMV_DEVICE_CLASS_GPU, &t, 0, 0, 0 };
-        spmv_estimate part;
-        spmv_plan plan;
-        matrix m;
-        spmv_csr a;
         matrix_bands(&m, "bands", 2000, 2000, c[i].bands[0], c[i].bands[1], c[i].bands[2], c[i].bands[3]);
-        matrix_close(&m, INTEGERS);
-        a = matrix_csr(&m, SPMV_F64);
-        cr_assert_eq(spmv_plan_parse(&plan, c[i].plan, NULL, NULL), SPMV_OK);
-        cr_assert_eq(spmv_predict(&part, &plan, NULL, &a, &how, &target, NULL, NULL), SPMV_OK);
-        cr_assert(part.chain > 0.99e-6 * c[i].us && part.chain < 1.01e-6 * c[i].us, "%s %d: %g s", c[i].plan, (int)i, part.chain);
-        spmv_csr_free(&a);
-        matrix_free(&m);
+        expect_chain(STEPS "f64 banded dia/ 20\nf64 banded bdia/ 20\n", c[i].plan, &m, c[i].us);
     }
-    spmv_tuning_free(&t);
 }
 
 /* A group takes a row of up to four runs by itself, so that a product takes at least its steps; longer rows are cut into pieces. */
 Test(estimate, a_row_in_one_run_has_steps)
 {
-    static const char text[] = "spmv tuning table 1\ndevice d\nclass gpu\nunits 132\nread 100\nlaunch 1\nstep 1 500 1\n"
-                               "rows 1024\nper_row 4\nf64 banded csr:run=1024/ 20\nf64 banded tcsr/ 20\n";
     static const struct {
         const char *plan;
         uint64_t    cols, first; /* nonzeros of the first row; 0: as of the others, cols */
@@ -2026,35 +2032,18 @@ Test(estimate, a_row_in_one_run_has_steps)
               { "csr:run=1024", 4096, 0, 1 + 4096 / 256.0 }, { "csr:run=1024", 4097, 0, 1 + 1024 / 256.0 },
               { "csr:run=1024", 9000, 0, 1 + 1024 / 256.0 }, { "csr:run=1024", 9000, 3072, 1 + 3072 / 256.0 },
               { "tcsr", 3072, 0, 0 } };
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_tuning t;
     uint64_t r, k;
+    matrix m;
     size_t i;
-    free(fresh(&hints, &how));
-    cr_assert_eq(spmv_tuning_read(&t, text, sizeof text - 1, "a table", NULL), SPMV_OK);
     for (i = 0; i < sizeof c / sizeof *c; i++) {
-        spmv_target target = { "d", SPMV_DEVICE_CLASS_GPU, &t, 0, 0, 0 };
-        spmv_estimate part;
-        spmv_plan plan;
-        matrix m;
-        spmv_csr a;
         matrix_open(&m, "full rows", 4, c[i].cols);
         for (r = 0; r < 4; r++) {
             const uint64_t end = r == 0 && c[i].first ? c[i].first : c[i].cols;
             for (k = 0; k < end; k++) matrix_add(&m, k);
             m.ptr[r + 1] = m.nnz;
         }
-        matrix_close(&m, INTEGERS);
-        a = matrix_csr(&m, SPMV_F64);
-        cr_assert_eq(spmv_plan_parse(&plan, c[i].plan, NULL, NULL), SPMV_OK);
-        cr_assert_eq(spmv_predict(&part, &plan, NULL, &a, &how, &target, NULL, NULL), SPMV_OK);
-        cr_assert(part.chain >= 0.99e-6 * c[i].us && part.chain <= 1.01e-6 * c[i].us, "%s %d: %g s", c[i].plan, (int)i, part.chain);
-        cr_assert(part.seconds >= part.chain);
-        spmv_csr_free(&a);
-        matrix_free(&m);
+        expect_chain(STEPS "f64 banded csr:run=1024/ 20\nf64 banded tcsr/ 20\n", c[i].plan, &m, c[i].us);
     }
-    spmv_tuning_free(&t);
 }
 
 /* Where a device goes by the table of another one, all plans may be slower than predicted alike, which tells nothing of which is the
