@@ -763,6 +763,10 @@ extern int posix_memalign(void **out, size_t alignment, size_t bytes);
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+#if defined(__GNUC__) && (defined(__unix__) || defined(__APPLE__))
+#include <unistd.h> /* getpid */
+#define SPMV__FORKS
+#endif
 
 #ifdef __GNUC__
 #define SPMV__SHARED static __attribute__((unused)) /* used only by formats that a cut may leave out, or by headers above */
@@ -2066,7 +2070,32 @@ SPMV__SHARED size_t spmv__thread_count(void)
 #endif
 }
 
-/* Does tasks 0 .. count - 1, where count is at least 1, in threads if the build has them. They have all been done when it returns.
+/* The number of this process; 0 where there is no fork. */
+SPMV__SHARED long spmv__process(void)
+{
+#ifdef SPMV__FORKS
+    return (long)getpid();
+#else
+    return 0;
+#endif
+}
+
+/* 1 in a process that was forked off the one which called this first: OpenMP's threads have stayed there, and GNU's runtime would wait for
+ * them for ever. */
+SPMV__SHARED int spmv__forked(void)
+{
+#ifdef SPMV__FORKS
+    static long owner; /* the one thing that the library remembers outside of objects, besides what spmv_cuda.h has loaded */
+    const long process = spmv__process(), first = __atomic_load_n(&owner, __ATOMIC_RELAXED);
+    if (!first) __atomic_store_n(&owner, process, __ATOMIC_RELAXED);
+    return first && first != process;
+#else
+    return 0;
+#endif
+}
+
+/* Does tasks 0 .. count - 1, where count is at least 1, in threads if the build has them and the process was not forked off one whose
+ * threads of OpenMP these are (spmv__forked). They have all been done when it returns.
  *   team  how many threads OpenMP has for that, count or more */
 SPMV__APART void spmv__parallel(spmv__task task, void *job, size_t count, size_t team)
 {
@@ -2079,7 +2108,7 @@ SPMV__APART void spmv__parallel(spmv__task task, void *job, size_t count, size_t
     SPMV_PARALLEL(task, job, count);
 #elif defined(_OPENMP)
     int64_t i;
-    #pragma omp parallel for schedule(static, 1) num_threads((int)team)
+    #pragma omp parallel for schedule(static, 1) num_threads((int)team) if (!spmv__forked())
     for (i = 0; i < (int64_t)count; i++) task(job, (size_t)i);
 #else
     (void)team; /* there is one thread, so count is 1 */
