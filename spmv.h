@@ -149,7 +149,7 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *desc);
  *                SPMV_ERR_ARGUMENT
  *   alpha, beta  with beta 0, y is not read; with alpha 0, neither is x
  *   x            spmv_cols(m) elements; may be NULL if there are none, or if alpha is 0
- *   y            spmv_rows(m) elements, which may not overlap x; may be NULL if there are none
+ *   y            spmv_rows(m) elements; may be NULL if there are none. Where x is read and overlaps y: SPMV_ERR_ARGUMENT
  * On the host only y is written, so any number of threads may use one matrix at a time. On a device the call waits for the result and
  * uses the matrix's own exec: while one thread is in it, any other gets SPMV_ERR_BUSY and its y is left as it was. For products in
  * several threads at once, or on vectors that stay on the device, make an spmv_exec for each thread (spmv_device.h). */
@@ -1197,13 +1197,15 @@ static spmv_status spmv__is_made(const spmv_matrix *m, const char *function)
 
 SPMV_API spmv_status spmv_mul(const spmv_matrix *m, double alpha, const void *x, double beta, void *y)
 {
-    const char *missing = m ? spmv__vector_missing(m->store.rows, m->store.cols, alpha, x, y) : "m";
-    if (missing) return spmv__null(m ? &m->store.hooks : NULL, "spmv_mul", missing, NULL, 0);
-    if (spmv__is_made(m, "spmv_mul")) return SPMV_ERR_ARGUMENT;
+    if (!m) return spmv__null(NULL, "spmv_mul", "m", NULL, 0);
+    const spmv_store *st = &m->store;
+    if (spmv__is_made(m, "spmv_mul") || spmv__check_vectors(&st->hooks, "spmv_mul", st->type, st->rows, st->cols, alpha, x, y))
+        return SPMV_ERR_ARGUMENT;
 #ifdef SPMV_DEVICE_H
     if (m->device) return spmv_exec_mul_host(m->exec, alpha, x, beta, y);
 #endif
-    return spmv_store_mul(&m->store, alpha, x, beta, y);
+    spmv__store_mul(st, alpha, x, beta, y);
+    return SPMV_OK;
 }
 
 SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val)

@@ -44,7 +44,8 @@ extern "C" {
  *   alpha, beta        with alpha 0 neither the matrix nor x is read, and x may be NULL; with beta 0 y is not read
  *   x, x_offset        a buffer with a vector of the matrix's cols elements, in the type's vector elements, and where it begins in the
  *                      buffer, in elements
- *   y, y_offset        the same for rows elements. x and y may lie in one buffer (except with IMG=1), but must not overlap
+ *   y, y_offset        the same for rows elements. x and y may lie in one buffer (except with IMG=1); where x is read and overlaps y:
+ *                      SPMV_ERR_ARGUMENT (sub-buffers, being other buffers, are not compared)
  *   num_wait, wait     events that the product waits for; on an out-of-order queue one must be that of the previous product with e
  *   event              gets an event that completes with the product, even if there is nothing to do; may be NULL
  * It allocates nothing, with one exception: where a part has the knob IMG=1, the first product with an x creates an image of it. e keeps

@@ -43,9 +43,9 @@ extern "C" {
 SPMV_API const spmv_backend *spmv_cuda(void);
 
 /* Enqueues y = alpha A x + beta y in the stream of e, for vectors of the type's vector elements (cols and rows of them) that begin at
- * an offset, in elements, of a CUdeviceptr, which may point into an allocation. They may lie in one allocation but not overlap. With
- * beta 0 y is not read; with alpha 0 neither the matrix nor x is, and x may be 0. Events are the caller's: record and wait for them in
- * the stream.
+ * an offset, in elements, of a CUdeviceptr, which may point into an allocation. SPMV_ERR_ARGUMENT if one is no multiple of its elements'
+ * size, or where x is read and overlaps y; they may lie in one allocation. With beta 0 y is not read; with alpha 0 neither the matrix nor
+ * x is, and x may be 0. Events are the caller's: record and wait for them in the stream.
  * Allocates nothing, waits for nothing and makes no events unless timing is on (spmv_exec_timing), so that products can be captured
  * into a graph (cuStreamBeginCapture on the stream of e): the graph then holds pointers to what e and its matrix own, and both must
  * outlive it and its launches. Launches of such a graph and products of e may not run at the same time.

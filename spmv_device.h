@@ -214,8 +214,8 @@ typedef struct spmv_exec {
 SPMV_API spmv_status spmv_exec_create(spmv_exec *out, const spmv_device_matrix *m, void *queue);
 SPMV_API void spmv_exec_free(spmv_exec *e);
 
-/* y = alpha A x + beta y with host vectors of the type's vector elements; returns when y is done. The first call allocates buffers,
- * which e keeps. */
+/* y = alpha A x + beta y with host vectors of the type's vector elements, as spmv_mul; returns when y is done. The first call allocates
+ * buffers, which e keeps. */
 SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *e, double alpha, const void *x, double beta, void *y);
 
 /* Enqueues y = alpha A x + beta y for buffers of the device, after all that is in the queue. Its conditions are those of
@@ -477,8 +477,8 @@ typedef struct spmv_backend {
     /* Builds several programs, in threads at once, as build does one; programs, NULL before, are left so where it fails. NULL: the back end
      * cannot do that. */
     void (*build_all)(const spmv_device *d, const spmv_kernel_source *source, size_t count, void **programs);
-    /* What stands for the rest of a buffer from an offset on, wherever a buffer is wanted but to free it, until the buffer is freed. NULL:
-     * the back end has no such thing. */
+    /* What stands for the rest of a buffer from an offset on, wherever a buffer is wanted but to free it, until the buffer is freed:
+     * handles are addresses, and vectors are checked as such. NULL: they are not. */
     void *(*within)(void *buffer, uint64_t offset);
 } spmv_backend;
 
@@ -4086,16 +4086,30 @@ static spmv_status spmv__dev_enqueue(spmv__dev_run *r, const spmv__launch *l, do
 static spmv_status spmv__dev_exec_check(const spmv_exec *e, void *mem, uint64_t offset, uint64_t n, const char *name)
 {
     const spmv_device *d = e->matrix->device;
+    const uint64_t size = spmv_vector_size(e->matrix->type);
     uint64_t have = 0;
     spmv_status s;
     if (!n) return SPMV_OK;
     if (!mem) return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "%s is NULL", name);
+    if (d->info.backend->within && (uintptr_t)mem % size)
+        return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "%s: its address is not a multiple of %llu", name, (spmv__ull)size);
     s = d->info.backend->buffer_bytes(d, mem, &have);
     if (s) return s;
-    have /= spmv_vector_size(e->matrix->type);
+    have /= size;
     if (offset <= have && n <= have - offset) return SPMV_OK;
     return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "%s: %llu elements from offset %llu exceed the buffer's %llu", name, (spmv__ull)n,
                     (spmv__ull)offset, (spmv__ull)have);
+}
+
+/* Refuses y over x. Handles that differ are those of different buffers where the back end has no addresses. */
+static spmv_status spmv__dev_exec_apart(const spmv__dev_run *r)
+{
+    const spmv_device_matrix *m = r->e->matrix;
+    const uint64_t size = spmv_vector_size(m->type), x0 = r->x0 * size, y0 = r->y0 * size;
+    const int addresses = m->device->info.backend->within != NULL;
+    const uint64_t x = addresses ? (uintptr_t)r->x + x0 : x0, y = addresses ? (uintptr_t)r->y + y0 : y0;
+    if ((r->x != r->y && !addresses) || !spmv__overlap(x, m->cols * size, y, m->rows * size)) return SPMV_OK;
+    return spmv_log(&r->e->hooks, SPMV_ERR_ARGUMENT, "x and y overlap");
 }
 
 /* Makes an image of the buffer x with 1 or 4 elements in a texel, unless e has it already. The image covers as much of x as the device
@@ -4148,9 +4162,11 @@ static spmv_status spmv__dev_exec_ready(const spmv__dev_run *r, size_t launches)
 {
     spmv_exec *e = r->e;
     const spmv_device_matrix *m = e->matrix;
+    const int reads = r->alpha != 0 && m->rows && m->cols;
     spmv_status s = r->num_wait && !r->wait ? spmv__null(&e->hooks, "spmv_exec_mul", "wait", NULL, 0) : SPMV_OK;
     if (!s) s = spmv__dev_exec_check(e, r->y, r->y0, m->rows, "y");
-    if (!s && r->alpha != 0 && m->rows) s = spmv__dev_exec_check(e, r->x, r->x0, m->cols, "x");
+    if (!s && reads) s = spmv__dev_exec_check(e, r->x, r->x0, m->cols, "x");
+    if (!s && reads) s = spmv__dev_exec_apart(r);
     if (!s && launches && m->cols) s = spmv__dev_exec_images(e, r->x, r->x0, r->y);
     return s;
 }
@@ -4250,12 +4266,10 @@ static spmv_status spmv__dev_exec_mul_host(spmv_exec *e, double alpha, const voi
     const spmv_device *d = m->device;
     const spmv_backend *b = d->info.backend;
     uint64_t size = spmv_vector_size(m->type), x_bytes = m->cols * size, y_bytes = m->rows * size;
-    const char *missing = spmv__vector_missing(m->rows, m->cols, alpha, x, y);
     spmv__dev_run r;
     void *done = NULL;
-    spmv_status s;
-    if (missing) return spmv__null(&e->hooks, "spmv_exec_mul_host", missing, NULL, 0);
-    if (!m->rows) return SPMV_OK;
+    spmv_status s = spmv__check_vectors(&e->hooks, "spmv_exec_mul_host", m->type, m->rows, m->cols, alpha, x, y);
+    if (s || !m->rows) return s;
     s = spmv__dev_exec_host_buffers(e);
     if (!s && alpha != 0 && m->cols) s = b->write(d, e->queue, e->x, x_bytes, x);
     if (!s && beta != 0) s = b->write(d, e->queue, e->y, y_bytes, y);

@@ -1090,11 +1090,22 @@ SPMV__SHARED spmv_status spmv__null(const spmv_hooks *h, const char *function, c
     return SPMV_ERR_ARGUMENT; /* so that compilers see that what follows the check is not reached */
 }
 
-/* The name of the vector that a product of this size needs but that is NULL; NULL if none is missing. */
-SPMV__SHARED const char *spmv__vector_missing(uint64_t rows, uint64_t cols, double alpha, const void *x, const void *y)
+/* 1 if two ranges of at least one byte have one in common. */
+SPMV__SHARED int spmv__overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
 {
-    if (rows && !y) return "y";
-    return rows && cols && alpha != 0.0 && !x ? "x" : NULL;
+    return a < b ? b - a < a_bytes : a - b < b_bytes;
+}
+
+/* Refuses vectors that a product of this size needs but that are NULL, and y over an x that is read. */
+SPMV__SHARED spmv_status spmv__check_vectors(const spmv_hooks *h, const char *function, spmv_type t, uint64_t rows, uint64_t cols,
+                                             double alpha, const void *x, const void *y)
+{
+    const uint64_t size = spmv_vector_size(t);
+    if (rows && !y) return spmv__null(h, function, "y", NULL, 0);
+    if (!rows || !cols || alpha == 0.0) return SPMV_OK;
+    if (!x) return spmv__null(h, function, "x", NULL, 0);
+    if (!spmv__overlap((uintptr_t)x, cols * size, (uintptr_t)y, rows * size)) return SPMV_OK;
+    return spmv_log(h, SPMV_ERR_ARGUMENT, "%s: x and y overlap", function);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */

@@ -127,7 +127,7 @@ SPMV_API spmv_status spmv_group_vector_read(const spmv_group_vector *v, void *to
  * same queues afterwards comes after it. It waits only for halos that come through the host, and, where the host has a block, for the
  * host's product. Nothing is allocated.
  *   x  made for SPMV_GROUP_X. Its pieces stay as they are; the room for halos around them is written
- *   y  made for SPMV_GROUP_Y (square matrices: either), other than x
+ *   y  made for SPMV_GROUP_Y (square matrices: either), other than x where that is read
  * alpha and beta are as in spmv_mul. After a fault of any device, which is waited out, all of y is undefined; the group can be used
  * again. */
 SPMV_API spmv_status spmv_group_mul_vectors(spmv_group *g, double alpha, spmv_group_vector *x, double beta, spmv_group_vector *y);
@@ -1670,11 +1670,11 @@ static spmv_status spmv__group_on_host(const spmv__group_run *r)
 }
 
 /* Refuses vectors that do not belong to a product with g. */
-static spmv_status spmv__group_check_vectors(const spmv_group *g, const spmv_group_vector *x, const spmv_group_vector *y)
+static spmv_status spmv__group_check_vectors(const spmv_group *g, double alpha, const spmv_group_vector *x, const spmv_group_vector *y)
 {
     const char *wrong = x->group != g ? "x is of another group" : y->group != g ? "y is of another group"
                       : !x->is_x ? "x was made for SPMV_GROUP_Y" : !y->is_y ? "y was made for SPMV_GROUP_X"
-                      : x->part == y->part ? "x and y are the same vector" : NULL;
+                      : alpha != 0 && y->length && x->part == y->part ? "x and y overlap" : NULL;
     return wrong ? spmv_log(&g->hooks, SPMV_ERR_ARGUMENT, "spmv_group_mul_vectors: %s", wrong) : SPMV_OK;
 }
 
@@ -1684,7 +1684,7 @@ SPMV_API spmv_status spmv_group_mul_vectors(spmv_group *g, double alpha, spmv_gr
         return spmv__null(g ? &g->hooks : NULL, "spmv_group_mul_vectors", !g ? "g" : !x ? "x" : "y", NULL, 0);
     spmv__group_run r;
     spmv_status s = spmv__group_is_made(g, "spmv_group_mul_vectors");
-    if (!s) s = spmv__group_check_vectors(g, x, y);
+    if (!s) s = spmv__group_check_vectors(g, alpha, x, y);
     if (s) return s;
     r.g = g;
     r.alpha = alpha;
@@ -1703,9 +1703,9 @@ SPMV_API spmv_status spmv_group_mul_vectors(spmv_group *g, double alpha, spmv_gr
 
 SPMV_API spmv_status spmv_group_mul(spmv_group *g, double alpha, const void *x, double beta, void *y)
 {
-    const char *missing = g ? spmv__vector_missing(g->rows, g->cols, alpha, x, y) : "g";
-    if (missing) return spmv__null(g ? &g->hooks : NULL, "spmv_group_mul", missing, NULL, 0);
+    if (!g) return spmv__null(NULL, "spmv_group_mul", "g", NULL, 0);
     spmv_status s = spmv__group_is_made(g, "spmv_group_mul");
+    if (!s) s = spmv__check_vectors(&g->hooks, "spmv_group_mul", g->type, g->rows, g->cols, alpha, x, y);
     if (s || !g->rows) return s;
     if (!g->x_.group) s = spmv_group_vector_create(&g->x_, g, SPMV_GROUP_X);
     if (!s && !g->y_.group) s = spmv_group_vector_create(&g->y_, g, SPMV_GROUP_Y);

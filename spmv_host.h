@@ -24,7 +24,8 @@ extern "C" {
  *   alpha   0: neither A nor x is read
  *   x       as many elements of the vector type as the matrix has columns
  *   beta    0: y is not read. Must be 1 for coo (SPMV_ADDS_ONLY)
- *   y       as many elements of the vector type as the matrix has rows, or the part has without a row list
+ *   y       as many elements of the vector type as the matrix has rows, or the part has without a row list. SPMV_ERR_ARGUMENT where x
+ *           is read and overlaps the first p->rows of them
  * Threads: any number may multiply by the same part at a time, each with a y of its own. */
 SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y);
 /* 1 if spmv_part_mul is reproducible: the part was built to be, and the library was compiled with SPMV_REPRODUCIBLE. */
@@ -513,16 +514,13 @@ static void spmv__run_long(spmv__job *job, spmv__product product)
 }
 #endif
 
-SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y)
+/* spmv_part_mul with vectors that are checked. */
+static void spmv__part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y)
 {
-    const spmv__products *host;
-    unsigned flags;
-    const char *missing = p ? spmv__vector_missing(p->rows, p->cols, alpha, x, y) : "p";
-    if (missing) return spmv__null(p ? &p->hooks : NULL, "spmv_part_mul", missing, NULL, 0);
-    host = spmv__host_of(p);
-    flags = spmv_format_flags(p->spec.format);
+    const spmv__products *host = spmv__host_of(p);
+    unsigned flags = spmv_format_flags(p->spec.format);
     SPMV_ASSERT(!(flags & SPMV_ADDS_ONLY) || beta == 1.0);
-    if (!p->rows) return SPMV_OK;
+    if (!p->rows) return;
     if (alpha != 0.0 && p->nnz) {
         spmv__product product;
         spmv__job job;
@@ -546,7 +544,15 @@ SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void 
 #endif
         spmv__run(&job, product, p->a[SPMV_VAL].count);
     } else if (!(flags & SPMV_ADDS_ONLY)) spmv__scale_rows(p->type, p, p->rows, beta, y);
-    return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y)
+{
+    spmv_status s;
+    if (!p) return spmv__null(NULL, "spmv_part_mul", "p", NULL, 0);
+    s = spmv__check_vectors(&p->hooks, "spmv_part_mul", p->type, p->rows, p->cols, alpha, x, y);
+    if (!s) spmv__part_mul(p, alpha, x, beta, y);
+    return s;
 }
 
 SPMV_API int spmv_part_repeats(const spmv_part *p)

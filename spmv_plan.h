@@ -177,7 +177,7 @@ SPMV_API spmv_status spmv_store_make(spmv_store *out, const spmv_plan *plan, con
  *   s            the store; any number of threads may use it at the same time, each with its own y
  *   alpha, beta  with beta 0, y is not read; with alpha 0, neither is x
  *   x            s->cols elements of the vector type; may be NULL if there are none, or if alpha is 0
- *   y            s->rows elements, which may not overlap x; may be NULL if there are none
+ *   y            s->rows elements; may be NULL if there are none. Where x is read and overlaps y: SPMV_ERR_ARGUMENT
  * Uses threads as spmv_part_mul does. Fails only where a needed pointer is NULL (SPMV_ERR_ARGUMENT). */
 SPMV_API spmv_status spmv_store_mul(const spmv_store *s, double alpha, const void *x, double beta, void *y);
 /* Takes the values of a, which spmv_csr_update changed. The store must have been made updatable, else SPMV_ERR_FIXED. */
@@ -1340,19 +1340,24 @@ SPMV_API uint64_t spmv_store_slots(const spmv_store *s)
     return slots;
 }
 
+/* y = alpha A x + beta y with vectors that are checked. */
+static void spmv__store_mul(const spmv_store *st, double alpha, const void *x, double beta, void *y)
+{
+    const spmv_part *first = st->count ? &st->part[0] : NULL;
+    const int sets = first && !(spmv_format_flags(first->spec.format) & SPMV_ADDS_ONLY);
+    const int covered = sets && first->rows == st->rows; /* a list of all rows names each once */
+    int i;
+    if (!covered) spmv__scale_rows(st->type, NULL, st->rows, beta, y);
+    for (i = 0; i < st->count; i++) /* the first part need not read zeros */
+        spmv__part_mul(&st->part[i], alpha, x, i || !sets || (!covered && beta != 0) ? 1.0 : beta, y);
+}
+
 SPMV_API spmv_status spmv_store_mul(const spmv_store *st, double alpha, const void *x, double beta, void *y)
 {
-    int i, sets, covered;
-    const spmv_part *first;
-    const char *missing = st ? spmv__vector_missing(st->rows, st->cols, alpha, x, y) : "s";
-    spmv_status s = SPMV_OK;
-    if (missing) return spmv__null(st ? &st->hooks : NULL, "spmv_store_mul", missing, NULL, 0);
-    first = st->count ? &st->part[0] : NULL;
-    sets = first && !(spmv_format_flags(first->spec.format) & SPMV_ADDS_ONLY);
-    covered = sets && first->rows == st->rows; /* a list of all rows names each once */
-    if (!covered) s = spmv_scale(st->type, st->rows, beta, y);
-    for (i = 0; !s && i < st->count; i++) /* the first part need not read zeros */
-        s = spmv_part_mul(&st->part[i], alpha, x, i || !sets || (!covered && beta != 0) ? 1.0 : beta, y);
+    spmv_status s;
+    if (!st) return spmv__null(NULL, "spmv_store_mul", "s", NULL, 0);
+    s = spmv__check_vectors(&st->hooks, "spmv_store_mul", st->type, st->rows, st->cols, alpha, x, y);
+    if (!s) spmv__store_mul(st, alpha, x, beta, y);
     return s;
 }
 

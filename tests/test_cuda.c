@@ -418,6 +418,41 @@ Test(products, launch_and_nothing_else)
     check_clean("products");
 }
 
+/* Addresses are compared, not handles, and a GPU ends the context where one is no multiple of the elements' size. */
+Test(products, refuse_addresses_before_they_launch)
+{
+    spmv_device d;
+    spmv_matrix m;
+    spmv_exec e;
+    void *both = NULL;
+    unsigned long long at;
+    int i, launches;
+    cr_assert_eq(open_device(&d, NULL), SPMV_OK);
+    cr_assert_eq(store(&m, &d, "csr"), SPMV_OK);
+    cr_assert_eq(spmv_exec_create(&e, m.on_device, NULL), SPMV_OK);
+    cr_assert_eq(spmv_buffer_create(&d, 8 * (2 * ROWS + COLS), &both), SPMV_OK);
+    at = (unsigned long long)(uintptr_t)both;
+    launches = fake.launches;
+    for (i = 1; i < ROWS + COLS; i++) { /* x is at ROWS, once by its offset and once by its address */
+        cr_assert_eq(spmv_cuda_mul(&e, 1, at, ROWS, 0, at + 8 * (unsigned)i, 0), SPMV_ERR_ARGUMENT, "y at %d", i);
+        cr_assert_str_eq(said, "x and y overlap");
+        cr_assert_eq(spmv_cuda_mul(&e, 1, at + 8 * ROWS, 0, 0, at, (unsigned)i), SPMV_ERR_ARGUMENT, "y at %d", i);
+    }
+    cr_assert_eq(spmv_cuda_mul(&e, 1, at + 4, 0, 0, at + 8 * COLS, 0), SPMV_ERR_ARGUMENT);
+    cr_assert_str_eq(said, "x: its address is not a multiple of 8");
+    cr_assert_eq(spmv_cuda_mul(&e, 1, at, 0, 0, at + 8 * COLS + 1, 0), SPMV_ERR_ARGUMENT);
+    cr_assert_str_eq(said, "y: its address is not a multiple of 8");
+    cr_assert_eq(fake.launches, launches);
+    cr_assert_eq(spmv_cuda_mul(&e, 0, at + 4, ROWS, 0, at, ROWS), SPMV_OK, "%s", said); /* x is not read */
+    cr_assert_eq(spmv_cuda_mul(&e, 1, at, ROWS, 0, at, 0), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_cuda_mul(&e, 1, at, ROWS, 0, at, ROWS + COLS), SPMV_OK, "%s", said);
+    spmv_exec_free(&e);
+    spmv_buffer_free(&d, both);
+    spmv_destroy(&m);
+    spmv_device_close(&d);
+    check_clean("addresses");
+}
+
 /* What spmv bench --graph and spmv tune time: a graph has its products, and a call that fails leaves nothing behind. */
 Test(products, are_recorded_in_a_graph)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * NULL for every pointer of every public function, one at a time, is refused with the argument's name, or allowed as documented.
+ * NULL for every pointer of every public function, one at a time, is refused with the argument's name, or allowed as documented. So are
+ * vectors that overlap, and arrays and structs made by hand that are wrong.
  * "tests/tidy.sh null" compares the functions here with those of the headers. */
 #include "../spmv.h"
 #include "../spmv_group.h"
@@ -579,4 +580,97 @@ Test(null, groups)
     spmv_group_vector_free(&v);
     spmv_group_destroy(NULL);
     spmv_group_destroy(&g);
+}
+
+/* ---- vectors that overlap ----------------------------------------------------------------------------------------------- */
+static spmv_matrix made;
+static spmv_exec made_exec;
+static spmv_group made_group;
+static double both[8]; /* x and y */
+static void *both_on_device;
+
+static spmv_status by_mul(double alpha, const double *from, double *to) { return spmv_mul(&made, alpha, from, 0, to); }
+static spmv_status by_store(double alpha, const double *from, double *to) { return spmv_store_mul(&made.store, alpha, from, 0, to); }
+static spmv_status by_part(double alpha, const double *from, double *to) { return spmv_part_mul(&store.part[0], alpha, from, 0, to); }
+static spmv_status by_group(double alpha, const double *from, double *to) { return spmv_group_mul(&made_group, alpha, from, 0, to); }
+static spmv_status by_exec_host(double alpha, const double *from, double *to) { return spmv_exec_mul_host(&made_exec, alpha, from, 0, to); }
+static spmv_status by_buffers(double alpha, const double *from, double *to)
+{
+    return spmv_exec_mul_buffers(&made_exec, alpha, both_on_device, (uint64_t)(from - both), 0, both_on_device, (uint64_t)(to - both));
+}
+static spmv_status by_cl_mem(double alpha, const double *from, double *to)
+{
+    return spmv_exec_mul(&made_exec, alpha, (cl_mem)both_on_device, (uint64_t)(from - both), 0, (cl_mem)both_on_device,
+                         (uint64_t)(to - both), 0, NULL, NULL);
+}
+
+/* x of 2 elements in the middle, y of 2 elements everywhere around it. */
+static void check_overlaps(const char *what, spmv_status (*product)(double, const double *, double *))
+{
+    int at;
+    for (at = 1; at < 6; at++) {
+        int apart = at == 1 || at == 5;
+        spmv_status s;
+        said[0] = 0;
+        s = product(1, both + 3, both + at);
+        cr_assert_eq(s, apart ? SPMV_OK : SPMV_ERR_ARGUMENT, "%s, y at %d: %s", what, at, spmv_status_name(s));
+        cr_assert(apart || strstr(said, "x and y overlap"), "%s: %s", what, said);
+        FINE(product(0, both + 3, both + at));
+    }
+}
+
+static void make(const char *plan_text, spmv_device *d)
+{
+    spmv_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.matrix = in;
+    desc.plan = plan_text;
+    desc.device = d;
+    desc.hooks = h;
+    FINE(spmv_create(&made, &desc));
+}
+
+Test(null, vectors_that_overlap_on_the_host)
+{
+    spmv_device *on[1] = { NULL };
+    spmv_group_desc desc;
+    int f;
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++) {
+        if (!spmv_format_built((spmv_format)f)) continue;
+        make(spmv_format_name((spmv_format)f), NULL);
+        check_overlaps(spmv_format_name((spmv_format)f), by_mul);
+        check_overlaps(spmv_format_name((spmv_format)f), by_store);
+        spmv_destroy(&made);
+    }
+    check_overlaps("a part", by_part);
+    memset(&desc, 0, sizeof desc);
+    desc.desc.hooks = h;
+    desc.desc.matrix = in;
+    desc.device = on;
+    desc.count = 1;
+    FINE(spmv_group_create(&made_group, &desc));
+    check_overlaps("a group", by_group);
+    spmv_group_destroy(&made_group);
+}
+
+Test(null, vectors_that_overlap_on_a_device)
+{
+    static const char *const plans[] = { "csr", "ell:w=1+coo" };
+    spmv_device d = open_device();
+    size_t i;
+    FINE(spmv_buffer_create(&d, sizeof both, &both_on_device));
+    FINE(spmv_buffer_fill(&d, both_on_device, sizeof both, 0));
+    for (i = 0; i < sizeof plans / sizeof *plans; i++) {
+        make(plans[i], &d);
+        FINE(spmv_exec_create(&made_exec, made.on_device, NULL));
+        made_exec.hooks = h;
+        check_overlaps(plans[i], by_mul);
+        check_overlaps(plans[i], by_exec_host);
+        check_overlaps(plans[i], by_buffers);
+        if (!strcmp(d.info.backend->name, "OpenCL")) check_overlaps(plans[i], by_cl_mem);
+        spmv_exec_free(&made_exec);
+        spmv_destroy(&made);
+    }
+    spmv_buffer_free(&d, both_on_device);
+    spmv_device_close(&d);
 }
