@@ -2096,7 +2096,7 @@ SPMV__SHARED long spmv__process(void)
 SPMV__SHARED int spmv__forked(void)
 {
 #ifdef SPMV__FORKS
-    static long owner; /* the one thing that the library remembers outside of objects, besides what spmv_cuda.h has loaded */
+    static long owner; /* remembered outside of objects, as spmv__known and what spmv_cuda.h has loaded */
     const long process = spmv__process(), first = __atomic_load_n(&owner, __ATOMIC_RELAXED);
     if (!first) __atomic_store_n(&owner, process, __ATOMIC_RELAXED);
     return first && first != process;
@@ -2104,6 +2104,65 @@ SPMV__SHARED int spmv__forked(void)
     return 0;
 #endif
 }
+
+#if defined(_OPENMP) && !defined(SPMV_PARALLEL)
+/* Seconds: a region that takes so much longer than its tasks would in one thread is held up. Starting threads takes less; one of them waits
+ * for a processor that another program uses. */
+#define SPMV__HELD_UP 1e-3
+#define SPMV__HELD_UP_TIMES 4 /* for so many times as long as a region was held up, the thread that called does tasks alone */
+
+/* What the calling thread knows of its team, and remembers as spmv__forked does.
+ *   alone  seconds for which it still does tasks alone
+ *   since  when these were counted last, while it does some; else 0
+ *   team   threads of the last region, 0: there was none */
+static struct spmv__threads_known { double alone, since; size_t team; } spmv__known;
+#pragma omp threadprivate(spmv__known)
+
+/* Counts the time for which the calling thread does tasks alone. 1: it does some and has done so for long enough. */
+static int spmv__alone_ends(void)
+{
+    double now;
+    if (!(spmv__known.since > 0)) return 0;
+    now = omp_get_wtime();
+    spmv__known.alone -= now - spmv__known.since;
+    spmv__known.since = now;
+    return !(spmv__known.alone > 0);
+}
+
+/* Does the tasks alone for as long as the thread should. Returns how many it has done. */
+static size_t spmv__do_alone(spmv__task task, void *job, size_t count)
+{
+    size_t i = 0;
+    if (!(spmv__known.alone > 0)) return 0;
+    spmv__known.since = omp_get_wtime();
+    do task(job, i++);
+    while (!spmv__alone_ends() && i < count);
+    spmv__known.since = 0;
+    return i;
+}
+
+/* Does the tasks from the first on in a team. Where other programs use the processors, its threads wait for one another at both ends of the
+ * region until these let them, often for 100 times as long as the tasks take. What starting more threads takes does not count. */
+static void spmv__do_in_team(spmv__task task, void *job, size_t first, size_t count, size_t team)
+{
+    double begin = omp_get_wtime(), own = 0, held_up;
+    #pragma omp parallel num_threads((int)team) if (!spmv__forked())
+    {
+        const double start = omp_get_wtime();
+        int64_t i;
+        #pragma omp for schedule(static, 1) nowait
+        for (i = (int64_t)first; i < (int64_t)count; i++) task(job, (size_t)i);
+        #pragma omp master
+        {
+            own = omp_get_wtime() - start;
+            if (team > spmv__known.team) begin = start;
+        }
+    }
+    spmv__known.team = team;
+    held_up = omp_get_wtime() - begin - own * (double)(count - first);
+    if (held_up > SPMV__HELD_UP) spmv__known.alone = SPMV__HELD_UP_TIMES * held_up;
+}
+#endif
 
 /* Does tasks 0 .. count - 1, where count is at least 1, in threads if the build has them and the process was not forked off one whose
  * threads of OpenMP these are (spmv__forked). They have all been done when it returns.
@@ -2118,9 +2177,10 @@ SPMV__APART void spmv__parallel(spmv__task task, void *job, size_t count, size_t
     (void)team;
     SPMV_PARALLEL(task, job, count);
 #elif defined(_OPENMP)
-    int64_t i;
-    #pragma omp parallel for schedule(static, 1) num_threads((int)team) if (!spmv__forked())
-    for (i = 0; i < (int64_t)count; i++) task(job, (size_t)i);
+    {
+        const size_t done = spmv__do_alone(task, job, count);
+        if (done < count) spmv__do_in_team(task, job, done, count, team);
+    }
 #else
     (void)team; /* there is one thread, so count is 1 */
 #endif
@@ -2135,6 +2195,13 @@ SPMV__APART void spmv__parallel(spmv__task task, void *job, size_t count, size_t
 #else
 #define SPMV__DEALS 1
 #endif
+#endif
+
+/* Should a task that takes numbers leave the rest to the tasks after it? These are then done in a team. */
+#if defined(_OPENMP) && !defined(SPMV_PARALLEL) && !SPMV__DEALS
+#define SPMV__LEAVES spmv__alone_ends()
+#else
+#define SPMV__LEAVES 0
 #endif
 
 /* The next number for a task: from the counter, or the one that it is dealt. */
@@ -2211,6 +2278,7 @@ static void spmv__share_task(void *sharing, size_t task)
     for (dealt = task; (i = spmv__take_number(&c->next, dealt)) < c->each * c->tasks; dealt += c->tasks) {
         const uint64_t share = i % c->tasks * c->each + i / c->tasks;
         if (share < c->shares) c->work(c->job, share, task);
+        if (SPMV__LEAVES) return;
     }
 }
 

@@ -130,8 +130,10 @@ static void spmv__run_owned(void *owned, size_t me)
     size_t i, share, dealt;
     for (i = 0; i < (SPMV__DEALS ? 1 : owners); i++) {
         const size_t owner = (me + i) % owners, end = (size_t)(all.shares * (owner + 1) / owners);
-        for (dealt = (size_t)(all.shares * owner / owners); (share = spmv__take_number(&c->of[owner].next, dealt)) < end; dealt++)
+        for (dealt = (size_t)(all.shares * owner / owners); (share = spmv__take_number(&c->of[owner].next, dealt)) < end; dealt++) {
             all.product(all.job, share, all.shares);
+            if (SPMV__LEAVES) return;
+        }
     }
 }
 

@@ -29,3 +29,19 @@ spmv_status library_missed(const spmv_csr *a, double lines, double *missed)
     if (!s) *missed = spmv__reuse_missed(&r, lines);
     return s;
 }
+
+#ifdef _OPENMP
+void library_parallel(void (*task)(void *job, size_t i), void *job, size_t count) { spmv__parallel(task, job, count, count); }
+
+void library_share(void (*work)(void *job, uint64_t share, size_t thread), void *job, uint64_t shares, size_t threads)
+{
+    spmv__share_among(work, job, shares, threads);
+}
+
+double library_alone(double seconds)
+{
+    const double before = spmv__known.alone;
+    spmv__known.alone = seconds;
+    return before;
+}
+#endif

@@ -14,4 +14,13 @@ spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *
 /* The share of the nonzeros whose line of x a cache of so many lines misses, first reads left out. */
 spmv_status library_missed(const spmv_csr *a, double lines, double *missed);
 
+#ifdef _OPENMP
+/* Tasks in a team of count threads, and shares of work in as many tasks as threads (spmv__parallel, spmv__share_among). */
+void library_parallel(void (*task)(void *job, size_t i), void *job, size_t count);
+void library_share(void (*work)(void *job, uint64_t share, size_t thread), void *job, uint64_t shares, size_t threads);
+
+/* Sets for how many seconds the calling thread does tasks alone. Returns for how many it would have done so. */
+double library_alone(double seconds);
+#endif
+
 #endif

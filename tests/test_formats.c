@@ -6,6 +6,7 @@
 
 #include "spmv.h"
 #include "common.h"
+#include "library.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -953,6 +954,7 @@ Test(product, same_bits_for_any_number_of_threads)
                 for (n = 1; n <= 3; n++) {
                     omp_set_num_threads(n);
                     vectors_reset(&v, 1);
+                    library_alone(0);
                     multiply(&p, 0.3, &v, -0.7);
                     if (n == 1) memcpy(one, v.y, bytes);
                     CHECK(!memcmp(one, v.y, bytes), "%s, %s: %d threads", m.name, specs[j], n);
@@ -1008,6 +1010,7 @@ static void prepare_alike(const matrix *m)
         if (spmv_store_make(&one, &plan, &a, &how, &quiet) != SPMV_OK) continue;
         for (n = 2; n <= 3; n++) {
             omp_set_num_threads(n);
+            library_alone(0);
             cr_assert_eq(spmv_store_make(&more, &plan, &a, &how, &quiet), SPMV_OK);
             CHECK(one.count == more.count && !strcmp(one.shares, more.shares), "%s, %s: %s with %d threads", m->name, text, more.shares, n);
             for (i = 0; i < one.count; i++)
@@ -1022,6 +1025,77 @@ static void prepare_alike(const matrix *m)
     cr_assert_eq(spmv_features_make(&g, &v, 0, 0, NULL), SPMV_OK);
     CHECK(!memcmp(&f, &g, sizeof f), "%s: features", m->name);
     spmv_csr_free(&a);
+}
+
+enum { TEAM = 2, TEAM_SHARES = 40 };
+
+/* What tasks were done, and by which threads. */
+typedef struct team_log {
+    double seconds;       /* that each task of number late, or each share, takes at least */
+    size_t late;          /* TEAM: no task does */
+    int done[TEAM_SHARES], together[TEAM_SHARES]; /* how often; 1: in a team */
+} team_log;
+
+static void team_note(team_log *l, size_t i, double seconds)
+{
+    const double begin = omp_get_wtime();
+    while (omp_get_wtime() - begin < seconds) {}
+    l->done[i]++;
+    l->together[i] = omp_in_parallel();
+}
+
+static void team_task(void *log, size_t i)
+{
+    team_log *l = (team_log *)log;
+    team_note(l, i, i == l->late ? l->seconds : 0);
+}
+
+static void team_share(void *log, uint64_t share, size_t thread)
+{
+    team_log *l = (team_log *)log;
+    cr_assert(thread < TEAM);
+    team_note(l, (size_t)share, l->seconds);
+}
+
+/* How many of the first n tasks or shares were done in a team; each must have been done once. Clears the log. */
+static int team_count(team_log *l, size_t n)
+{
+    size_t i;
+    int together = 0;
+    for (i = 0; i < n; i++) {
+        CHECK(l->done[i] == 1, "task %d: %d times", (int)i, l->done[i]);
+        together += l->together[i];
+        l->done[i] = l->together[i] = 0;
+    }
+    return together;
+}
+
+/* The thread that calls does tasks alone once another of its team has been late, and in a team again when it has done so for four times as
+ * long; in work that is shared, from the next share on. */
+Test(threads, alone_after_a_late_one)
+{
+    team_log l = { 0.05, 1, { 0 }, { 0 } };
+    double alone = 0;
+    int i;
+    omp_set_num_threads(TEAM);
+    for (i = 0; i < 20 && alone < 4 * 0.02; i++) { /* where other programs run, this thread may be late as well */
+        library_alone(0);
+        library_parallel(team_task, &l, TEAM);
+        cr_assert_eq(team_count(&l, TEAM), TEAM);
+        alone = library_alone(100);
+    }
+    cr_assert(alone >= 4 * 0.02 && alone < 100, "alone for %g s", alone);
+    l.seconds = 0.002;
+    library_parallel(team_task, &l, TEAM);
+    cr_assert_eq(team_count(&l, TEAM), 0);
+    library_share(team_share, &l, TEAM_SHARES, TEAM);
+    cr_assert_eq(team_count(&l, TEAM_SHARES), 0);
+    alone = library_alone(0.003);
+    cr_assert(alone < 100 - 0.002 * (TEAM_SHARES + 1) && alone > 0, "%g s are left", alone);
+    library_share(team_share, &l, TEAM_SHARES, TEAM);
+    i = team_count(&l, TEAM_SHARES);
+    cr_assert(i >= TEAM_SHARES - 2 && i < TEAM_SHARES, "%d shares in the team", i);
+    cr_assert_eq(checks_failed, 0);
 }
 
 Test(threads, prepare_the_same_bits)
