@@ -2096,7 +2096,7 @@ SPMV__SHARED long spmv__process(void)
 SPMV__SHARED int spmv__forked(void)
 {
 #ifdef SPMV__FORKS
-    static long owner; /* remembered outside of objects, as spmv__known and what spmv_cuda.h has loaded */
+    static long owner; /* remembered outside of objects, as spmv__team and what spmv_cuda.h has loaded */
     const long process = spmv__process(), first = __atomic_load_n(&owner, __ATOMIC_RELAXED);
     if (!first) __atomic_store_n(&owner, process, __ATOMIC_RELAXED);
     return first && first != process;
@@ -2115,29 +2115,29 @@ SPMV__SHARED int spmv__forked(void)
  *   alone  seconds for which it still does tasks alone
  *   since  when these were counted last, while it does some; else 0
  *   team   threads of the last region, 0: there was none */
-static struct spmv__threads_known { double alone, since; size_t team; } spmv__known;
-#pragma omp threadprivate(spmv__known)
+static struct spmv__team_known { double alone, since; size_t team; } spmv__team;
+#pragma omp threadprivate(spmv__team)
 
 /* Counts the time for which the calling thread does tasks alone. 1: it does some and has done so for long enough. */
 static int spmv__alone_ends(void)
 {
     double now;
-    if (!(spmv__known.since > 0)) return 0;
+    if (!(spmv__team.since > 0)) return 0;
     now = omp_get_wtime();
-    spmv__known.alone -= now - spmv__known.since;
-    spmv__known.since = now;
-    return !(spmv__known.alone > 0);
+    spmv__team.alone -= now - spmv__team.since;
+    spmv__team.since = now;
+    return !(spmv__team.alone > 0);
 }
 
 /* Does the tasks alone for as long as the thread should. Returns how many it has done. */
 static size_t spmv__do_alone(spmv__task task, void *job, size_t count)
 {
     size_t i = 0;
-    if (!(spmv__known.alone > 0)) return 0;
-    spmv__known.since = omp_get_wtime();
+    if (!(spmv__team.alone > 0)) return 0;
+    spmv__team.since = omp_get_wtime();
     do task(job, i++);
     while (!spmv__alone_ends() && i < count);
-    spmv__known.since = 0;
+    spmv__team.since = 0;
     return i;
 }
 
@@ -2155,12 +2155,12 @@ static void spmv__do_in_team(spmv__task task, void *job, size_t first, size_t co
         #pragma omp master
         {
             own = omp_get_wtime() - start;
-            if (team > spmv__known.team) begin = start;
+            if (team > spmv__team.team) begin = start;
         }
     }
-    spmv__known.team = team;
+    spmv__team.team = team;
     held_up = omp_get_wtime() - begin - own * (double)(count - first);
-    if (held_up > SPMV__HELD_UP) spmv__known.alone = SPMV__HELD_UP_TIMES * held_up;
+    if (held_up > SPMV__HELD_UP) spmv__team.alone = SPMV__HELD_UP_TIMES * held_up;
 }
 #endif
 

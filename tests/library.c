@@ -40,8 +40,8 @@ void library_share(void (*work)(void *job, uint64_t share, size_t thread), void 
 
 double library_alone(double seconds)
 {
-    const double before = spmv__known.alone;
-    spmv__known.alone = seconds;
+    const double before = spmv__team.alone;
+    spmv__team.alone = seconds;
     return before;
 }
 #endif
