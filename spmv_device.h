@@ -160,7 +160,7 @@ typedef struct spmv_device_matrix {
  *   d           must outlive out and must not move
  *   rows, cols  of the whole matrix. A part without a row list must have this many rows, and every part this many columns
  *   type        what to compute in; every part must have this type
- *   parts       count of them; may be NULL if count is 0
+ *   parts       count of them, made by spmv_part_build; may be NULL if count is 0. SPMV_ERR_INDEX if a row list has a row beyond rows
  *   variants    one for each part; NULL: all defaults. Knobs that are not set get defaults that depend on the device and the part
  * SPMV_ERR_NO_F64; SPMV_ERR_BUILD (the message has the build log); SPMV_ERR_LIMIT if the device cannot hold the arrays, or has too
  * little local memory or too small work-groups for a variant. */
@@ -3566,11 +3566,16 @@ static int spmv__dev_arrays_there(const spmv_device_matrix *m, const spmv_part *
 
 static spmv_status spmv__dev_check_part(const spmv_device_matrix *m, const spmv_part *p, size_t i)
 {
+    uint64_t r;
     if ((unsigned)p->spec.format >= SPMV_FORMAT_COUNT || p->type != m->type || p->cols != m->cols)
         return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "part %llu: its type or number of columns is not the matrix's", (spmv__ull)i);
     if (!p->list.count && p->rows && p->rows != m->rows)
         return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "part %llu: %llu rows without a row list, but the matrix has %llu", (spmv__ull)i,
                         (spmv__ull)p->rows, (spmv__ull)m->rows);
+    for (r = 0; r < p->list.count; r++)
+        if (((const uint32_t *)p->list.data)[r] >= m->rows)
+            return spmv_log(&m->hooks, SPMV_ERR_INDEX, "part %llu: its row list has row %u, but the matrix has %llu rows", (spmv__ull)i,
+                            (unsigned)((const uint32_t *)p->list.data)[r], (spmv__ull)m->rows);
     if (!spmv__dev_arrays_there(m, p))
         return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "part %llu: arrays of it are on another device, or were taken over", (spmv__ull)i);
     if (!spmv__dev_columns_fit(p))

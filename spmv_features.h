@@ -1064,7 +1064,8 @@ SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, 
 {
     if (!out || !v || !v->a) return spmv__null(hooks, "spmv_features_make", !out ? "out" : !v ? "v" : "v->a", out, sizeof *out);
     spmv__look l;
-    spmv_status s = spmv__look_make(&l, v, hooks);
+    spmv_status s = spmv__check_view(v, hooks);
+    if (!s) s = spmv__look_make(&l, v, hooks);
     if (s) {
         memset(out, 0, sizeof *out);
         return s;

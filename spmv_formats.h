@@ -218,7 +218,9 @@ typedef struct spmv_input {
 } spmv_input;
 
 /* ---- CSR ---------------------------------------------------------------------------------------------------------
- * The interchange form: zero-based, columns strictly rising within each row. Members may be read but not changed. */
+ * The interchange form: zero-based, columns strictly rising within each row. Members may be read but not changed. The functions that make
+ * one check it (spmv_csr_from, spmv_parts_to_csr, the readers); of those that take one, only the writers check its arrays again, so arrays
+ * of your own go through spmv_csr_from. A zeroed one is a matrix without rows and columns. */
 typedef struct spmv_csr {
     uint64_t        rows, cols, nnz;
     const uint64_t *ptr;   /* rows + 1 */
@@ -423,9 +425,9 @@ SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k);
 SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
 
 /* ---- a stored part -----------------------------------------------------------------------------------------------
- * Some of a matrix's nonzeros in one format: a few integers and a few flat arrays, in the order in which the kernel takes them. Array
- * 0 always holds the values. off is an unsigned integer of 4 bytes if every offset fits, else of 8. SPMV_PAD marks padding in column
- * arrays; x is never read for it. R is the number of rows of the part (the length of the row list if there is one), S the number of
+ * Some of a matrix's nonzeros in one format: a few integers and a few flat arrays, in the order in which the kernel takes them.
+ * spmv_part_build makes one; what takes a part does not check what its arrays hold. Array 0 always holds the values. off is an
+ * unsigned integer of 4 bytes if every offset fits, else of 8. SPMV_PAD marks padding in column arrays; x is never read for it. R is the number of rows of the part (the length of the row list if there is one), S the number of
  * block rows, ceil(R / bh). A unit is 1 x uw elements of a block; a block has U = bh * bw / uw units.
  *
  *  format | integers n[]              | arrays a[] (values first)
@@ -508,7 +510,7 @@ typedef struct spmv_part {
     spmv_hooks hooks;
 } spmv_part;
 
-/* The nonzeros of a CSR matrix that a part is to hold. */
+/* The nonzeros of a CSR matrix that a part is to hold. What takes a view checks its rows. */
 typedef struct spmv_view {
     const spmv_csr *a;
     const uint8_t  *owner; /* nnz bytes: nonzero k belongs to the part if owner[k] == part; NULL: all of them belong to it */
@@ -567,7 +569,8 @@ SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_
  *   ptr        rows + 1 row pointers; in CMRS, the strip pointers take the first ceil(rows / height) + 1 entries
  *   ptr_bits   size of a pointer: 32 or 64
  *   col        column of each entry; in CMRS, column * 16 + row in the strip. Columns must be below 2^28, else SPMV_ERR_OVERFLOW
- * spmv_cmrs_to_csr returns SPMV_ERR_ARGUMENT for a strip that was sorted by column (key sort), whose rows are no longer together. */
+ * SPMV_ERR_INDEX if the pointers do not begin with 0 or fall. spmv_cmrs_to_csr returns SPMV_ERR_ARGUMENT for a strip that was sorted by
+ * column (key sort), whose rows are no longer together. */
 SPMV_API spmv_status spmv_csr_to_cmrs(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col);
 SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col);
 
@@ -1106,6 +1109,27 @@ SPMV__SHARED spmv_status spmv__check_vectors(const spmv_hooks *h, const char *fu
     if (!x) return spmv__null(h, function, "x", NULL, 0);
     if (!spmv__overlap((uintptr_t)x, cols * size, (uintptr_t)y, rows * size)) return SPMV_OK;
     return spmv_log(h, SPMV_ERR_ARGUMENT, "%s: x and y overlap", function);
+}
+
+/* Checks all that a CSR matrix has to be: row pointers that go from 0 to nnz and never fall, and columns that are in range and rise within
+ * each row. name: of the matrix, for messages. A zeroed one has no rows. */
+SPMV__SHARED spmv_status spmv__check_csr(const spmv_hooks *h, const char *name, const spmv_csr *a)
+{
+    const char *expected = NULL;
+    uint64_t r, i, next;
+    if ((a->rows && !a->ptr) || (a->nnz && (!a->col || !a->val)))
+        return spmv__null(h, name, a->rows && !a->ptr ? "ptr" : !a->col ? "col" : "val", NULL, 0);
+    for (r = 0; r < a->rows && !expected; r++) {
+        if (a->ptr[r] > a->ptr[r + 1] || a->ptr[r + 1] > a->nnz) expected = "row pointers that never fall and end at nnz";
+        for (i = a->ptr[r], next = 0; !expected && i < a->ptr[r + 1]; i++) {
+            if (a->col[i] < next || a->col[i] >= a->cols) expected = "rising columns below cols";
+            next = (uint64_t)a->col[i] + 1;
+        }
+    }
+    if (expected) return spmv_log(h, SPMV_ERR_INDEX, "%s: expected %s, found others in row %llu", name, expected, (spmv__ull)(r - 1));
+    if (a->ptr ? !a->ptr[0] && a->ptr[a->rows] == a->nnz : !a->nnz) return SPMV_OK;
+    return spmv_log(h, SPMV_ERR_INDEX, "%s: expected row pointers from 0 to nnz, %llu, found %llu and %llu", name, (spmv__ull)a->nnz,
+                    (spmv__ull)(a->ptr ? a->ptr[0] : 0), (spmv__ull)(a->ptr ? a->ptr[a->rows] : 0));
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -5414,6 +5438,16 @@ static int spmv__cmrs_height_ok(int h, int bits)
     return (h == 1 || h == 2 || h == 4 || h == 8 || h == 16) && (bits == 32 || bits == 64);
 }
 
+/* 1 if pointers 0 to n begin with 0 and never fall. */
+static int spmv__ptr_rises(const void *ptr, int bits, uint64_t n)
+{
+    uint64_t r;
+    if (spmv__ptr_get(ptr, bits, 0)) return 0;
+    for (r = 0; r < n; r++)
+        if (spmv__ptr_get(ptr, bits, r) > spmv__ptr_get(ptr, bits, r + 1)) return 0;
+    return 1;
+}
+
 /* Packs the columns first, while the row pointers are still there, then overwrites these with strip pointers. */
 SPMV_API spmv_status spmv_csr_to_cmrs(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col)
 {
@@ -5421,6 +5455,7 @@ SPMV_API spmv_status spmv_csr_to_cmrs(uint64_t rows, int height, void *ptr, int 
     if (!spmv__cmrs_height_ok(height, ptr_bits)) return SPMV_ERR_ARGUMENT;
     if (rows && (!ptr || (!col && spmv__ptr_get(ptr, ptr_bits, rows))))
         return spmv__null(NULL, "spmv_csr_to_cmrs", ptr ? "col" : "ptr", NULL, 0);
+    if (rows && !spmv__ptr_rises(ptr, ptr_bits, rows)) return SPMV_ERR_INDEX;
     for (k = 0; rows && k < spmv__ptr_get(ptr, ptr_bits, rows); k++)
         if (col[k] >> 28) return SPMV_ERR_OVERFLOW;
     strips = spmv__ceil_div(rows, h);
@@ -5449,12 +5484,14 @@ static int spmv__cmrs_grouped(uint64_t rows, uint64_t h, const void *ptr, int bi
 /* Works backwards from the last strip, so that row pointers overwrite only strip pointers that are no longer needed. */
 SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col)
 {
-    uint64_t h = (uint64_t)height, t, i, k;
+    uint64_t h = (uint64_t)height, t, i, k, strips;
     if (!spmv__cmrs_height_ok(height, ptr_bits)) return SPMV_ERR_ARGUMENT;
-    if (rows && (!ptr || (!col && spmv__ptr_get(ptr, ptr_bits, rows))))
+    strips = spmv__ceil_div(rows, h);
+    if (rows && (!ptr || (!col && spmv__ptr_get(ptr, ptr_bits, strips))))
         return spmv__null(NULL, "spmv_cmrs_to_csr", ptr ? "col" : "ptr", NULL, 0);
+    if (rows && !spmv__ptr_rises(ptr, ptr_bits, strips)) return SPMV_ERR_INDEX;
     if (!spmv__cmrs_grouped(rows, h, ptr, ptr_bits, col)) return SPMV_ERR_ARGUMENT;
-    for (t = spmv__ceil_div(rows, h); t--;) {
+    for (t = strips; t--;) {
         uint64_t first = spmv__ptr_get(ptr, ptr_bits, t), end = spmv__ptr_get(ptr, ptr_bits, t + 1), count[17];
         memset(count, 0, sizeof count);
         for (k = first; k < end; k++) {
@@ -6696,17 +6733,28 @@ SPMV__APART spmv_status spmv__part_map(spmv_part *p, spmv__source *s)
     return SPMV_OK;
 }
 
+/* Refuses a view whose rows are not those of its matrix. */
+SPMV__SHARED spmv_status spmv__check_view(const spmv_view *v, const spmv_hooks *h)
+{
+    const uint64_t rows = v->a->rows;
+    uint64_t i;
+    if (!v->list && v->rows != rows)
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "%llu rows without a row list, but the matrix has %llu", (spmv__ull)v->rows, (spmv__ull)rows);
+    for (i = 0; v->list && i < v->rows; i++)
+        if (v->list[i] >= rows)
+            return spmv_log(h, SPMV_ERR_INDEX, "row list: entry %llu is row %u, but the matrix has %llu rows", (spmv__ull)i,
+                            (unsigned)v->list[i], (spmv__ull)rows);
+    return SPMV_OK;
+}
+
 /* Refuses a specification or settings that do not fit the format, the view or this build. */
 static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, const spmv_build *how, const spmv_hooks *h)
 {
     const char *why, *name = spmv_format_name(spec->format);
-    uint64_t i;
     spmv_status s = spmv_spec_check(spec, &why);
     if (s) return spmv_log(h, s, "%s: %s", name, why);
-    for (i = 0; v->list && i < v->rows; i++)
-        if (v->list[i] >= v->a->rows)
-            return spmv_log(h, SPMV_ERR_INDEX, "row list: entry %llu is row %u, but the matrix has %llu rows", (spmv__ull)i,
-                            (unsigned)v->list[i], (spmv__ull)v->a->rows);
+    s = spmv__check_view(v, h);
+    if (s) return s;
     if ((unsigned)how->type >= SPMV_TYPE_COUNT) return spmv_log(h, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)how->type);
     if (spmv_value_size(how->type) != spmv_value_size(v->a->type))
         return spmv_log(h, SPMV_ERR_ARGUMENT, "a product in %s needs a CSR matrix of %s", spmv_type_name(how->type),

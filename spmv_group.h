@@ -57,9 +57,9 @@ typedef enum spmv_group_division {
 
 /* Zero-initialise it and set desc, device and count; zero is the default of all else. */
 typedef struct spmv_group_desc {
-    spmv_desc desc;              /* the matrix and how it is stored, as for spmv_create. "auto" chooses for each block, any other plan is
-                                    used for all. device is ignored; so are measure and refine of the hints, as no block is the matrix
-                                    that their caller knows. verify holds for each matrix of a block: if it is checked, by its device's
+    spmv_desc desc;              /* the matrix and how it is stored, as for spmv_create, but without buffers. "auto" chooses for
+                                    each block, any other plan is used for all. device is ignored; so are measure and refine of the
+                                    hints, as no block is the matrix that their caller knows. verify holds for each matrix of a block: if it is checked, by its device's
                                     clock, two groups of the same division may get different plans */
     spmv_device *const *device;  /* count of them, each open and with a queue in order; NULL is the host. They must outlive the group and
                                     not move. The same device may be given twice. The array is needed only during the call */
@@ -1322,6 +1322,8 @@ SPMV_API spmv_status spmv_group_create(spmv_group *g, const spmv_group_desc *des
     g->updatable = d->updatable;
     g->borrowed_csr = d->csr != NULL;
     if (!desc->count) return spmv_log(&g->hooks, SPMV_ERR_ARGUMENT, "spmv_group_create: count is 0");
+    if (d->buffers)
+        return spmv_log(&g->hooks, SPMV_ERR_UNSUPPORTED, "spmv_group_create: desc.buffers is set, but groups take arrays of the host");
     if ((unsigned)d->type >= SPMV_TYPE_COUNT) return spmv_log(&g->hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)d->type);
     if ((unsigned)desc->divide > SPMV_GROUP_BY_ROWS)
         return spmv_log(&g->hooks, SPMV_ERR_ARGUMENT, "spmv_group_create: divide %d is unknown", (int)desc->divide);

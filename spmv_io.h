@@ -156,7 +156,8 @@ SPMV_API spmv_status spmv_mm_read_vector(void **out, uint64_t *n, const spmv_sou
                                          spmv_mm_info *info, const spmv_hooks *hooks);
 
 /* Writes a matrix as coordinate real general, by rows. Numbers have 17 (f64) or 9 (f32) significant digits, without zeros at the end,
- * and read back to the same bits; of a NaN only the sign is kept. Allocates nothing. SPMV_ERR_IO. */
+ * and read back to the same bits; of a NaN only the sign is kept. Allocates nothing. SPMV_ERR_IO; SPMV_ERR_INDEX or SPMV_ERR_ARGUMENT for
+ * arrays that are not those of a CSR matrix, before anything is written. */
 SPMV_API spmv_status spmv_mm_write(const spmv_sink *sink, const spmv_csr *a, const spmv_hooks *hooks);
 /* Writes a vector as array real general of one column.
  *   sink   where to
@@ -183,7 +184,7 @@ SPMV_API spmv_status spmv_mm_write_vector(const spmv_sink *sink, spmv_type type,
  * SPMV_ERR_PARSE (another form, too short, too long or damaged), SPMV_ERR_UNSUPPORTED (version, byte order), SPMV_ERR_INDEX,
  * SPMV_ERR_OVERFLOW, SPMV_ERR_TOO_LARGE, SPMV_ERR_IO, SPMV_ERR_MEMORY. */
 SPMV_API spmv_status spmv_bin_read(spmv_csr *out, const spmv_source *src, uint64_t max_dim, const spmv_hooks *hooks);
-/* Writes a matrix. SPMV_ERR_IO. */
+/* Writes a matrix. The statuses of spmv_mm_write. */
 SPMV_API spmv_status spmv_bin_write(const spmv_sink *sink, const spmv_csr *a, const spmv_hooks *hooks);
 /* 1 if the first bytes of a file (8 are enough) are those of the binary form. */
 SPMV_API int spmv_bin_is(const void *data, size_t bytes);
@@ -1406,6 +1407,8 @@ SPMV_API spmv_status spmv_mm_write(const spmv_sink *sink, const spmv_csr *a, con
         return spmv__null(hooks, "spmv_mm_write", !sink ? "sink" : !sink->write ? "sink->write" : "a", NULL, 0);
     spmv__io_out o;
     uint64_t r, i;
+    spmv_status s = spmv__check_csr(hooks, "spmv_mm_write", a);
+    if (s) return s;
     o.sink = sink;
     o.used = 0;
     o.failed = 0;
@@ -1502,12 +1505,6 @@ static spmv_status spmv__bin_refuse(const spmv_source *src, const spmv_hooks *ho
     return spmv_log(hooks, s, "%s: expected %s, found %llu", spmv__io_name(src->name, "input"), expected, (spmv__ull)found);
 }
 
-static spmv_status spmv__bin_refuse_row(const spmv_source *src, const spmv_hooks *hooks, const char *expected, uint64_t row)
-{
-    return spmv_log(hooks, SPMV_ERR_INDEX, "%s: expected %s, found others in row %llu", spmv__io_name(src->name, "input"), expected,
-                    (spmv__ull)row);
-}
-
 /* Reads exactly bytes bytes. */
 static spmv_status spmv__bin_get(const spmv_source *src, void *to, size_t bytes, const spmv_hooks *hooks)
 {
@@ -1572,26 +1569,6 @@ static spmv_status spmv__bin_check_head(const spmv__bin_head *h, const spmv_sour
     return SPMV_OK;
 }
 
-/* Checks that row pointers go from 0 to nnz and never fall, and that columns rise within each row and are in range. */
-static spmv_status spmv__bin_check_rows(const spmv__bin_head *h, const uint64_t *ptr, const uint32_t *col,
-                                        const spmv_source *src, const spmv_hooks *hooks)
-{
-    uint64_t r, i, next;
-    if (ptr[0] != 0) return spmv__bin_refuse(src, hooks, SPMV_ERR_INDEX, "row pointer 0 to be 0", ptr[0]);
-    for (r = 0; r < h->rows; r++) {
-        if (ptr[r + 1] < ptr[r] || ptr[r + 1] > h->nnz)
-            return spmv__bin_refuse_row(src, hooks, "row pointers that never fall and end at nnz", r);
-        for (i = ptr[r], next = 0; i < ptr[r + 1]; i++) {
-            if (col[i] < next || col[i] >= h->cols)
-                return spmv__bin_refuse_row(src, hooks, "rising columns below cols", r);
-            next = (uint64_t)col[i] + 1;
-        }
-    }
-    if (ptr[h->rows] != h->nnz)
-        return spmv__bin_refuse(src, hooks, SPMV_ERR_INDEX, "the last row pointer to be nnz", ptr[h->rows]);
-    return SPMV_OK;
-}
-
 static spmv_status spmv__bin_check_end(const spmv_source *src, const spmv_hooks *hooks)
 {
     char more;
@@ -1623,8 +1600,6 @@ SPMV_API spmv_status spmv_bin_read(spmv_csr *out, const spmv_source *src, uint64
     if (!s) s = spmv__bin_check_end(src, hooks);
     if (!s && (sum = spmv__bin_sum_all(head, ptr, col, val)) != head.sum)
         s = spmv__bin_refuse(src, hooks, SPMV_ERR_PARSE, "contents that match the checksum in the header", sum);
-    if (!s) s = spmv__bin_check_rows(&head, (const uint64_t *)ptr, (const uint32_t *)col, src, hooks);
-    if (s) goto done;
     out->rows = head.rows;
     out->cols = head.cols;
     out->nnz = out->source = head.nnz;
@@ -1634,11 +1609,8 @@ SPMV_API spmv_status spmv_bin_read(spmv_csr *out, const spmv_source *src, uint64
     out->val = val;
     out->owned = 7u;
     if (hooks) out->hooks = *hooks;
-    ptr = col = val = NULL;
-done:
-    spmv_free(hooks, ptr);
-    spmv_free(hooks, col);
-    spmv_free(hooks, val);
+    if (!s) s = spmv__check_csr(hooks, spmv__io_name(src->name, "input"), out);
+    if (s) spmv_csr_free(out);
     return s;
 }
 
@@ -1660,8 +1632,12 @@ SPMV_API spmv_status spmv_bin_write(const spmv_sink *sink, const spmv_csr *a, co
 {
     if (!sink || !sink->write || !a)
         return spmv__null(hooks, "spmv_bin_write", !sink ? "sink" : !sink->write ? "sink->write" : "a", NULL, 0);
+    static const uint64_t none = 0; /* the one row pointer of a zeroed matrix */
+    const uint64_t *ptr = a->ptr ? a->ptr : &none;
     spmv__bin_head head;
     int ok;
+    spmv_status s = spmv__check_csr(hooks, "spmv_bin_write", a);
+    if (s) return s;
     memset(&head, 0, sizeof head);
     memcpy(head.magic, spmv__bin_magic, sizeof head.magic);
     head.version = SPMV__BIN_VERSION;
@@ -1670,8 +1646,8 @@ SPMV_API spmv_status spmv_bin_write(const spmv_sink *sink, const spmv_csr *a, co
     head.rows = a->rows;
     head.cols = a->cols;
     head.nnz = a->nnz;
-    head.sum = spmv__bin_sum_all(head, a->ptr, a->col, a->val);
-    ok = spmv__bin_put(sink, &head, sizeof head) && spmv__bin_put(sink, a->ptr, (a->rows + 1) * 8) &&
+    head.sum = spmv__bin_sum_all(head, ptr, a->col, a->val);
+    ok = spmv__bin_put(sink, &head, sizeof head) && spmv__bin_put(sink, ptr, (a->rows + 1) * 8) &&
          spmv__bin_put(sink, a->col, a->nnz * 4) &&
          spmv__bin_put(sink, a->val, a->nnz * spmv_value_size((spmv_type)head.type));
     return spmv__io_written(sink, !ok, hooks);

@@ -674,3 +674,116 @@ Test(null, vectors_that_overlap_on_a_device)
     spmv_buffer_free(&d, both_on_device);
     spmv_device_close(&d);
 }
+
+/* ---- arrays and structs made by hand ------------------------------------------------------------------------------------ */
+#define GIVES(status, words, call)                                                                   \
+    do {                                                                                             \
+        spmv_status s_;                                                                              \
+        said[0] = 0;                                                                                 \
+        s_ = call;                                                                                   \
+        cr_assert_eq(s_, status, "%s: %s", #call, spmv_status_name(s_));                             \
+        cr_assert(strstr(said, words), "%s: %s", #call, said);                                       \
+    } while (0)
+
+/* Both writers refuse a matrix. */
+static void check_writers(const spmv_csr *c, spmv_status status, const char *words)
+{
+    spmv_sink sink = { NULL, swallow, NULL };
+    GIVES(status, words, spmv_mm_write(&sink, c, &h));
+    GIVES(status, words, spmv_bin_write(&sink, c, &h));
+}
+
+Test(null, matrices_made_by_hand)
+{
+    const uint64_t rows[] = { 0, 1, 2 }, falls[] = { 0, 2, 1 }, beyond[] = { 0, 5, 2 }, late[] = { 1, 1, 2 }, ends[] = { 0, 1, 1 };
+    const uint32_t cols[] = { 0, 1 }, wide[] = { 0, 2 }, one[] = { 1, 1 };
+    const uint64_t both_in_one[] = { 0, 2, 2 };
+    spmv_sink sink = { NULL, swallow, NULL };
+    spmv_csr c;
+    memset(&c, 0, sizeof c);
+    FINE(spmv_mm_write(&sink, &c, &h));
+    FINE(spmv_bin_write(&sink, &c, &h)); /* zeroed: no rows */
+    c.nnz = 2;
+    c.col = cols;
+    c.val = val;
+    check_writers(&c, SPMV_ERR_INDEX, "expected row pointers from 0 to nnz, 2");
+    c.rows = c.cols = 2;
+    check_writers(&c, SPMV_ERR_ARGUMENT, "write: ptr is NULL");
+    c.ptr = rows;
+    FINE(spmv_bin_write(&sink, &c, &h));
+    c.ptr = falls;
+    check_writers(&c, SPMV_ERR_INDEX, "in row 1");
+    c.ptr = beyond;
+    check_writers(&c, SPMV_ERR_INDEX, "end at nnz, found others in row 0");
+    c.ptr = late;
+    check_writers(&c, SPMV_ERR_INDEX, "found 1 and 2");
+    c.ptr = ends;
+    check_writers(&c, SPMV_ERR_INDEX, "found 0 and 1");
+    c.ptr = rows;
+    c.col = wide;
+    check_writers(&c, SPMV_ERR_INDEX, "rising columns below cols, found others in row 1");
+    c.ptr = both_in_one;
+    c.col = one;
+    check_writers(&c, SPMV_ERR_INDEX, "rising columns below cols, found others in row 0");
+    c.col = NULL;
+    check_writers(&c, SPMV_ERR_ARGUMENT, "write: col is NULL");
+    c.col = cols;
+    c.val = NULL;
+    check_writers(&c, SPMV_ERR_ARGUMENT, "write: val is NULL");
+}
+
+Test(null, pointers_of_cmrs_made_by_hand)
+{
+    uint64_t starts[] = { 0, 1000, 2, 3 }, late[] = { 1, 1, 2, 3 }, right[] = { 0, 1, 2, 3 }, strips[] = { 0, 3, 77 };
+    uint32_t starts32[] = { 0, 1000, 2, 3 }, index[] = { 0, 16, 32 };
+    cr_assert_eq(spmv_csr_to_cmrs(3, 4, starts, 64, index), SPMV_ERR_INDEX);
+    cr_assert_eq(spmv_csr_to_cmrs(3, 4, starts32, 32, index), SPMV_ERR_INDEX);
+    cr_assert_eq(spmv_csr_to_cmrs(3, 4, late, 64, index), SPMV_ERR_INDEX);
+    cr_assert_eq(spmv_cmrs_to_csr(3, 1, starts, 64, index), SPMV_ERR_INDEX);
+    cr_assert_eq(spmv_cmrs_to_csr(3, 1, starts32, 32, index), SPMV_ERR_INDEX);
+    cr_assert_eq(spmv_cmrs_to_csr(3, 1, late, 64, index), SPMV_ERR_INDEX);
+    cr_assert(starts[1] == 1000 && index[1] == 16 && index[2] == 32); /* nothing was changed */
+    cr_assert_eq(spmv_cmrs_to_csr(2, 2, strips, 64, index), SPMV_OK); /* the pointer behind those of strips is not looked at */
+    cr_assert_eq(strips[2], 3);
+    FINE(spmv_csr_to_cmrs(3, 4, right, 64, index));
+}
+
+Test(null, views_and_parts_made_by_hand)
+{
+    const uint32_t list[] = { 1 }, outside[] = { 2 };
+    spmv_view all = { &a, NULL, 0, NULL, 3 }, listed = { &a, NULL, 0, NULL, 1 };
+    spmv_device d = open_device();
+    spmv_device_matrix m;
+    spmv_features f;
+    spmv_part p;
+    listed.list = outside;
+    GIVES(SPMV_ERR_ARGUMENT, "3 rows without a row list", spmv_part_build(&p, &plan.part[0], &all, &how, &h));
+    GIVES(SPMV_ERR_INDEX, "row list: entry 0 is row 2", spmv_part_build(&p, &plan.part[0], &listed, &how, &h));
+    GIVES(SPMV_ERR_ARGUMENT, "3 rows without a row list", spmv_features_make(&f, &all, 0, 0, &h));
+    GIVES(SPMV_ERR_INDEX, "row list: entry 0 is row 2", spmv_features_make(&f, &listed, 0, 0, &h));
+    listed.list = list;
+    listed.owner = (const uint8_t *)"\1"; /* the first nonzero is of part 1, this is part 0 */
+    FINE(spmv_part_build(&p, &plan.part[0], &listed, &how, &h));
+    GIVES(SPMV_ERR_INDEX, "part 0: its row list has row 1, but the matrix has 1 rows",
+          spmv_device_matrix_create(&m, &d, 1, 2, SPMV_F64, &p, 1, NULL));
+    FINE(spmv_device_matrix_create(&m, &d, 2, 2, SPMV_F64, &p, 1, NULL));
+    spmv_device_matrix_free(&m);
+    spmv_part_free(&p);
+    spmv_device_close(&d);
+}
+
+/* Handles of a device's buffers are not memory of the host. */
+Test(null, groups_take_no_buffers)
+{
+    spmv_device *on[1] = { NULL };
+    spmv_group_desc desc;
+    spmv_group g;
+    memset(&desc, 0, sizeof desc);
+    desc.desc.hooks = h;
+    desc.desc.matrix = in;
+    desc.desc.matrix.ptr = desc.desc.matrix.col = desc.desc.matrix.val = on; /* not what it says */
+    desc.desc.buffers = 1;
+    desc.device = on;
+    desc.count = 1;
+    GIVES(SPMV_ERR_UNSUPPORTED, "desc.buffers is set", spmv_group_create(&g, &desc));
+}
