@@ -114,15 +114,15 @@ typedef struct spmv_desc {
     spmv_conversion convert; /* where the arrays are filled; ignored on the host */
     int             buffers; /* 1: matrix.ptr, col and val are buffers of device (cl_mem, CUdeviceptr), and the matrix is CSR as it is
                                 stored: zero-based, columns of 32 bits rising within each row, values of the type stored; anything else is
-                                refused with SPMV_ERR_UNSUPPORTED. They must outlive the matrix if it is updatable. The device checks
-                                them. With a plan of one part of ell, sell, bell, sbell, bcsr or tcsr with no keys but b, h, tile,
-                                and idx of tcsr, all three stay there; other plans need ptr on the host. They need col, too, if a part
-                                has the key cols or is of blocks with d; for idx=16 of tcsr that does not take all rows and nonzeros,
-                                and of csr with rows over four times as long as run; and for dia and bdia if the matrix has many more
-                                rows and columns than nonzeros. So do "cocktail", "panels" and a device that does not convert. "auto" has
-                                the host look at the matrix, which takes some milliseconds, only if hints.expected_calls products may
-                                save that much on a GPU; else it takes tcsr or sell. Parts that the host fills, such as cmrs with sort,
-                                need all three. csr must be NULL */
+                                refused with SPMV_ERR_UNSUPPORTED, and one that is too small with SPMV_ERR_ARGUMENT. They must outlive the
+                                matrix if it is updatable. The device checks them. With a plan of one part of ell, sell, bell, sbell, bcsr
+                                or tcsr with no keys but b, h, tile, and idx of tcsr, all three stay there; other plans need ptr on the
+                                host. They need col, too, if a part has the key cols or is of blocks with d; for idx=16 of tcsr that does
+                                not take all rows and nonzeros, and of csr with rows over four times as long as run; and for dia and bdia if
+                                the matrix has many more rows and columns than nonzeros. So do "cocktail", "panels" and a device that does
+                                not convert. "auto" has the host look at the matrix, which takes some milliseconds, only if
+                                hints.expected_calls products may save that much on a GPU; else it takes tcsr or sell. Parts that the host
+                                fills, such as cmrs with sort, need all three. csr must be NULL */
     int             strict;  /* 1: use no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
                                 the rows that use them */
     int             updatable;    /* 1: allow spmv_update; costs 4 or 8 bytes for each stored slot */
@@ -345,18 +345,10 @@ static void spmv__off_device(spmv_matrix *m)
     m->on_device = NULL;
 }
 
-/* Checks that a buffer of the caller's holds count elements. */
+/* Checks that a buffer of the description holds count elements. */
 static spmv_status spmv__holds(const spmv_desc *d, const char *what, const void *buffer, uint64_t count, uint64_t width)
 {
-    uint64_t bytes = 0;
-    spmv_status s;
-    if (!count) return SPMV_OK;
-    if (!buffer) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: matrix.%s is NULL", what);
-    s = d->device->info.backend->buffer_bytes(d->device, (void *)(uintptr_t)buffer, &bytes);
-    if (!s && bytes < spmv__sat_mul(count, width))
-        s = spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: matrix.%s needs %llu bytes, but has %llu", what, (spmv__ull)(count * width),
-                     (spmv__ull)bytes);
-    return s;
+    return spmv__dev_holds(d->device, &d->hooks, "buffers", what, (void *)(uintptr_t)buffer, count, width);
 }
 
 /* 1 if arrays are to be filled on the device, as far as it can. */
@@ -512,23 +504,38 @@ static spmv_status spmv__take_pointers(const spmv_desc *d, spmv__taken *t, int s
 {
     void *ptr = NULL;
     spmv_status s;
-    if (t->there && stay) return SPMV_OK;
+    if (t->found.columns && stay) return SPMV_OK;
     s = spmv__dev_fetch(d->device, &d->hooks, t->ptr, t->work.rows + 1, (uint64_t)t->work.ptr_bits / 8, &ptr);
     t->in.ptr = ptr;
     t->work.index = d->matrix.col;
     return s || t->there ? s : spmv__import_pointers(&t->work);
 }
 
+/* Tells the first column that is outside the matrix or does not exceed the one before it. */
+static spmv_status spmv__bad_columns(const spmv__import *m)
+{
+    uint64_t r, i;
+    for (r = 0; r < m->rows; r++) {
+        const uint64_t begin = spmv__index(m->in->ptr, m->ptr_bits, 0, r), end = spmv__index(m->in->ptr, m->ptr_bits, 0, r + 1);
+        for (i = begin; i < end; i++) {
+            const uint64_t c = spmv__index(m->index, 32, 0, i), before = i > begin ? spmv__index(m->index, 32, 0, i - 1) : 0;
+            if (c >= m->cols) return spmv__bad_index(m, "column", m->index, i, m->cols, "row", r);
+            if (i > begin && c <= before)
+                return spmv_log(m->h, SPMV_ERR_UNSUPPORTED, "buffers: entry %llu in row %llu: column %llu does not exceed the one before it, "
+                                "%llu", (spmv__ull)i, (spmv__ull)r, (spmv__ull)c, (spmv__ull)before);
+        }
+    }
+    return SPMV_OK;
+}
+
 /* Copies the columns to the host if they are needed there: *col; and has it check them unless the device has. */
 static spmv_status spmv__take_columns(const spmv_desc *d, spmv__taken *t, int stay, void **col)
 {
-    spmv_status s = spmv__holds(d, "col", d->matrix.col, t->work.entries, 4);
-    if (!s && (!t->there || !stay))
+    spmv_status s = spmv__holds(d, "matrix.col", d->matrix.col, t->work.entries, 4);
+    if (!s && (!t->found.columns || !stay))
         s = spmv__dev_fetch(d->device, &d->hooks, (void *)(uintptr_t)d->matrix.col, t->work.entries, 4, col);
     t->work.index = *col;
-    if (!s && !(t->there ? t->found.columns : spmv__import_in_order(&t->work)))
-        s = spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "buffers: the columns of a row do not rise, or one is outside the matrix");
-    return s;
+    return s || t->found.columns || spmv__import_in_order(&t->work) ? s : spmv__bad_columns(&t->work);
 }
 
 /* Makes the CSR form of a matrix in buffers, whose values stay where they are: m->own.val is NULL, and m->own.ptr and col may be. */
@@ -543,8 +550,7 @@ SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
     if (!d->device || !d->device->info.backend) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: there is no device");
     if (d->csr) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: csr must be NULL");
     if (t.in.form != SPMV_IN_CSR || t.in.base || t.in.transpose || t.in.symmetry || t.in.drop_zeros ||
-        (t.in.index_bits && t.in.index_bits != 32) || spmv_value_size(t.in.val_type) != spmv_value_size(d->type) ||
-        (!t.in.val && t.in.nnz))
+        (t.in.index_bits && t.in.index_bits != 32) || spmv_value_size(t.in.val_type) != spmv_value_size(d->type))
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "buffers: the matrix must be zero-based general CSR with 32-bit columns and "
                         "values of the type stored");
     t.ptr = (void *)(uintptr_t)t.in.ptr;
@@ -556,12 +562,13 @@ SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
     t.work.index_bits = 32;
     m->own.hooks = d->hooks;
     s = spmv__import_shape(&t.work);
-    if (!s) s = spmv__holds(d, "ptr", t.ptr, t.work.rows + 1, (uint64_t)t.work.ptr_bits / 8);
+    if (!s) s = spmv__holds(d, "matrix.ptr", t.ptr, t.work.rows + 1, (uint64_t)t.work.ptr_bits / 8);
     if (!s) spmv__look_there(d, &t);
     if (!s) s = spmv__leave_unseen(m, d, &t);
     columns_stay = spmv__columns_stay(d, &m->store.plan, &rows_stay);
     if (!s) s = spmv__take_pointers(d, &t, rows_stay);
     if (!s) s = spmv__take_columns(d, &t, columns_stay, &col);
+    if (!s) s = spmv__holds(d, "matrix.val", d->matrix.val, t.work.entries, spmv_value_size(d->type));
     t.in.val = &t.in; /* borrowed and not looked at */
     t.in.val_type = m->own.type = d->type == SPMV_F64 ? SPMV_F64 : SPMV_F32;
     m->own.rows = t.work.rows;
@@ -1241,17 +1248,14 @@ SPMV_API spmv_status spmv_update_buffer(spmv_matrix *m, void *val)
     if (!m || (!val && m->store.nnz)) return spmv__null(m ? &m->store.hooks : NULL, "spmv_update_buffer", m ? "val" : "m", NULL, 0);
     const spmv_hooks *h = &m->store.hooks;
     const int given = m->borrowed_csr;
-    uint64_t count = given ? m->store.nnz : m->own.source, width = spmv_value_size(given ? m->store.type : m->own.source_type), bytes = 0;
+    uint64_t count = given ? m->store.nnz : m->own.source, width = spmv_value_size(given ? m->store.type : m->own.source_type);
     void *block;
     spmv_status s;
     if (spmv__is_made(m, "spmv_update_buffer")) return SPMV_ERR_ARGUMENT;
     if (!m->updatable) return spmv_log(h, SPMV_ERR_FIXED, "spmv_update_buffer: the matrix was not made with updatable = 1");
     if (!m->device) return spmv_log(h, SPMV_ERR_ARGUMENT, "spmv_update_buffer: the matrix is on the host");
     if (!count) return SPMV_OK;
-    s = m->device->info.backend->buffer_bytes(m->device, val, &bytes);
-    if (!s && bytes < count * width)
-        s = spmv_log(h, SPMV_ERR_ARGUMENT, "spmv_update_buffer: %llu values need %llu bytes, but the buffer has %llu", (spmv__ull)count,
-                     (spmv__ull)(count * width), (spmv__ull)bytes);
+    s = spmv__dev_holds(m->device, h, "spmv_update_buffer", "val", val, count, width);
     if (s) return s;
     if (spmv__updates_from_buffer(m)) return spmv_converter_update(m->converter, NULL, val);
     s = spmv__room(h, &block, count, width);

@@ -53,7 +53,7 @@ SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, c
  *   ptr       rows + 1 row pointers of 64 bits; NULL: those of a are copied to the device
  *   col, val  nnz 32-bit columns and nnz values of the type of a; NULL only if nnz is 0. They must stay until spmv_converter_finish, and
  *             ptr and col until spmv_converter_close if parts are updatable
- * SPMV_ERR_ARGUMENT if c or a is NULL, a is another matrix, a buffer is missing or a part was made before. */
+ * SPMV_ERR_ARGUMENT if c or a is NULL, a is another matrix, a buffer is missing or too small or a part was made before. */
 SPMV_API spmv_status spmv_converter_give(spmv_converter *c, spmv_csr *a, void *ptr, void *col, void *val);
 /* Waits for the kernels and frees the CSR matrix on the device; if parts were made with spmv_build.updatable, only its values. Returns the
  * status of the kernels. No product may be started before, and no part be made after it. */
@@ -2083,8 +2083,14 @@ SPMV_API spmv_status spmv_converter_give(spmv_converter *base, spmv_csr *a, void
 {
     if (!base || !a) return spmv__null(NULL, "spmv_converter_give", base ? "a" : "c", NULL, 0);
     spmv__convert *c = (spmv__convert *)base;
-    if (a != c->a || (c->nnz && (!col || !val)) || c->count)
-        return spmv_log(&c->device->hooks, SPMV_ERR_ARGUMENT, "spmv_converter_give: another matrix, no buffers, or too late");
+    static const char where[] = "spmv_converter_give";
+    const spmv_hooks *h = &c->device->hooks;
+    spmv_status s;
+    if (a != c->a || c->count) return spmv_log(h, SPMV_ERR_ARGUMENT, "%s: another matrix, or too late", where);
+    s = spmv__dev_holds(c->device, h, where, "ptr", ptr, ptr ? a->rows + 1 : 0, 8);
+    if (!s) s = spmv__dev_holds(c->device, h, where, "col", col, c->nnz, 4);
+    if (!s) s = spmv__dev_holds(c->device, h, where, "val", val, c->nnz, c->width);
+    if (s) return s;
     c->given = a;
     c->given_ptr = ptr != NULL;
     c->ptr = ptr;
@@ -2124,6 +2130,7 @@ SPMV_API spmv_status spmv_converter_update(spmv_converter *base, const void *val
     spmv_status s = SPMV_OK;
     if (!c->kept) return s;
     if (val) s = spmv__convert_upload(d, val, c->nnz, c->width, &own);
+    else s = spmv__dev_holds(d, &d->hooks, "spmv_converter_update", "buffer", buffer, c->nnz, c->width);
     if (val) buffer = own;
     for (j = c->kept; j && !s; j = j->next) {
         s = b->argument(d, j->kernel, FROM_VAL, &buffer, sizeof buffer);

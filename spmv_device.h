@@ -240,7 +240,7 @@ SPMV_API spmv_status spmv_exec_seconds(spmv_exec *e, double *seconds);
  * beyond the device's largest buffer. Free it before closing the device. */
 SPMV_API spmv_status spmv_buffer_create(const spmv_device *d, uint64_t bytes, void **out);
 SPMV_API void spmv_buffer_free(const spmv_device *d, void *buffer);
-/* Copy to and from the first bytes of a buffer, which must be at least that long. */
+/* Copy to and from the first bytes of a buffer. These and spmv_buffer_fill return SPMV_ERR_ARGUMENT for bytes beyond its end. */
 SPMV_API spmv_status spmv_buffer_write(const spmv_device *d, void *buffer, uint64_t bytes, const void *from);
 SPMV_API spmv_status spmv_buffer_read(const spmv_device *d, void *buffer, uint64_t bytes, void *to);
 /* Fills the first bytes, a multiple of 4, with copies of word. */
@@ -3346,6 +3346,20 @@ static spmv_status spmv__buffer_null(const spmv_device *d, const char *function,
     return spmv__null(d ? &d->hooks : NULL, function, !d ? "d" : !buffer ? "buffer" : other, NULL, 0);
 }
 
+/* Checks that a buffer of the caller's holds count elements of width bytes; where and what name the argument in the message. */
+static spmv_status spmv__dev_holds(const spmv_device *d, const spmv_hooks *h, const char *where, const char *what, void *buffer,
+                                   uint64_t count, uint64_t width)
+{
+    const uint64_t need = spmv__sat_mul(count, width);
+    uint64_t bytes = 0;
+    spmv_status s;
+    if (!count) return SPMV_OK;
+    if (!buffer) return spmv_log(h, SPMV_ERR_ARGUMENT, "%s: %s is NULL", where, what);
+    s = d->info.backend->buffer_bytes(d, buffer, &bytes);
+    if (s || bytes >= need) return s;
+    return spmv_log(h, SPMV_ERR_ARGUMENT, "%s: %s needs %llu bytes, but has %llu", where, what, (spmv__ull)need, (spmv__ull)bytes);
+}
+
 SPMV_API spmv_status spmv_buffer_create(const spmv_device *d, uint64_t bytes, void **out)
 {
     spmv_status s;
@@ -3366,14 +3380,16 @@ SPMV_API spmv_status spmv_buffer_write(const spmv_device *d, void *buffer, uint6
 {
     if (!d || !buffer || (bytes && !from)) return spmv__buffer_null(d, "spmv_buffer_write", buffer, "from");
     if (!d->info.backend) return spmv__dev_not_open(d, "spmv_buffer_write", NULL, 0);
-    return bytes ? d->info.backend->write(d, d->queue, buffer, bytes, from) : SPMV_OK;
+    spmv_status s = spmv__dev_holds(d, &d->hooks, "spmv_buffer_write", "buffer", buffer, bytes, 1);
+    return s || !bytes ? s : d->info.backend->write(d, d->queue, buffer, bytes, from);
 }
 
 SPMV_API spmv_status spmv_buffer_read(const spmv_device *d, void *buffer, uint64_t bytes, void *to)
 {
     if (!d || !buffer || (bytes && !to)) return spmv__buffer_null(d, "spmv_buffer_read", buffer, "to");
     if (!d->info.backend) return spmv__dev_not_open(d, "spmv_buffer_read", NULL, 0);
-    return bytes ? d->info.backend->read(d, d->queue, buffer, bytes, to, NULL) : SPMV_OK;
+    spmv_status s = spmv__dev_holds(d, &d->hooks, "spmv_buffer_read", "buffer", buffer, bytes, 1);
+    return s || !bytes ? s : d->info.backend->read(d, d->queue, buffer, bytes, to, NULL);
 }
 
 SPMV_API spmv_status spmv_buffer_fill(const spmv_device *d, void *buffer, uint64_t bytes, uint32_t word)
@@ -3381,7 +3397,8 @@ SPMV_API spmv_status spmv_buffer_fill(const spmv_device *d, void *buffer, uint64
     if (!d || !buffer) return spmv__buffer_null(d, "spmv_buffer_fill", buffer, "");
     if (!d->info.backend) return spmv__dev_not_open(d, "spmv_buffer_fill", NULL, 0);
     if (bytes % 4) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "spmv_buffer_fill: %llu bytes are not a multiple of 4", (spmv__ull)bytes);
-    return bytes ? d->info.backend->fill(d, d->queue, buffer, bytes, word) : SPMV_OK;
+    spmv_status s = spmv__dev_holds(d, &d->hooks, "spmv_buffer_fill", "buffer", buffer, bytes, 1);
+    return s || !bytes ? s : d->info.backend->fill(d, d->queue, buffer, bytes, word);
 }
 
 SPMV_API spmv_status spmv_device_finish(const spmv_device *d)

@@ -499,12 +499,125 @@ static void watch(spmv_desc *desc, const spmv_matrix *m)
     desc->hooks.phase = watch_phase;
 }
 
+/* Where buffers of the caller's reach kernels or copies: each is given what it reads, and then one byte less. */
+enum { DOOR_CREATE, DOOR_UPDATE, DOOR_GIVE, DOOR_CONVERTER_UPDATE, DOOR_X, DOOR_Y, DOOR_WRITE, DOOR_READ, DOOR_FILL };
+typedef struct door {
+    int         at, which; /* which: of the buffers ptr, col and val */
+    const char *plan, *says;
+} door;
+static const door doors[] = {
+    { DOOR_CREATE, 0, "tcsr", "matrix.ptr" }, { DOOR_CREATE, 1, "tcsr", "matrix.col" }, { DOOR_CREATE, 2, "tcsr", "matrix.val" },
+    { DOOR_CREATE, 0, "csr", "matrix.ptr" }, { DOOR_CREATE, 1, "csr", "matrix.col" }, { DOOR_CREATE, 2, "csr", "matrix.val" },
+    { DOOR_CREATE, 2, "dia", "matrix.val" }, { DOOR_CREATE, 2, "cmrs:sort=1", "matrix.val" }, { DOOR_UPDATE, 2, "tcsr", "spmv_update_buffer: val" },
+    { DOOR_UPDATE, 2, "cmrs:sort=1", "spmv_update_buffer: val" }, { DOOR_GIVE, 0, "csr", "spmv_converter_give: ptr" },
+    { DOOR_GIVE, 1, "csr", "spmv_converter_give: col" }, { DOOR_GIVE, 2, "csr", "spmv_converter_give: val" },
+    { DOOR_CONVERTER_UPDATE, 2, "csr", "spmv_converter_update: buffer" }, { DOOR_X, 0, "csr", "x: 6 elements from offset 3 exceed" },
+    { DOOR_Y, 0, "csr", "y: 3 elements from offset 3 exceed" }, { DOOR_WRITE, 0, "csr", "spmv_buffer_write: buffer" },
+    { DOOR_READ, 0, "csr", "spmv_buffer_read: buffer" }, { DOOR_FILL, 0, "csr", "spmv_buffer_fill: buffer" }
+};
+
+/* Goes through a door with a buffer that has less bytes than it must. b: a matrix; csr: the same on the host. */
+static spmv_status go_through(const door *at, const in_buffers *b, spmv_csr *csr, spmv_device *d, int ptr_bits, uint64_t less, ledger *l)
+{
+    in_buffers tried = *b;
+    uint64_t bytes = b->bytes[at->which];
+    void *tight = NULL, *large = NULL;
+    unsigned char copy[512];
+    spmv_converter *c = NULL;
+    spmv_part part;
+    spmv_view view;
+    spmv_spec spec;
+    spmv_build how;
+    spmv_desc desc;
+    spmv_matrix m;
+    spmv_status s = SPMV_OK;
+    memset(&m, 0, sizeof m);
+    memset(&part, 0, sizeof part);
+    memset(&view, 0, sizeof view);
+    memset(&spec, 0, sizeof spec);
+    memset(&how, 0, sizeof how);
+    memset(copy, 0, sizeof copy);
+    spec.format = SPMV_TCSR;
+    if (at->at == DOOR_X || at->at == DOOR_Y) bytes = (3 + (at->at == DOOR_X ? csr->cols : csr->rows)) * 8;
+    cr_assert_eq(spmv_buffer_create(d, bytes - less, &tight), SPMV_OK);
+    cr_assert_eq(spmv_buffer_create(d, sizeof copy, &large), SPMV_OK);
+    cr_assert_eq(spmv_buffer_write(d, tight, bytes - less, bytes > b->bytes[at->which] ? copy : b->from[at->which]), SPMV_OK);
+    if (at->at == DOOR_CREATE || at->at == DOOR_GIVE) tried.at[at->which] = tight;
+    buffers_plan(&tried, &desc, d, csr, ptr_bits, at->plan);
+    desc.updatable = 1;
+    desc.hooks.log = ledger_log;
+    desc.hooks.user = l;
+    d->hooks = desc.hooks;
+    if (at->at == DOOR_GIVE || at->at == DOOR_CONVERTER_UPDATE) {
+        view.a = csr;
+        view.rows = csr->rows;
+        how.updatable = 1;
+        cr_assert_eq(spmv_converter_open(&c, d, csr), SPMV_OK);
+        how.converter = c;
+        s = spmv_converter_give(c, csr, ptr_bits == 64 ? tried.at[0] : NULL, tried.at[1], tried.at[2]);
+        if (!s) s = spmv_part_build(&part, &spec, &view, &how, &d->hooks);
+        if (!s) s = spmv_converter_finish(c);
+    } else s = spmv_create(&m, &desc);
+    switch (at->at) {
+        case DOOR_UPDATE: s = s ? s : spmv_update_buffer(&m, tight); break;
+        case DOOR_CONVERTER_UPDATE: s = s ? s : spmv_converter_update(c, NULL, tight); break;
+        case DOOR_X: s = s ? s : spmv_exec_mul_buffers(m.exec, 1, tight, 3, 0, large, 0); break;
+        case DOOR_Y: s = s ? s : spmv_exec_mul_buffers(m.exec, 1, large, 0, 0, tight, 3); break;
+        case DOOR_WRITE: s = spmv_buffer_write(d, tight, bytes, copy); break;
+        case DOOR_READ: s = spmv_buffer_read(d, tight, bytes, copy); break;
+        case DOOR_FILL: s = spmv_buffer_fill(d, tight, bytes, 0); break;
+        default: break;
+    }
+    spmv_device_finish(d);
+    spmv_part_free(&part);
+    spmv_converter_close(c);
+    spmv_destroy(&m);
+    spmv_buffer_free(d, tight);
+    spmv_buffer_free(d, large);
+    return s;
+}
+
+Test(convert, every_buffer_is_checked_against_its_size)
+{
+    const uint64_t wide[] = { 0, 2, 2, 5 };
+    const uint32_t narrow[] = { 0, 2, 2, 5 }, col[] = { 3, 4, 0, 1, 2 };
+    const double val[] = { 1, 2, 3, 4, 5 };
+    spmv_csr csr;
+    spmv_device d;
+    in_buffers b;
+    ledger l;
+    size_t i;
+    int bits;
+    memset(&csr, 0, sizeof csr);
+    csr.rows = 3;
+    csr.cols = 6;
+    csr.nnz = 5;
+    csr.ptr = wide;
+    open_device(&d);
+    for (bits = 32; bits <= 64; bits += 32) {
+        buffers_make(&b, &d, bits == 64 ? (const void *)wide : narrow, 3, (uint64_t)bits / 8, col, val, 5);
+        for (i = 0; i < sizeof doors / sizeof *doors; i++) {
+            if (bits == 32 && (doors[i].at != DOOR_CREATE || doors[i].which)) continue; /* those of pointers suffice */
+            memset(&l, 0, sizeof l);
+            cr_assert_eq(go_through(&doors[i], &b, &csr, &d, bits, 0, &l), SPMV_OK, "door %d: %s", (int)i, l.text);
+            memset(&l, 0, sizeof l);
+            cr_assert_eq(go_through(&doors[i], &b, &csr, &d, bits, doors[i].at == DOOR_FILL ? 4 : 1, &l), SPMV_ERR_ARGUMENT,
+                         "door %d: %s", (int)i, doors[i].says);
+            cr_assert(strstr(l.text, doors[i].says), "%s: %s", doors[i].says, l.text);
+        }
+        buffers_free(&b, &d);
+    }
+    memset(&d.hooks, 0, sizeof d.hooks);
+    spmv_device_close(&d);
+}
+
 /* Columns in a buffer that do not rise, or lie outside the matrix, are found on the device. */
 Test(convert, columns_are_checked_there)
 {
     const uint32_t ptr[] = { 0, 2, 2, 5 }, good[] = { 3, 4, 0, 1, 2 };
     const double val[] = { 1, 2, 3, 4, 5 };
     uint32_t col[5], c;
+    char says[60];
     in_buffers b;
     spmv_desc desc;
     spmv_device d;
@@ -529,8 +642,10 @@ Test(convert, columns_are_checked_there)
             desc.hooks = ledger_hooks(&l);
             desc.plan = c % 2 ? "ell" : "tcsr";
             watch(&desc, &m);
-            cr_assert_eq(spmv_create(&m, &desc), fits ? SPMV_OK : SPMV_ERR_UNSUPPORTED, "column %u of nonzero %d: %s", c, i, l.text);
-            if (!fits) cr_assert(strstr(l.text, "do not rise"), "%s", l.text);
+            cr_assert_eq(spmv_create(&m, &desc), fits ? SPMV_OK : c < 6 ? SPMV_ERR_UNSUPPORTED : SPMV_ERR_INDEX, "column %u of nonzero %d: %s",
+                         c, i, l.text);
+            snprintf(says, sizeof says, c < 6 ? "in row %d: column" : "in row %d: column index %u is outside 0 .. 5", i < 2 ? 0 : 2, c);
+            if (!fits) cr_assert(strstr(l.text, says), "%s", l.text);
             cr_assert_eq(columns_stayed, fits ? 1 : -1);
             spmv_destroy(&m);
             cr_assert_eq(l.live, 0);
