@@ -101,8 +101,9 @@ typedef enum spmv_conversion {
  * matrix, whose defaults spmv_input describes. spmv_create copies what it needs; the comments say what must outlive the matrix. */
 typedef struct spmv_desc {
     spmv_input      matrix;  /* the matrix in the caller's form: sizes, arrays, symmetry (spmv_formats.h) */
-    const spmv_csr *csr;     /* or one that spmv_csr_from or a reader made, which must outlive the spmv_matrix; matrix is then ignored. The
-                                type of its values must fit type. NULL: matrix is used */
+    const spmv_csr *csr;     /* or one that spmv_csr_from or a reader made, which must outlive the spmv_matrix unless it is transposed.
+                                Of matrix, only transpose may then be set, else SPMV_ERR_ARGUMENT. The type of its values must fit type.
+                                NULL: matrix is used */
     spmv_type       type;    /* the type that products compute in; zero: f64 */
     const char     *plan;    /* a plan or a builder as text (spmv_plan.h), "auto" or "cocktail" (spmv_auto.h). NULL: "auto", the library
                                 chooses; but "csr" with reproducible, since a choice differs from device to device, and with
@@ -200,7 +201,7 @@ SPMV_API uint64_t spmv_bytes(const spmv_matrix *m);
 struct spmv_matrix {
     spmv_store      store;  /* on a device without updates it keeps the sizes only; the arrays are freed */
     spmv_csr        own;    /* the CSR form, kept where parts borrow it or updates need it */
-    int             updatable, borrowed_csr; /* borrowed_csr: made from desc->csr or from buffers */
+    int             updatable, borrowed_csr; /* borrowed_csr: made from desc->csr as it is or from buffers */
     spmv_device    *device; /* NULL: products run on the host, and the next two are NULL */
     struct spmv_device_matrix *on_device;
     struct spmv_exec *exec; /* for spmv_mul; the only member that products change */
@@ -521,8 +522,8 @@ static spmv_status spmv__bad_columns(const spmv__import *m)
             const uint64_t c = spmv__index(m->index, 32, 0, i), before = i > begin ? spmv__index(m->index, 32, 0, i - 1) : 0;
             if (c >= m->cols) return spmv__bad_index(m, "column", m->index, i, m->cols, "row", r);
             if (i > begin && c <= before)
-                return spmv_log(m->h, SPMV_ERR_UNSUPPORTED, "buffers: entry %llu in row %llu: column %llu does not exceed the one before it, "
-                                "%llu", (spmv__ull)i, (spmv__ull)r, (spmv__ull)c, (spmv__ull)before);
+                return spmv_log(m->h, SPMV_ERR_UNSUPPORTED, "buffers: entry %llu in row %llu: column %llu does not exceed the one before, %llu",
+                                (spmv__ull)i, (spmv__ull)r, (spmv__ull)c, (spmv__ull)before);
         }
     }
     return SPMV_OK;
@@ -1105,15 +1106,42 @@ static void spmv__release_csr(spmv_matrix *m)
     m->own.ptr = NULL;
 }
 
-/* Makes the CSR form of the caller's matrix. Without updates, few plans need it after the call, so the arrays are borrowed for that long:
- * a copy would take as long as some products, and as much memory as the matrix. */
-static spmv_status spmv__take_input(spmv_matrix *m, const spmv_desc *d)
+/* The member of an input that is set, but for transpose; NULL: none is. */
+static const char *spmv__member_set(const spmv_input *in)
 {
+    return in->rows ? "rows" : in->cols ? "cols" : in->nnz ? "nnz" : in->ptr ? "ptr" : in->row ? "row" : in->col ? "col"
+         : in->val ? "val" : in->form ? "form" : in->ptr_bits ? "ptr_bits" : in->index_bits ? "index_bits" : in->base ? "base"
+         : in->val_type ? "val_type" : in->block_rows ? "block_rows" : in->block_cols ? "block_cols"
+         : in->block_by_columns ? "block_by_columns" : in->symmetry ? "symmetry" : in->duplicates ? "duplicates"
+         : in->drop_zeros ? "drop_zeros" : in->borrow ? "borrow" : in->updatable ? "updatable" : NULL;
+}
+
+/* Makes the CSR form of the matrix in the description: own; *csr becomes own, or the caller's, which is checked, if it is used as it is.
+ * Without updates, few plans need the form after the call, so arrays are borrowed for that long: a copy would take as long as some
+ * products, and as much memory as the matrix. */
+static spmv_status spmv__take_input(const spmv_csr **csr, spmv_csr *own, const spmv_desc *d)
+{
+    const spmv_csr *a = d->csr;
+    const char *set = a ? spmv__member_set(&d->matrix) : NULL;
     spmv_input in = d->matrix;
-    if (d->buffers) return spmv__take_buffers(m, d);
+    if (set) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "desc.csr: only transpose of desc.matrix may be set beside it, not %s", set);
+    if (a && spmv_value_size(a->type) != spmv_value_size(d->type))
+        return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "desc.csr holds %s values, which do not fit type %s", spmv_type_name(a->type),
+                        spmv_type_name(d->type));
+    *csr = a && !in.transpose ? a : own;
+    if (*csr == a) return SPMV_OK;
+    if (a) {
+        in.rows = (int64_t)a->rows;
+        in.cols = (int64_t)a->cols;
+        in.ptr = a->ptr;
+        in.ptr_bits = 64;
+        in.col = a->col;
+        in.val = a->val;
+        in.val_type = a->type;
+    }
     in.updatable = d->updatable;
     if (!d->updatable) in.borrow = 1;
-    return spmv_csr_from(&m->own, &in, d->type, &d->hooks);
+    return spmv_csr_from(own, &in, d->type, &d->hooks);
 }
 
 /* Lets the arrays of parts that are borrowed from one place point to another; NULL: only counts them. Returns how many there are. */
@@ -1162,13 +1190,12 @@ static spmv_status spmv__keep_lent(spmv_matrix *m, const spmv_desc *d)
 SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
 {
     if (!m || !d) return spmv__null(d ? &d->hooks : NULL, "spmv_create", !m ? "m" : "desc", m, sizeof *m);
-    const spmv_csr *csr = d->csr;
+    const spmv_csr *csr = &m->own;
     spmv_build how;
-    spmv_status s = SPMV_OK;
+    spmv_status s;
     memset(m, 0, sizeof *m);
     memset(&how, 0, sizeof how);
     m->updatable = d->updatable;
-    m->borrowed_csr = csr != NULL || d->buffers;
     how.type = d->type;
     how.updatable = d->updatable;
     how.strict = d->strict;
@@ -1185,8 +1212,8 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "reproducible products on the host need a build with SPMV_REPRODUCIBLE");
 #endif
     spmv__phase(&d->hooks, SPMV_PHASE_INPUT);
-    if (!csr || d->buffers) s = spmv__take_input(m, d);
-    if (!csr) csr = &m->own;
+    s = d->buffers ? spmv__take_buffers(m, d) : spmv__take_input(&csr, &m->own, d);
+    m->borrowed_csr = d->buffers || csr != &m->own;
     if (!s) s = spmv__plan_and_convert(m, d, csr, &how);
     if (!s) s = spmv__keep_lent(m, d);
     if (s) spmv_destroy(m);

@@ -210,7 +210,8 @@ typedef struct spmv_input {
     spmv_symmetry   symmetry;           /* whether the arrays leave out one half of the matrix; 0: they do not */
     int         transpose;   /* 1: make the transpose of the stored matrix, with cols rows and rows columns */
     spmv_duplicates duplicates;         /* entries at the same place: summed in the order given, or refused */
-    int         drop_zeros;  /* 1: leave out entries with value 0 (after duplicates are summed) */
+    int         drop_zeros;  /* 1: leave out entries with value 0 (after duplicates are summed). Not with updatable: they would have no
+                                place for new values */
     int         borrow;      /* 1: use the caller's arrays where they already have the form needed (CSR, or CSC with transpose;
                                 zero-based, rows sorted, no duplicates, general; ptr 64, indices 32 bits; values of the type stored);
                                 they must then outlive the spmv_csr and not change */
@@ -1567,6 +1568,8 @@ static spmv_status spmv__import_settings(const spmv__import *m)
     if (in->val_type != SPMV_F64 && in->val_type != SPMV_F32)
         return spmv_log(h, SPMV_ERR_ARGUMENT, "val_type must be SPMV_F64 or SPMV_F32");
     if (in->nnz < 0) return spmv_log(h, SPMV_ERR_ARGUMENT, "nnz is negative");
+    if (in->drop_zeros && in->updatable)
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "drop_zeros and updatable exclude each other: dropped entries have no place for new values");
     if (in->form == SPMV_IN_BSR &&
         (in->block_rows < 1 || in->block_cols < 1 || in->rows % in->block_rows || in->cols % in->block_cols))
         return spmv_log(h, SPMV_ERR_ARGUMENT, "rows and cols must be multiples of block_rows and block_cols, which are %d x %d and must be "

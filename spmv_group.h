@@ -1313,14 +1313,13 @@ SPMV_API spmv_status spmv_group_create(spmv_group *g, const spmv_group_desc *des
     const spmv_desc *d = desc ? &desc->desc : NULL;
     if (!g || !desc || !desc->device)
         return spmv__null(d ? &d->hooks : NULL, "spmv_group_create", !g ? "g" : !desc ? "desc" : "desc->device", g, sizeof *g);
-    spmv_input in = d->matrix;
+    const spmv_csr *csr = NULL;
     spmv_status s = SPMV_OK;
     size_t i;
     memset(g, 0, sizeof *g);
     g->hooks = d->hooks;
     g->type = d->type;
     g->updatable = d->updatable;
-    g->borrowed_csr = d->csr != NULL;
     if (!desc->count) return spmv_log(&g->hooks, SPMV_ERR_ARGUMENT, "spmv_group_create: count is 0");
     if (d->buffers)
         return spmv_log(&g->hooks, SPMV_ERR_UNSUPPORTED, "spmv_group_create: desc.buffers is set, but groups take arrays of the host");
@@ -1328,12 +1327,9 @@ SPMV_API spmv_status spmv_group_create(spmv_group *g, const spmv_group_desc *des
     if ((unsigned)desc->divide > SPMV_GROUP_BY_ROWS)
         return spmv_log(&g->hooks, SPMV_ERR_ARGUMENT, "spmv_group_create: divide %d is unknown", (int)desc->divide);
     for (i = 0; !s && i < desc->count; i++) s = spmv__group_check_device(desc->device[i], i, &g->hooks);
-    in.updatable = d->updatable;
-    if (!s && d->csr && spmv_value_size(d->csr->type) != spmv_value_size(d->type))
-        s = spmv_log(&g->hooks, SPMV_ERR_ARGUMENT, "spmv_group_create: desc.csr holds %s values, which do not fit type %s",
-                     spmv_type_name(d->csr->type), spmv_type_name(d->type));
-    if (!s && !d->csr) s = spmv_csr_from(&g->own_, &in, d->type, &g->hooks);
-    if (!s) s = spmv__group_make(g, desc, d->csr ? d->csr : &g->own_);
+    if (!s) s = spmv__take_input(&csr, &g->own_, d);
+    g->borrowed_csr = csr != &g->own_;
+    if (!s) s = spmv__group_make(g, desc, csr);
     if (s) spmv_group_destroy(g);
     else if (!g->updatable) spmv_csr_free(&g->own_);
     return s;

@@ -508,7 +508,8 @@ typedef struct door {
 static const door doors[] = {
     { DOOR_CREATE, 0, "tcsr", "matrix.ptr" }, { DOOR_CREATE, 1, "tcsr", "matrix.col" }, { DOOR_CREATE, 2, "tcsr", "matrix.val" },
     { DOOR_CREATE, 0, "csr", "matrix.ptr" }, { DOOR_CREATE, 1, "csr", "matrix.col" }, { DOOR_CREATE, 2, "csr", "matrix.val" },
-    { DOOR_CREATE, 2, "dia", "matrix.val" }, { DOOR_CREATE, 2, "cmrs:sort=1", "matrix.val" }, { DOOR_UPDATE, 2, "tcsr", "spmv_update_buffer: val" },
+    { DOOR_CREATE, 2, "dia", "matrix.val" }, { DOOR_CREATE, 2, "cmrs:sort=1", "matrix.val" },
+    { DOOR_UPDATE, 2, "tcsr", "spmv_update_buffer: val" },
     { DOOR_UPDATE, 2, "cmrs:sort=1", "spmv_update_buffer: val" }, { DOOR_GIVE, 0, "csr", "spmv_converter_give: ptr" },
     { DOOR_GIVE, 1, "csr", "spmv_converter_give: col" }, { DOOR_GIVE, 2, "csr", "spmv_converter_give: val" },
     { DOOR_CONVERTER_UPDATE, 2, "csr", "spmv_converter_update: buffer" }, { DOOR_X, 0, "csr", "x: 6 elements from offset 3 exceed" },
@@ -642,8 +643,8 @@ Test(convert, columns_are_checked_there)
             desc.hooks = ledger_hooks(&l);
             desc.plan = c % 2 ? "ell" : "tcsr";
             watch(&desc, &m);
-            cr_assert_eq(spmv_create(&m, &desc), fits ? SPMV_OK : c < 6 ? SPMV_ERR_UNSUPPORTED : SPMV_ERR_INDEX, "column %u of nonzero %d: %s",
-                         c, i, l.text);
+            cr_assert_eq(spmv_create(&m, &desc), fits ? SPMV_OK : c < 6 ? SPMV_ERR_UNSUPPORTED : SPMV_ERR_INDEX,
+                         "column %u of nonzero %d: %s", c, i, l.text);
             snprintf(says, sizeof says, c < 6 ? "in row %d: column" : "in row %d: column index %u is outside 0 .. 5", i < 2 ? 0 : 2, c);
             if (!fits) cr_assert(strstr(l.text, says), "%s", l.text);
             cr_assert_eq(columns_stayed, fits ? 1 : -1);

@@ -572,6 +572,7 @@ Test(choice, goes_on_without_memory_on_the_host)
     make_matrix();
     cr_assert_eq(spmv_csr_from(&csr, &in, SPMV_F32, NULL), SPMV_OK);
     d.csr = &csr;
+    memset(&d.matrix, 0, sizeof d.matrix);
     cr_assert_eq(spmv_create(&m, &d), SPMV_OK, "%s", said);
     snprintf(first, sizeof first, "%s", spmv_shares(&m));
     refuse = (size_t)(m.store.part[0].a[SPMV_VAL].count * m.store.part[0].a[SPMV_VAL].width);

@@ -507,7 +507,11 @@ Test(group, takes_new_values)
     for (from_csr = 0; from_csr < 2; from_csr++) {
         spmv_group_desc d = desc_of(t, &m, SPMV_F64, "csr:run=64", &h);
         spmv_group g;
-        if (from_csr) d.desc.csr = &a;
+        if (from_csr) {
+            d.desc.csr = &a;
+            cr_assert_eq(spmv_group_create(&g, &d), SPMV_ERR_ARGUMENT, "matrix is set as well");
+            memset(&d.desc.matrix, 0, sizeof d.desc.matrix);
+        }
         cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
         cr_assert_eq(spmv_group_update(&g, m.val), SPMV_ERR_FIXED);
         spmv_group_destroy(&g);
@@ -523,6 +527,35 @@ Test(group, takes_new_values)
     }
     spmv_csr_free(&a);
     matrix_free(&m);
+}
+
+Test(group, takes_a_csr_transposed)
+{
+    matrix m;
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    spmv_input in;
+    spmv_csr a, turned;
+    spmv_group_desc d;
+    spmv_group g;
+    cr_assert(matrix_awkward(&m, 29, INTEGERS));
+    a = matrix_csr(&m, SPMV_F64);
+    in = matrix_input(&m, SPMV_F64);
+    in.transpose = 1;
+    cr_assert_eq(spmv_csr_from(&turned, &in, SPMV_F64, &h), SPMV_OK);
+    d = desc_of(&teams[3], &m, SPMV_F64, "csr", &h);
+    memset(&d.desc.matrix, 0, sizeof d.desc.matrix);
+    d.desc.csr = &turned;
+    d.desc.matrix.transpose = d.desc.updatable = 1;
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+    check_product(&g, &a, SPMV_F64, "of a transposed CSR");
+    cr_assert_eq(spmv_group_update(&g, turned.val), SPMV_OK, "%s", l.text);
+    check_product(&g, &a, SPMV_F64, "after an update in the order of that CSR");
+    spmv_group_destroy(&g);
+    spmv_csr_free(&turned);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    cr_assert_eq(l.live, 0);
 }
 
 /* The time of a block as a caller might measure it: device 1 is three times as fast, both are a thousand times as fast if the number of
