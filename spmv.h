@@ -638,6 +638,8 @@ SPMV_API spmv_target spmv_target_of(const spmv_device *d)
 static spmv_status spmv__store_given(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, const char *text)
 {
     spmv_status s;
+    if (!d->plan && d->hints && d->hints->without >> SPMV_CSR & 1u && !strcmp(text, "csr"))
+        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "hints.without excludes csr, the plan where none is given and none chosen");
     spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
     s = spmv_plan_make(&m->store.plan, text, csr, d->hints, NULL, &d->hooks);
     m->store.hooks = d->hooks;

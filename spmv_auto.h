@@ -1466,13 +1466,28 @@ static spmv_status spmv__choose_all(spmv__chooser *c)
     return s;
 }
 
-/* Makes the plan of the best option; csr, or coo where csr may not be used, if the table has nothing for any. */
+/* The bits of the formats that may not be used. */
+static unsigned spmv__unusable(const spmv__estimator *e)
+{
+    unsigned bits = 0;
+    int f;
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++)
+        if (!spmv__usable(e, (spmv_format)f)) bits |= 1u << f;
+    return bits;
+}
+
+/* Makes the plan of the best option, or, if the table has nothing for any, of one part in a format that may be used. */
 static spmv_status spmv__take_best(spmv__chooser *c)
 {
     spmv_choice *out = c->out;
-    const char *text = out->count ? out->option[0].plan : spmv_format_built(SPMV_CSR) && !(c->e.without >> SPMV_CSR & 1u) ? "csr" : "coo";
-    if (out->count) memcpy(out->variant, out->option[0].variant, sizeof out->variant);
-    return spmv_plan_parse(&out->plan, text, NULL, c->e.h);
+    spmv_format last;
+    spmv_status s;
+    if (out->count) {
+        memcpy(out->variant, out->option[0].variant, sizeof out->variant);
+        return spmv_plan_parse(&out->plan, out->option[0].plan, NULL, c->e.h);
+    }
+    s = spmv__last_format(&last, spmv__unusable(&c->e), c->e.h);
+    return s ? s : spmv_plan_parse(&out->plan, spmv_format_name(last), NULL, c->e.h);
 }
 
 /* ---- cocktail ---------------------------------------------------------------------------------------------------------
@@ -1553,7 +1568,7 @@ static spmv_status spmv__choose_cocktail(spmv__chooser *c, const spmv_cocktail_d
     spmv_cocktail_desc d;
     void *block;
     spmv_status s = spmv__new(c->e.h, &block, 1, sizeof(spmv_cocktail), 0);
-    int i, f;
+    int i;
     size_t k;
     if (s) return s;
     for (i = 2; i >= 0; i--) /* the first of these types that the table has */
@@ -1564,8 +1579,7 @@ static spmv_status spmv__choose_cocktail(spmv__chooser *c, const spmv_cocktail_d
     d.user = &c->e;
     if (!d.groups) d.groups = c->e.t->units;
     d.most_slots = (uint64_t)c->e.limit / spmv_value_size(c->e.how->type) + 1;
-    for (f = 0; f < SPMV_FORMAT_COUNT; f++)
-        if (!spmv__usable(&c->e, (spmv_format)f)) d.without |= 1u << f;
+    d.without |= spmv__unusable(&c->e);
     c->out->features.rows = c->e.a->rows;
     c->out->features.cols = c->e.a->cols;
     c->out->features.nnz = c->e.a->nnz;

@@ -174,6 +174,7 @@ typedef struct spmv__brew {
     spmv_split                split;                /* by the parts so far; its last part is what they leave */
     spmv_view                 left;                 /* what they leave */
     uint64_t                  left_nnz;
+    spmv_format               last;                 /* for nonzeros that no policy takes, because no flat format has a rate */
 } spmv__brew;
 
 /* Adds a line to the steps. */
@@ -267,16 +268,19 @@ static spmv__brew_text spmv__text_of_plan(const spmv_plan *plan)
 
 /* ---- parts and what they leave -------------------------------------------------------------------------------------- */
 
-/* The format for nonzeros that no policy takes, because no flat format has a rate. */
-static spmv_format spmv__brew_last(const spmv__brew *c)
+/* Sets *last to the format for nonzeros that nothing else takes: the first that may be used, beginning with those that hold any in little
+ * memory. without: bits of formats that may not be used. */
+SPMV__SHARED spmv_status spmv__last_format(spmv_format *last, unsigned without, const spmv_hooks *h)
 {
-    static const spmv_format order[] = { SPMV_CSR, SPMV_COO, SPMV_SELL, SPMV_ELL, SPMV_BCSR, SPMV_SBELL, SPMV_BELL, SPMV_BDIA, SPMV_DIA };
-    size_t i;
-    for (i = 0; i < sizeof order / sizeof *order; i++)
-        if (spmv__brew_usable(c, order[i])) return order[i];
-    for (i = 0; i < SPMV_FORMAT_COUNT; i++)
-        if (spmv_format_built((spmv_format)i)) return (spmv_format)i;
-    return SPMV_CSR;
+    static const spmv_format order[] = { SPMV_CSR, SPMV_COO, SPMV_TCSR, SPMV_CMRS, SPMV_SELL, SPMV_ELL, SPMV_BCSR, SPMV_SBELL, SPMV_BELL,
+                                         SPMV_BDIA, SPMV_DIA };
+    const int n = (int)(sizeof order / sizeof *order);
+    int i;
+    for (i = 0; i < n + SPMV_FORMAT_COUNT; i++) {
+        *last = i < n ? order[i] : (spmv_format)(i - n);
+        if (spmv_format_built(*last) && !(without >> *last & 1u)) return SPMV_OK;
+    }
+    return spmv_log(h, SPMV_ERR_UNSUPPORTED, "hints.without (and strict or reproducible) leave no format of this build");
 }
 
 /* Splits the matrix by the parts so far and finds what they leave. */
@@ -287,7 +291,7 @@ static spmv_status spmv__brew_split(spmv__brew *c)
     spmv_status s;
     spmv_split_free(&c->split);
     memset(last, 0, sizeof *last);
-    last->format = spmv__brew_last(c);
+    last->format = c->last;
     plan->count++;
     s = spmv_split_make(&c->split, plan, c->a, c->h);
     plan->count--;
@@ -762,7 +766,7 @@ static void spmv__cocktail_csr_or_coo(spmv__brew *c)
         SPMV__STEP(c, "csr, coo  g_csr = %.3f, g_coo = %.3f: at most one has a rate", g_csr, g_coo);
     }
     memset(&last, 0, sizeof last);
-    last.format = csr ? SPMV_CSR : g_coo > 0 ? SPMV_COO : spmv__brew_last(c);
+    last.format = csr ? SPMV_CSR : g_coo > 0 ? SPMV_COO : c->last;
     spmv__brew_add(c, &last);
 }
 
@@ -928,7 +932,7 @@ static spmv_status spmv__brew_plan(spmv__brew *c)
     void *block = NULL;
     spmv_status s = spmv__brew_split(c);
     if (!s && c->left_nnz) s = spmv__cocktail_categories(c);
-    if (!s && !c->out->plan.count) c->out->plan.part[c->out->plan.count++].format = spmv__brew_last(c);
+    if (!s && !c->out->plan.count) c->out->plan.part[c->out->plan.count++].format = c->last;
     if (!s) s = spmv__new(c->h, &block, 2, sizeof(spmv_plan), 0);
     if (!s && c->a->nnz) s = spmv__cocktail_merge(c, (spmv_plan *)block, (spmv_plan *)block + 1);
     spmv_free(c->h, block);
@@ -950,7 +954,8 @@ SPMV_API spmv_status spmv_cocktail_make(spmv_cocktail *out, const spmv_csr *a, c
     c.rows = a->rows ? (double)a->rows : 1;
     spmv__text_open(&c.steps, out->steps, sizeof out->steps);
     spmv__brew_layouts(&c);
-    s = spmv__brew_plan(&c);
+    s = spmv__last_format(&c.last, desc->without, hooks);
+    if (!s) s = spmv__brew_plan(&c);
     spmv__text_close(&c.steps);
     spmv_split_free(&c.split);
     if (s) memset(out, 0, sizeof *out);

@@ -88,7 +88,8 @@ typedef struct spmv_build_hints {
     int          refine;         /* auto: so many of the best options are measured and the fastest is taken; 0: none */
     uint64_t     expected_calls; /* auto: the number of products in which analysis and conversion must pay off; 0: SPMV_EXPECTED_CALLS */
     spmv_verify  verify;         /* auto: whether the choice is checked by a clock */
-    unsigned     without;        /* auto, cocktail: bits such as 1u << SPMV_DIA of formats that must not be used */
+    unsigned     without;        /* auto, cocktail: bits such as 1u << SPMV_DIA of formats that must not be used; SPMV_ERR_UNSUPPORTED if
+                                    no other may be. A plan or builder that is named is used as it is */
     const struct spmv_tuning *tuning; /* auto, cocktail: the caller's table (spmv_table.h). NULL: the bundled one for the device, which is
                                          read again for each matrix; that takes about a millisecond, so programs with many small
                                          matrices read a table once */
@@ -417,7 +418,7 @@ SPMV__APART spmv_status spmv__no_such_key(const spmv__scan *c, const char *at, s
 }
 
 /* Reports a word where a part must begin that is no name of a format, with the names of the formats in this build, and of the builders
- * where one may stand. */
+ * and choices where one may stand. */
 SPMV__APART spmv_status spmv__no_such_format(const spmv__scan *c, const char *at)
 {
     char text[400]; /* the names of all formats and builders; those of many further formats are cut off */
@@ -428,6 +429,9 @@ SPMV__APART spmv_status spmv__no_such_format(const spmv__scan *c, const char *at
             n += spmv_print(text + n, sizeof text - n, "%s%s", some++ ? ", " : ": ", spmv_format_name((spmv_format)i));
     for (i = 0; i < SPMV_BUILDER_COUNT && n < sizeof text && begins; i++)
         n += spmv_print(text + n, sizeof text - n, "%s%s", i ? ", " : "; or of a builder: ", spmv_builder_name((spmv_builder)i));
+#ifndef SPMV_NO_AUTO
+    if (n < sizeof text && begins) spmv_print(text + n, sizeof text - n, "; auto and cocktail choose a plan (spmv_auto.h)");
+#endif
     return spmv__fault(c, at, SPMV_ERR_PLAN, text);
 }
 

@@ -640,6 +640,56 @@ Test(choice, multiplies_right, .timeout = 120)
     spmv_tuning_free(&t);
 }
 
+/* Formats that hints.without excludes are in no plan that the library finds, whatever is left; nothing left is refused. */
+Test(choice, excluded_formats_stay_out)
+{
+    static const char *const plans[] = { NULL, "auto", "cocktail" };
+    const unsigned all = (1u << SPMV_FORMAT_COUNT) - 1, large = 1u << SPMV_DENSE | 1u << SPMV_DIA | 1u << SPMV_BDIA;
+    spmv_build_hints hints;
+    int format, n, i;
+    size_t p;
+    memset(&hints, 0, sizeof hints);
+    hints.verify = SPMV_VERIFY_OFF;
+    for (n = 40; n <= 20000; n *= 500) { /* one matrix is tiny, the other too large for formats with much fill */
+        const uint64_t rows = (uint64_t)n;
+        uint64_t r;
+        matrix m;
+        spmv_csr a;
+        matrix_open(&m, "scattered", rows, rows);
+        for (r = 0; r < rows; r++) {
+            matrix_add(&m, r * 7919 % rows);
+            m.ptr[r + 1] = m.nnz;
+        }
+        matrix_close(&m, INTEGERS);
+        a = matrix_csr(&m, SPMV_F64);
+        for (format = -1; format < SPMV_FORMAT_COUNT; format++) /* the only one that may be used; -1: none */
+            for (p = 0; p < 6; p++) {
+                const unsigned keep = format < 0 ? 0 : 1u << format;
+                spmv_desc d;
+                spmv_matrix x;
+                spmv_status s;
+                ledger l;
+                memset(&d, 0, sizeof d);
+                d.csr = &a;
+                d.plan = plans[p % 3];
+                d.reproducible = p >= 3;
+                d.hints = &hints;
+                d.hooks = ledger_hooks(&l);
+                hints.without = all & ~keep;
+                s = spmv_create(&x, &d);
+                for (i = 0; !s && i < spmv_plan_of(&x)->count; i++)
+                    CHECK(keep >> spmv_plan_of(&x)->part[i].format & 1u, "plan %d: %s without it", (int)p, spmv_shares(&x));
+                if (!keep) CHECK(s == SPMV_ERR_UNSUPPORTED && strstr(l.text, "hints.without"), "plan %d, nothing left: %s", (int)p, l.text);
+                else if (p < 3) CHECK(!s || (n > 40 && s == SPMV_ERR_TOO_LARGE && keep & large), "plan %d, %s alone: %s", (int)p,
+                                      spmv_format_name((spmv_format)format), l.text);
+                spmv_destroy(&x);
+                CHECK(l.live == 0, "blocks left");
+            }
+        spmv_csr_free(&a);
+        matrix_free(&m);
+    }
+}
+
 /* Up to a size, no table is read and no feature is found. With one entry more, on a GPU, or with a table of the caller's, a plan is
  * chosen. */
 Test(choice, tiny_matrices_are_csr)
