@@ -33,7 +33,9 @@ extern "C" {
  *   or is the info.id of a listed device. They are not retained, as CUDA counts no references: they must live until the device is
  *   closed. Without a queue a stream is made in the context. The legacy default stream is named CU_STREAM_LEGACY, since NULL means
  *   the device's own.
- * - Calls make the device's context current in the calling thread and restore what was current before.
+ * - Calls make the device's context current in the calling thread and restore what was current before. So they do with the thread's
+ *   capture mode, which they relax, so that a capture in another thread goes on in whatever mode it was begun. Whose stream is captured
+ *   waits: a device takes no other calls while its own stream is, and an exec only spmv_cuda_mul and spmv_exec_mul_buffers.
  * - From compute capability 9.0 and CUDA 12.3 on a kernel of a product may start when the groups of the kernel before it in the stream, of
  *   the same product or the one before, have ended (programmatic dependent launch): it waits for that one before it touches x or y, so
  *   nothing changes but the time. What else is in the stream is waited for as always. SPMV_CUDA_NO_OVERLAP, defined, launches every
@@ -90,6 +92,7 @@ SPMV_API spmv_status spmv_cuda_mul(spmv_exec *e, double alpha, unsigned long lon
     X(cuDevicePrimaryCtxRetain, (void **context, int device)) X(cuDevicePrimaryCtxRelease_v2, (int device))                   \
     X(cuCtxGetCurrent, (void **context)) X(cuCtxPushCurrent_v2, (void *context)) X(cuCtxPopCurrent_v2, (void **context))      \
     X(cuCtxGetDevice, (int *device)) X(cuStreamGetCtx, (void *stream, void **context))                                        \
+    X(cuThreadExchangeStreamCaptureMode, (int *mode))                                                                         \
     X(cuStreamCreate, (void **stream, unsigned flags)) X(cuStreamDestroy_v2, (void *stream))                                  \
     X(cuStreamCreateWithPriority, (void **stream, unsigned flags, int priority))                                              \
     X(cuStreamSynchronize, (void *stream))                                                                                    \
@@ -317,25 +320,43 @@ static spmv_status spmv__cuda_list(spmv_device_info *out, size_t max, size_t *co
 
 /* ---- devices: context and stream ----------------------------------------------------------------------------------- */
 
-/* Makes the device's context current in this thread; *pushed: what was current before is to be restored. */
-static spmv_status spmv__cuda_enter(const spmv_device *d, int *pushed)
+/* What a thread had before a call: its capture mode, and, where pushed is 1, another context. */
+typedef struct spmv__cuda_before {
+    int mode, pushed;
+} spmv__cuda_before;
+
+/* Makes the device's context current in this thread, and its capture mode relaxed, in which no call invalidates what another thread
+ * captures in the global mode. spmv__cuda_leave restores both, also after a failure. */
+static spmv_status spmv__cuda_enter(const spmv_device *d, spmv__cuda_before *b)
 {
+    enum { RELAXED = 2 }; /* CU_STREAM_CAPTURE_MODE_RELAXED */
     void *now = NULL;
-    spmv_status s = SPMV__CUDA(&d->hooks, cuCtxGetCurrent, (&now));
+    spmv_status s;
+    b->mode = RELAXED;
+    b->pushed = 0;
+    spmv__cuda_api.p_cuThreadExchangeStreamCaptureMode(&b->mode);
+    s = SPMV__CUDA(&d->hooks, cuCtxGetCurrent, (&now));
     if (s || now == d->context) return s;
     s = SPMV__CUDA(&d->hooks, cuCtxPushCurrent_v2, (d->context));
-    *pushed = !s;
+    b->pushed = !s;
     return s;
+}
+
+static void spmv__cuda_leave(spmv__cuda_before *b)
+{
+    void *own;
+    if (b->pushed) spmv__cuda_api.p_cuCtxPopCurrent_v2(&own);
+    spmv__cuda_api.p_cuThreadExchangeStreamCaptureMode(&b->mode);
 }
 
 /* Calls the driver in d's context if s is SPMV_OK; s becomes the result. */
 #define SPMV__CUDA_IN(s, d, name, arguments)                                                                \
     do {                                                                                                    \
-        int pushed_ = 0;                                                                                    \
-        void *own_;                                                                                         \
-        if (!(s)) (s) = spmv__cuda_enter((d), &pushed_);                                                    \
+        spmv__cuda_before before_;                                                                          \
+        if (s) break;                                                                                       \
+        (s) = spmv__cuda_enter((d), &before_);                                                              \
         if (!(s)) (s) = spmv__cuda_result(&(d)->hooks, #name, spmv__cuda_api.p_##name arguments);           \
-        if (pushed_) spmv__cuda_api.p_cuCtxPopCurrent_v2(&own_);                                            \
+        spmv__cuda_leave(&before_);                                                                         \
     } while (0)
 
 /* The caller's context or stream. */
@@ -939,13 +960,13 @@ static spmv_status spmv__cuda_point_wait(const spmv_device *d, void *point)
 /* Without access of one device to the other's memory the driver copies through the host, which works as well. */
 static spmv_status spmv__cuda_peer_open(const spmv_device *d, const spmv_device *other)
 {
-    int pushed = 0;
-    void *own;
-    spmv_status s = d->context == other->context ? SPMV_OK : spmv__cuda_enter(d, &pushed);
-    if (s || d->context == other->context) return s;
-    spmv__cuda_api.p_cuCtxEnablePeerAccess(other->context, 0);
-    if (pushed) spmv__cuda_api.p_cuCtxPopCurrent_v2(&own);
-    return SPMV_OK;
+    spmv__cuda_before before;
+    spmv_status s;
+    if (d->context == other->context) return SPMV_OK;
+    s = spmv__cuda_enter(d, &before);
+    if (!s) spmv__cuda_api.p_cuCtxEnablePeerAccess(other->context, 0);
+    spmv__cuda_leave(&before);
+    return s;
 }
 
 static spmv_status spmv__cuda_peer(const spmv_device *d, void *queue, void *to, uint64_t to_offset, const spmv_device *other, void *from,

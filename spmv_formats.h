@@ -428,8 +428,9 @@ SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
 /* ---- a stored part -----------------------------------------------------------------------------------------------
  * Some of a matrix's nonzeros in one format: a few integers and a few flat arrays, in the order in which the kernel takes them.
  * spmv_part_build makes one; what takes a part does not check what its arrays hold. Array 0 always holds the values. off is an
- * unsigned integer of 4 bytes if every offset fits, else of 8. SPMV_PAD marks padding in column arrays; x is never read for it. R is the number of rows of the part (the length of the row list if there is one), S the number of
- * block rows, ceil(R / bh). A unit is 1 x uw elements of a block; a block has U = bh * bw / uw units.
+ * unsigned integer of 4 bytes if every offset fits, else of 8. SPMV_PAD marks padding in column arrays; x is never read for it. R is the
+ * number of rows of the part (the length of the row list if there is one), S the number of block rows, ceil(R / bh). A unit is 1 x uw
+ * elements of a block; a block has U = bh * bw / uw units.
  *
  *  format | integers n[]              | arrays a[] (values first)
  *  dense  |                           | val[R * cols] by rows

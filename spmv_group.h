@@ -59,8 +59,9 @@ typedef enum spmv_group_division {
 typedef struct spmv_group_desc {
     spmv_desc desc;              /* the matrix and how it is stored, as for spmv_create, but without buffers. "auto" chooses for
                                     each block, any other plan is used for all. device is ignored; so are measure and refine of the
-                                    hints, as no block is the matrix that their caller knows. verify holds for each matrix of a block: if it is checked, by its device's
-                                    clock, two groups of the same division may get different plans */
+                                    hints, as no block is the matrix that their caller knows. verify holds for each matrix of a
+                                    block: if it is checked, by its device's clock, two groups of the same division may get different
+                                    plans */
     spmv_device *const *device;  /* count of them, each open and with a queue in order; NULL is the host. They must outlive the group and
                                     not move. The same device may be given twice. The array is needed only during the call */
     size_t      count;           /* at least 1 */

@@ -67,9 +67,10 @@ static spmv_status open_device(spmv_device *d, const char *which)
     return open_with(d, &desc);
 }
 
-static spmv_status store_as(spmv_matrix *m, spmv_device *d, const char *plan, const char *variant)
+static spmv_status store_as(spmv_matrix *m, spmv_device *d, const char *plan, const char *variant, int updatable)
 {
     spmv_desc desc = { 0 };
+    desc.updatable = updatable;
     desc.matrix.rows = ROWS;
     desc.matrix.cols = COLS;
     desc.matrix.ptr = ptr;
@@ -84,7 +85,7 @@ static spmv_status store_as(spmv_matrix *m, spmv_device *d, const char *plan, co
     return spmv_create(m, &desc);
 }
 
-static spmv_status store(spmv_matrix *m, spmv_device *d, const char *plan) { return store_as(m, d, plan, NULL); }
+static spmv_status store(spmv_matrix *m, spmv_device *d, const char *plan) { return store_as(m, d, plan, NULL, 0); }
 
 /* Nothing is left of what the driver and the compiler gave out, and none was misused. */
 static void check_clean(const char *what)
@@ -93,6 +94,7 @@ static void check_clean(const char *what)
     for (i = 0; i < FAKE_KINDS; i++) cr_assert_eq(fake.alive[i], 0, "%s: %d of kind %d are left", what, fake.alive[i], i);
     cr_assert_eq(fake.bad, 0, "%s: %d bad calls", what, fake.bad);
     cr_assert_null(fake.current, "%s: a context is still current", what);
+    cr_assert_eq(fake.mode, 0, "%s: capture mode %d", what, fake.mode);
 }
 
 Test(devices, are_described)
@@ -367,7 +369,7 @@ Test(products, matrices_that_the_cache_cannot_hold_stay_out_of_it)
         spmv_matrix m;
         cr_assert_eq(open_device(&d, NULL), SPMV_OK);
         d.info.cache_bytes = cases[i].cache; /* 0: the device does not say */
-        cr_assert_eq(store_as(&m, &d, cases[i].plan, cases[i].variant), SPMV_OK, "%s", said);
+        cr_assert_eq(store_as(&m, &d, cases[i].plan, cases[i].variant, 0), SPMV_OK, "%s", said);
         cr_assert_eq(m.on_device->part[0].variant.value[SPMV_KNOB_NT], cases[i].nt, "%s, a cache of %d bytes", cases[i].plan,
                      (int)cases[i].cache);
         spmv_destroy(&m);
@@ -382,7 +384,7 @@ Test(products, launch_and_nothing_else)
     spmv_exec e;
     void *x = NULL, *y = NULL;
     unsigned long long at;
-    int launches, syncs;
+    int launches, syncs, forbidden;
     cr_assert_eq(open_device(&d, NULL), SPMV_OK);
     cr_assert_eq(store(&m, &d, "csr"), SPMV_OK);
     cr_assert_eq(spmv_exec_create(&e, m.on_device, NULL), SPMV_OK);
@@ -391,9 +393,9 @@ Test(products, launch_and_nothing_else)
     at = (unsigned long long)(uintptr_t)x;
     launches = fake.launches;
     syncs = fake.syncs;
-    fake.capturing = 1;
+    forbidden = fake.forbidden;
     cr_assert_eq(spmv_cuda_mul(&e, 2, at + 8, 1, 0.5, (unsigned long long)(uintptr_t)y, 3), SPMV_OK, "%s", said);
-    fake.capturing = 0;
+    cr_assert_eq(fake.forbidden, forbidden); /* its stream may be captured */
     cr_assert_eq(fake.launches, launches + 1);
     cr_assert_eq(fake.syncs, syncs);
     cr_assert_eq(fake.groups, 1);
@@ -451,6 +453,34 @@ Test(products, refuse_addresses_before_they_launch)
     spmv_destroy(&m);
     spmv_device_close(&d);
     check_clean("addresses");
+}
+
+/* Whatever one thread does while another captures in the global mode. */
+Test(products, and_all_else_leave_captures_of_other_threads_alone)
+{
+    const double x[COLS] = { 1, 2, 3, 4 };
+    double y[ROWS];
+    spmv_device d;
+    spmv_matrix m;
+    void *values = NULL;
+    cr_assert_eq(spmv_device_list(NULL, 0, &(size_t){ 0 }, NULL), SPMV_OK); /* loads the driver */
+    fake.capturing = 1;
+    cr_assert_eq(open_device(&d, NULL), SPMV_OK);
+    cr_assert_eq(store_as(&m, &d, "csr", NULL, 1), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_update(&m, val), SPMV_OK);
+    cr_assert_eq(spmv_buffer_create(&d, sizeof val, &values), SPMV_OK);
+    cr_assert_eq(spmv_buffer_write(&d, values, sizeof val, val), SPMV_OK);
+    cr_assert_eq(spmv_update_buffer(&m, values), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK);
+    cr_assert_eq(spmv_exec_timing(m.exec, 1), SPMV_OK);
+    cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK);
+    cr_assert_eq(spmv_exec_timing(m.exec, 0), SPMV_OK);
+    spmv_buffer_free(&d, values);
+    spmv_destroy(&m);
+    spmv_device_close(&d);
+    fake.capturing = 0;
+    cr_assert_gt(fake.forbidden, 0);
+    check_clean("a capture in another thread");
 }
 
 /* What spmv bench --graph and spmv tune time: a graph has its products, and a call that fails leaves nothing behind. */

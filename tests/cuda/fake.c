@@ -30,7 +30,11 @@ static thing *things;
 static thing primary[FAKE_DEVICES];
 
 #define CALL() do { if (fails(__func__)) return fake.error; } while (0)
-#define FORBIDDEN_WHILE_CAPTURED() do { if (fake.capturing) fake.bad++; } while (0)
+#define FORBIDDEN_WHILE_CAPTURED()                  \
+    do {                                            \
+        fake.forbidden++;                           \
+        if (fake.capturing && fake.mode != 2) fake.bad++; \
+    } while (0)
 
 static void *give(int kind, size_t bytes)
 {
@@ -122,6 +126,15 @@ static void *stack[8];
 static int depth;
 int cuCtxPushCurrent_v2(void *context) { stack[depth++] = fake.current; fake.current = context; return 0; }
 int cuCtxPopCurrent_v2(void **context) { *context = fake.current; fake.current = stack[--depth]; return 0; }
+int cuThreadExchangeStreamCaptureMode(int *mode)
+{
+    const int before = fake.mode;
+    if (*mode < 0 || *mode > 2) return 1;
+    fake.mode = *mode;
+    *mode = before;
+    return 0;
+}
+
 int cuCtxGetDevice(int *device) { CALL(); *device = fake.current == &primary[1]; return !fake.current; }
 
 int cuStreamCreate(void **stream, unsigned flags) { CALL(); *stream = give(FAKE_STREAMS, 0); return flags != 0; }
@@ -151,7 +164,7 @@ int cuModuleLoadData(void **module, const void *image)
     return !memcmp(image, "\177ELF", 4) || strstr((const char *)image, ".target") ? 0 : 200;
 }
 
-int cuModuleUnload(void *module) { return take_back(find(module, FAKE_MODULES)); }
+int cuModuleUnload(void *module) { FORBIDDEN_WHILE_CAPTURED(); return take_back(find(module, FAKE_MODULES)); }
 
 /* A function's handle is its module's. */
 int cuModuleGetFunction(void **function, void *module, const char *name)
@@ -179,7 +192,7 @@ int cuMemAlloc_v2(unsigned long long *at, size_t bytes)
     return 0;
 }
 
-int cuMemFree_v2(unsigned long long at) { return take_back(at_address(at)); }
+int cuMemFree_v2(unsigned long long at) { FORBIDDEN_WHILE_CAPTURED(); return take_back(at_address(at)); }
 
 int cuMemGetAddressRange_v2(unsigned long long *begin, size_t *bytes, unsigned long long at)
 {
@@ -264,7 +277,7 @@ int cuLaunchKernelEx(const struct config *c, void *function, void **parameters, 
 int cuStreamBeginCapture_v2(void *stream, int mode)
 {
     CALL();
-    if (mode || !find(stream, FAKE_STREAMS) || fake.capturing) return 1;
+    if ((mode && mode != 2) || !find(stream, FAKE_STREAMS) || fake.capturing) return 1;
     fake.capturing = 1;
     fake.recorded = fake.launches;
     return 0;

@@ -14,7 +14,9 @@ typedef struct fake_state {
     char failed[64];        /* its name */
     int  init;              /* what cuInit returns */
     int  devices;
-    int  capturing;         /* 1: what a stream that is captured does not allow is bad */
+    int  capturing;         /* 1: a stream is captured in the global mode, and what that forbids to this thread is bad */
+    int  mode;              /* this thread's capture mode; 2, relaxed: nothing is forbidden */
+    int  forbidden;         /* calls that are forbidden to threads in other modes */
     int  launches, syncs;
     int  recorded;          /* launches before those that are being recorded in a graph */
     int  overlapped;        /* launches that may start before the kernel in front of them has ended */
