@@ -1131,7 +1131,7 @@ static spmv_status spmv__take_input(const spmv_csr **csr, spmv_csr *own, const s
         return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "desc.csr holds %s values, which do not fit type %s", spmv_type_name(a->type),
                         spmv_type_name(d->type));
     *csr = a && !in.transpose ? a : own;
-    if (*csr == a) return SPMV_OK;
+    if (*csr == a) return spmv__csr_there(&d->hooks, "desc.csr", a);
     if (a) {
         in.rows = (int64_t)a->rows;
         in.cols = (int64_t)a->cols;

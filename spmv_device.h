@@ -3346,6 +3346,13 @@ static spmv_status spmv__buffer_null(const spmv_device *d, const char *function,
     return spmv__null(d ? &d->hooks : NULL, function, !d ? "d" : !buffer ? "buffer" : other, NULL, 0);
 }
 
+/* Checks that elements of width bytes may lie in a buffer of the caller's: a GPU ends the context where an address is misaligned. */
+static spmv_status spmv__dev_aligned(const spmv_device *d, const spmv_hooks *h, const char *what, void *buffer, uint64_t width)
+{
+    if (!d->info.backend->within || (uintptr_t)buffer % width == 0) return SPMV_OK;
+    return spmv_log(h, SPMV_ERR_ARGUMENT, "%s: its address is not a multiple of %llu", what, (spmv__ull)width);
+}
+
 /* Checks that a buffer of the caller's holds count elements of width bytes; where and what name the argument in the message. */
 static spmv_status spmv__dev_holds(const spmv_device *d, const spmv_hooks *h, const char *where, const char *what, void *buffer,
                                    uint64_t count, uint64_t width)
@@ -3355,7 +3362,8 @@ static spmv_status spmv__dev_holds(const spmv_device *d, const spmv_hooks *h, co
     spmv_status s;
     if (!count) return SPMV_OK;
     if (!buffer) return spmv_log(h, SPMV_ERR_ARGUMENT, "%s: %s is NULL", where, what);
-    s = d->info.backend->buffer_bytes(d, buffer, &bytes);
+    s = spmv__dev_aligned(d, h, what, buffer, width);
+    if (!s) s = d->info.backend->buffer_bytes(d, buffer, &bytes);
     if (s || bytes >= need) return s;
     return spmv_log(h, SPMV_ERR_ARGUMENT, "%s: %s needs %llu bytes, but has %llu", where, what, (spmv__ull)need, (spmv__ull)bytes);
 }
@@ -4113,9 +4121,8 @@ static spmv_status spmv__dev_exec_check(const spmv_exec *e, void *mem, uint64_t 
     spmv_status s;
     if (!n) return SPMV_OK;
     if (!mem) return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "%s is NULL", name);
-    if (d->info.backend->within && (uintptr_t)mem % size)
-        return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "%s: its address is not a multiple of %llu", name, (spmv__ull)size);
-    s = d->info.backend->buffer_bytes(d, mem, &have);
+    s = spmv__dev_aligned(d, &e->hooks, name, mem, size);
+    if (!s) s = d->info.backend->buffer_bytes(d, mem, &have);
     if (s) return s;
     have /= size;
     if (offset <= have && n <= have - offset) return SPMV_OK;

@@ -1113,14 +1113,24 @@ SPMV__SHARED spmv_status spmv__check_vectors(const spmv_hooks *h, const char *fu
     return spmv_log(h, SPMV_ERR_ARGUMENT, "%s: x and y overlap", function);
 }
 
-/* Checks all that a CSR matrix has to be: row pointers that go from 0 to nnz and never fall, and columns that are in range and rise within
- * each row. name: of the matrix, for messages. A zeroed one has no rows. */
+/* Checks what takes no time: the arrays of a CSR matrix are there, and its row pointers go from 0 to nnz. name: of the matrix, for messages.
+ * A zeroed one has no rows. */
+SPMV__SHARED spmv_status spmv__csr_there(const spmv_hooks *h, const char *name, const spmv_csr *a)
+{
+    const int none = a->rows && !a->ptr;
+    if (none || (a->nnz && (!a->col || !a->val))) return spmv__null(h, name, none ? "ptr" : !a->col ? "col" : "val", NULL, 0);
+    if (a->ptr ? !a->ptr[0] && a->ptr[a->rows] == a->nnz : !a->nnz) return SPMV_OK;
+    return spmv_log(h, SPMV_ERR_INDEX, "%s: expected row pointers from 0 to nnz, %llu, found %llu and %llu", name, (spmv__ull)a->nnz,
+                    (spmv__ull)(a->ptr ? a->ptr[0] : 0), (spmv__ull)(a->ptr ? a->ptr[a->rows] : 0));
+}
+
+/* Checks also that row pointers never fall, and that columns are in range and rise within each row. */
 SPMV__SHARED spmv_status spmv__check_csr(const spmv_hooks *h, const char *name, const spmv_csr *a)
 {
     const char *expected = NULL;
     uint64_t r, i, next;
-    if ((a->rows && !a->ptr) || (a->nnz && (!a->col || !a->val)))
-        return spmv__null(h, name, a->rows && !a->ptr ? "ptr" : !a->col ? "col" : "val", NULL, 0);
+    spmv_status s = spmv__csr_there(h, name, a);
+    if (s) return s;
     for (r = 0; r < a->rows && !expected; r++) {
         if (a->ptr[r] > a->ptr[r + 1] || a->ptr[r + 1] > a->nnz) expected = "row pointers that never fall and end at nnz";
         for (i = a->ptr[r], next = 0; !expected && i < a->ptr[r + 1]; i++) {
@@ -1128,10 +1138,8 @@ SPMV__SHARED spmv_status spmv__check_csr(const spmv_hooks *h, const char *name, 
             next = (uint64_t)a->col[i] + 1;
         }
     }
-    if (expected) return spmv_log(h, SPMV_ERR_INDEX, "%s: expected %s, found others in row %llu", name, expected, (spmv__ull)(r - 1));
-    if (a->ptr ? !a->ptr[0] && a->ptr[a->rows] == a->nnz : !a->nnz) return SPMV_OK;
-    return spmv_log(h, SPMV_ERR_INDEX, "%s: expected row pointers from 0 to nnz, %llu, found %llu and %llu", name, (spmv__ull)a->nnz,
-                    (spmv__ull)(a->ptr ? a->ptr[0] : 0), (spmv__ull)(a->ptr ? a->ptr[a->rows] : 0));
+    if (!expected) return SPMV_OK;
+    return spmv_log(h, SPMV_ERR_INDEX, "%s: expected %s, found others in row %llu", name, expected, (spmv__ull)(r - 1));
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */

@@ -430,7 +430,7 @@ Test(products, refuse_addresses_before_they_launch)
     unsigned long long at;
     int i, launches;
     cr_assert_eq(open_device(&d, NULL), SPMV_OK);
-    cr_assert_eq(store(&m, &d, "csr"), SPMV_OK);
+    cr_assert_eq(store_as(&m, &d, "csr", NULL, 1), SPMV_OK);
     cr_assert_eq(spmv_exec_create(&e, m.on_device, NULL), SPMV_OK);
     cr_assert_eq(spmv_buffer_create(&d, 8 * (2 * ROWS + COLS), &both), SPMV_OK);
     at = (unsigned long long)(uintptr_t)both;
@@ -444,6 +444,8 @@ Test(products, refuse_addresses_before_they_launch)
     cr_assert_str_eq(said, "x: its address is not a multiple of 8");
     cr_assert_eq(spmv_cuda_mul(&e, 1, at, 0, 0, at + 8 * COLS + 1, 0), SPMV_ERR_ARGUMENT);
     cr_assert_str_eq(said, "y: its address is not a multiple of 8");
+    cr_assert_eq(spmv_update_buffer(&m, (char *)both + 4), SPMV_ERR_ARGUMENT);
+    cr_assert_str_eq(said, "val: its address is not a multiple of 8");
     cr_assert_eq(fake.launches, launches);
     cr_assert_eq(spmv_cuda_mul(&e, 0, at + 4, ROWS, 0, at, ROWS), SPMV_OK, "%s", said); /* x is not read */
     cr_assert_eq(spmv_cuda_mul(&e, 1, at, ROWS, 0, at, 0), SPMV_OK, "%s", said);

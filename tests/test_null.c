@@ -693,9 +693,26 @@ static void check_writers(const spmv_csr *c, spmv_status status, const char *wor
     GIVES(status, words, spmv_bin_write(&sink, c, &h));
 }
 
+/* Neither is it stored, if a look at its ends shows what it is. */
+static void check_doors(const spmv_csr *c, spmv_status status, const char *words)
+{
+    spmv_device *on[1] = { NULL };
+    spmv_group_desc desc;
+    spmv_matrix m;
+    spmv_group g;
+    memset(&desc, 0, sizeof desc);
+    desc.desc.hooks = h;
+    desc.desc.csr = c;
+    desc.device = on;
+    desc.count = 1;
+    GIVES(status, words, spmv_create(&m, &desc.desc));
+    GIVES(status, words, spmv_group_create(&g, &desc));
+    check_writers(c, status, words);
+}
+
 Test(null, matrices_made_by_hand)
 {
-    const uint64_t rows[] = { 0, 1, 2 }, falls[] = { 0, 2, 1 }, beyond[] = { 0, 5, 2 }, late[] = { 1, 1, 2 }, ends[] = { 0, 1, 1 };
+    const uint64_t rows[] = { 0, 1, 2 }, beyond[] = { 0, 5, 2 }, late[] = { 1, 1, 2 }, ends[] = { 0, 1, 1 };
     const uint32_t cols[] = { 0, 1 }, wide[] = { 0, 2 }, one[] = { 1, 1 };
     const uint64_t both_in_one[] = { 0, 2, 2 };
     spmv_sink sink = { NULL, swallow, NULL };
@@ -706,19 +723,17 @@ Test(null, matrices_made_by_hand)
     c.nnz = 2;
     c.col = cols;
     c.val = val;
-    check_writers(&c, SPMV_ERR_INDEX, "expected row pointers from 0 to nnz, 2");
+    check_doors(&c, SPMV_ERR_INDEX, "expected row pointers from 0 to nnz, 2");
     c.rows = c.cols = 2;
-    check_writers(&c, SPMV_ERR_ARGUMENT, "write: ptr is NULL");
+    check_doors(&c, SPMV_ERR_ARGUMENT, ": ptr is NULL");
     c.ptr = rows;
     FINE(spmv_bin_write(&sink, &c, &h));
-    c.ptr = falls;
-    check_writers(&c, SPMV_ERR_INDEX, "in row 1");
     c.ptr = beyond;
     check_writers(&c, SPMV_ERR_INDEX, "end at nnz, found others in row 0");
     c.ptr = late;
-    check_writers(&c, SPMV_ERR_INDEX, "found 1 and 2");
+    check_doors(&c, SPMV_ERR_INDEX, "found 1 and 2");
     c.ptr = ends;
-    check_writers(&c, SPMV_ERR_INDEX, "found 0 and 1");
+    check_doors(&c, SPMV_ERR_INDEX, "found 0 and 1");
     c.ptr = rows;
     c.col = wide;
     check_writers(&c, SPMV_ERR_INDEX, "rising columns below cols, found others in row 1");
@@ -726,10 +741,10 @@ Test(null, matrices_made_by_hand)
     c.col = one;
     check_writers(&c, SPMV_ERR_INDEX, "rising columns below cols, found others in row 0");
     c.col = NULL;
-    check_writers(&c, SPMV_ERR_ARGUMENT, "write: col is NULL");
+    check_doors(&c, SPMV_ERR_ARGUMENT, ": col is NULL");
     c.col = cols;
     c.val = NULL;
-    check_writers(&c, SPMV_ERR_ARGUMENT, "write: val is NULL");
+    check_doors(&c, SPMV_ERR_ARGUMENT, ": val is NULL");
 }
 
 Test(null, pointers_of_cmrs_made_by_hand)
