@@ -242,7 +242,8 @@ typedef struct spmv_csr {
 #define SPMV_NEGATED ((uint64_t)1 << 63)
 
 /* Makes a CSR matrix. Checks every pointer and index and logs the position of the first that is wrong. Takes time and memory
- * proportional to the entries and the rows; all memory for entries is allocated before the first is read.
+ * proportional to the entries and the rows; all memory for entries is allocated before the first is read. Columns, transposes and halves
+ * are placed in threads; rows are sorted only where entries come out of order or twice.
  *   out     need not be initialised; zeroed on failure. Free it with spmv_csr_free
  *   in      the matrix; its arrays are copied unless it says borrow
  *   store   type of the values in out: SPMV_F64 or SPMV_F32 (SPMV_MIXED means SPMV_F32)
@@ -1086,6 +1087,14 @@ SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *fo
     return s;
 }
 
+/* The log of work whose faults are not to be reported. */
+static void spmv__hush(void *user, spmv_status s, const char *message)
+{
+    (void)user;
+    (void)s;
+    (void)message;
+}
+
 /* Refuses a NULL pointer that a public function needs: logs the argument's name, zeroes out (unless that is NULL), and returns
  * SPMV_ERR_ARGUMENT. */
 SPMV__SHARED spmv_status spmv__null(const spmv_hooks *h, const char *function, const char *argument, void *out, size_t size)
@@ -1350,6 +1359,23 @@ SPMV__SHARED uint64_t spmv__sort_and_merge(spmv__pair *p, uint64_t n)
 
 /* ---- input to CSR ------------------------------------------------------------------------------------------------ */
 
+/* Of "sharing work among threads" below. */
+SPMV__SHARED uint64_t spmv__share_count(uint64_t work);
+SPMV__SHARED uint64_t spmv__share_threads(uint64_t shares, uint64_t most);
+SPMV__SHARED void     spmv__share_out(void (*work)(void *job, uint64_t share), void *job, uint64_t shares);
+SPMV__SHARED uint64_t spmv__share_row(const uint64_t *ptr, uint64_t rows, uint64_t share, uint64_t shares);
+
+/* Has the cache line loaded that lies so many bytes behind an address, which may be outside of any array. */
+SPMV__INLINE void spmv__prefetch(const void *at, uint64_t bytes)
+{
+#ifdef __GNUC__
+    __builtin_prefetch((const void *)((uintptr_t)at + (uintptr_t)bytes));
+#else
+    (void)at;
+    (void)bytes;
+#endif
+}
+
 /* Entry i of an index array as a zero-based number. A negative one becomes larger than any matrix. */
 static uint64_t spmv__index(const void *array, int bits, int base, uint64_t i)
 {
@@ -1382,6 +1408,14 @@ static double spmv__signed_value(const void *val, spmv_type t, uint64_t source)
     return source & SPMV_NEGATED ? -v : v;
 }
 
+enum { SPMV__IMPORT_BATCH = 64 }; /* entries: enough to load the memory of all of them at once */
+
+/* Entries that are read, counted or placed together: where they are in the CSR matrix, and the numbers of the caller's values. */
+typedef struct spmv__import_batch {
+    uint64_t n, source[SPMV__IMPORT_BATCH], slot[SPMV__IMPORT_BATCH];
+    uint32_t row[SPMV__IMPORT_BATCH], col[SPMV__IMPORT_BATCH];
+} spmv__import_batch;
+
 /* The work of spmv_csr_from. A line is a row, column or block row of the input, whichever its pointers count. */
 typedef struct spmv__import {
     const spmv_input *in;
@@ -1391,11 +1425,20 @@ typedef struct spmv__import {
     uint64_t  lines, inner;        /* CSR, CSC, BSR: number of lines, and the bound that indices must stay below */
     int       by_columns;          /* 1: lines are columns of the CSR matrix */
     uint64_t  rows, cols, entries; /* shape of the CSR matrix; number of values of in, with blocks expanded */
-    uint64_t *count;               /* rows + 1: in the counting pass entries of each row, then where the next entry of a row goes */
+    uint64_t  first, end;          /* the entries (BSR: blocks) that a pass takes */
+    spmv__import_batch *batch;     /* two: entries (BSR: blocks) as they were read, and what they were expanded to */
+    uint64_t  line;                /* CSR, CSC, BSR: the line that holds the entry read last */
+    uint64_t *count;               /* rows: in the counting pass entries of each row, then where the next entry of a row goes */
     uint32_t *col;                 /* NULL in the counting pass */
-    uint64_t *order;               /* the number of the caller's value for each entry placed */
+    void     *val;                 /* the value of each entry placed */
+    spmv_type type;                /* of val */
+    uint64_t *order;               /* if updatable, the number of the caller's value for each entry placed; else NULL */
     int       half;                /* with symmetry, the half that was given: -1 below the diagonal, 1 above it, 0 not known yet */
     uint64_t  half_entry;          /* the first entry (BSR: block) in that half */
+    const uint64_t *ptr;           /* the row pointers, once all entries are placed */
+    uint64_t  tasks;               /* that share the work, each with a copy of this */
+    uint64_t  longest;             /* entries of the longest row that is not in order */
+    spmv_status status;
 } spmv__import;
 
 /* Reports entry i of an index array, which is to be below limit. line: what its pointers count, "row", and which of them it is in; NULL for
@@ -1437,17 +1480,41 @@ static spmv_status spmv__import_diagonal(const spmv__import *m, uint64_t r, uint
                     "skew-symmetric matrix", (spmv__ull)source, (spmv__ull)(r + (uint64_t)in->base));
 }
 
-/* Takes one entry of the CSR matrix: counts it in the first pass, places it in its row in the second. */
+/* Places the entries of a batch. The memory for all of them is loaded first: rows that are filled in turn lie far apart. */
+static void spmv__import_store(const spmv__import *m, spmv__import_batch *b)
+{
+    const spmv_input *in = m->in;
+    const uint64_t size = spmv_value_size(m->type);
+    uint64_t i;
+    for (i = 0; i < b->n; i++) {
+        b->slot[i] = m->count[b->row[i]]++;
+        spmv__prefetch(m->col, b->slot[i] * sizeof *m->col);
+        spmv__prefetch(m->val, b->slot[i] * size);
+    }
+    for (i = 0; i < b->n; i++) {
+        m->col[b->slot[i]] = b->col[i];
+        spmv__store_value(m->val, m->type, b->slot[i], spmv__signed_value(in->val, in->val_type, b->source[i]));
+        if (m->order) m->order[b->slot[i]] = b->source[i];
+    }
+}
+
+/* Counts the entries of the batch in the first pass, places them in their rows in the second. */
+static void spmv__import_flush(const spmv__import *m, spmv__import_batch *b)
+{
+    uint64_t i;
+    if (m->col) spmv__import_store(m, b);
+    else for (i = 0; i < b->n; i++) m->count[b->row[i]]++;
+    b->n = 0;
+}
+
+/* Takes one entry of the CSR matrix. */
 static void spmv__import_place(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
 {
-    uint64_t slot;
-    if (!m->col) {
-        m->count[r]++;
-        return;
-    }
-    slot = m->count[r]++;
-    m->col[slot] = (uint32_t)c;
-    m->order[slot] = source;
+    spmv__import_batch *b = m->batch + 1;
+    b->row[b->n] = (uint32_t)r;
+    b->col[b->n] = (uint32_t)c;
+    b->source[b->n] = source;
+    if (++b->n == SPMV__IMPORT_BATCH) spmv__import_flush(m, b);
 }
 
 /* Takes an entry and its mirror image. */
@@ -1457,7 +1524,7 @@ static void spmv__import_both(spmv__import *m, uint64_t r, uint64_t c, uint64_t 
     spmv__import_place(m, c, r, m->in->symmetry == SPMV_SKEW ? source | SPMV_NEGATED : source);
 }
 
-/* Takes one entry of COO, CSR or CSC, and its mirror image if it has one, where in->symmetry is set. */
+/* Takes one entry of COO, CSR or CSC of a matrix with symmetry, and its mirror image if it has one. */
 static spmv_status spmv__import_mirrored(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
 {
     spmv_status s = SPMV_OK;
@@ -1466,25 +1533,6 @@ static spmv_status spmv__import_mirrored(spmv__import *m, uint64_t r, uint64_t c
     if (r == c) spmv__import_place(m, r, c, source);
     else spmv__import_both(m, r, c, source);
     return SPMV_OK;
-}
-
-/* One pass over the entries of COO, whose indices are checked. */
-static spmv_status spmv__import_coo(spmv__import *m)
-{
-    const spmv_input *in = m->in;
-    const int turn = in->transpose != 0, mirror = in->symmetry != SPMV_GENERAL;
-    const void *row = turn ? in->col : in->row, *col = turn ? in->row : in->col;
-    uint64_t i;
-    spmv_status s = SPMV_OK;
-    for (i = 0; i < m->entries && !s; i++) {
-        uint64_t r = spmv__index(row, m->index_bits, in->base, i);
-        uint64_t c = spmv__index(col, m->index_bits, in->base, i);
-        if (r >= m->rows) return spmv__bad_index(m, turn ? "column" : "row", row, i, m->rows, NULL, 0);
-        if (c >= m->cols) return spmv__bad_index(m, turn ? "row" : "column", col, i, m->cols, NULL, 0);
-        if (mirror) s = spmv__import_mirrored(m, r, c, i);
-        else spmv__import_place(m, r, c, i);
-    }
-    return s;
 }
 
 /* The number of the caller's value at row i and column j of a block. */
@@ -1533,33 +1581,102 @@ static spmv_status spmv__import_block(spmv__import *m, uint64_t block_row, uint6
     return s;
 }
 
-/* One pass over the lines of CSR, CSC or BSR, whose indices are checked; the pointers have been checked before. */
-static spmv_status spmv__import_lines(spmv__import *m)
+/* The line that holds entry i: the first that ends behind it. */
+static uint64_t spmv__import_line(const spmv__import *m, uint64_t i)
 {
-    const spmv_input *in = m->in;
-    const int bsr = in->form == SPMV_IN_BSR, mirror = in->symmetry != SPMV_GENERAL;
-    const char *what = in->form == SPMV_IN_CSC ? "row" : bsr ? "block column" : "column";
-    const char *line = in->form == SPMV_IN_CSC ? "column" : bsr ? "block row" : "row";
-    uint64_t o, i, end;
-    spmv_status s = SPMV_OK;
-    for (o = 0; o < m->lines; o++) {
-        i = spmv__index(in->ptr, m->ptr_bits, in->base, o);
-        end = spmv__index(in->ptr, m->ptr_bits, in->base, o + 1);
-        for (; i < end && !s; i++) {
-            uint64_t v = spmv__index(m->index, m->index_bits, in->base, i);
-            if (v >= m->inner) return spmv__bad_index(m, what, m->index, i, m->inner, line, o);
-            if (bsr) s = spmv__import_block(m, o, v, i);
-            else if (mirror) s = spmv__import_mirrored(m, m->by_columns ? v : o, m->by_columns ? o : v, i);
-            else spmv__import_place(m, m->by_columns ? v : o, m->by_columns ? o : v, i);
-        }
-        if (s) return s;
+    uint64_t low = 0, high = m->lines;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (spmv__index(m->in->ptr, m->ptr_bits, m->in->base, middle + 1) > i) high = middle;
+        else low = middle + 1;
     }
-    return SPMV_OK;
+    return low;
 }
 
+/* Reads n indices of so many bits from number first on, until one is not below limit; returns how many are. */
+SPMV__INLINE uint64_t spmv__import_indices_of(const void *array, int bits, int base, uint64_t first, uint64_t n, uint64_t limit,
+                                              uint32_t *out)
+{
+    uint64_t i;
+    for (i = 0; i < n; i++) {
+        const uint64_t v = spmv__index(array, bits, base, first + i);
+        if (v >= limit) return i;
+        out[i] = (uint32_t)v;
+    }
+    return n;
+}
+
+static uint64_t spmv__import_indices(const spmv__import *m, const void *array, uint64_t first, uint64_t n, uint64_t limit, uint32_t *out)
+{
+    if (m->index_bits == 64) return spmv__import_indices_of(array, 64, m->in->base, first, n, limit, out);
+    return spmv__import_indices_of(array, 32, m->in->base, first, n, limit, out);
+}
+
+/* Sets the line of each of n entries from number first on. */
+static void spmv__import_line_numbers(spmv__import *m, uint64_t first, uint64_t n, uint32_t *out)
+{
+    uint64_t i, k, end;
+    for (i = 0; i < n; i = k) {
+        end = spmv__index(m->in->ptr, m->ptr_bits, m->in->base, m->line + 1) - first;
+        for (k = i; k < n && k < end; k++) out[k] = (uint32_t)m->line;
+        if (k < n) m->line++;
+    }
+}
+
+/* Reads n entries from number first on as a batch, until an index is outside the matrix. */
+static void spmv__import_read(spmv__import *m, uint64_t first, uint64_t n)
+{
+    const spmv_input *in = m->in;
+    spmv__import_batch *b = m->batch;
+    uint64_t i;
+    if (in->form == SPMV_IN_COO) {
+        b->n = spmv__import_indices(m, in->transpose ? in->col : in->row, first, n, m->rows, b->row);
+        b->n = spmv__import_indices(m, in->transpose ? in->row : in->col, first, b->n, m->cols, b->col);
+    } else {
+        b->n = spmv__import_indices(m, m->index, first, n, m->inner, m->by_columns ? b->row : b->col);
+        spmv__import_line_numbers(m, first, b->n, m->by_columns ? b->col : b->row);
+    }
+    for (i = 0; i < b->n; i++) b->source[i] = first + i;
+}
+
+/* Reports entry i, one index of which is outside the matrix. */
+static spmv_status spmv__import_outside(const spmv__import *m, uint64_t i)
+{
+    const spmv_input *in = m->in;
+    const int csc = in->form == SPMV_IN_CSC, bsr = in->form == SPMV_IN_BSR;
+    if (in->form != SPMV_IN_COO)
+        return spmv__bad_index(m, csc ? "row" : bsr ? "block column" : "column", m->index, i, m->inner,
+                               csc ? "column" : bsr ? "block row" : "row", spmv__import_line(m, i));
+    if (spmv__index(in->row, m->index_bits, in->base, i) >= (uint64_t)in->rows)
+        return spmv__bad_index(m, "row", in->row, i, (uint64_t)in->rows, NULL, 0);
+    return spmv__bad_index(m, "column", in->col, i, (uint64_t)in->cols, NULL, 0);
+}
+
+/* Takes entry (block) i of those read. */
+static spmv_status spmv__import_take(spmv__import *m, uint64_t i)
+{
+    const spmv__import_batch *b = m->batch;
+    if (m->in->form != SPMV_IN_BSR) return spmv__import_mirrored(m, b->row[i], b->col[i], b->source[i]);
+    return spmv__import_block(m, m->by_columns ? b->col[i] : b->row[i], m->by_columns ? b->row[i] : b->col[i], b->source[i]);
+}
+
+/* One pass over the entries, whose indices are checked; the pointers have been checked before. */
 static spmv_status spmv__import_pass(spmv__import *m)
 {
-    return m->in->form == SPMV_IN_COO ? spmv__import_coo(m) : spmv__import_lines(m);
+    const int plain = !m->in->symmetry && m->in->form != SPMV_IN_BSR;
+    uint64_t i, k, n, read;
+    spmv_status s = SPMV_OK;
+    m->line = spmv__import_line(m, m->first);
+    for (i = m->first; i < m->end && !s; i += n) {
+        n = spmv__smaller(m->end - i, SPMV__IMPORT_BATCH);
+        spmv__import_read(m, i, n);
+        read = m->batch->n;
+        for (k = 0; k < read && !plain && !s; k++) s = spmv__import_take(m, k);
+        if (plain) spmv__import_flush(m, m->batch);
+        if (!s && read < n) s = spmv__import_outside(m, i + read);
+    }
+    spmv__import_flush(m, m->batch + 1);
+    return s;
 }
 
 /* Checks the members of the input that are not arrays. */
@@ -1616,6 +1733,7 @@ static spmv_status spmv__import_pointers(spmv__import *m)
     if (in->nnz && last != (uint64_t)in->nnz)
         return spmv_log(h, SPMV_ERR_INDEX, "the last pointer counts %llu entries, but nnz is %llu", (spmv__ull)last, (spmv__ull)in->nnz);
     if (last && !m->index) return spmv_log(h, SPMV_ERR_ARGUMENT, "matrix.%s is NULL", in->form == SPMV_IN_CSC ? "row" : "col");
+    m->end = last;
     m->entries = spmv__sat_mul(last, per);
     if (m->entries == UINT64_MAX) return spmv_log(h, SPMV_ERR_OVERFLOW, "the blocks hold more than 2^64 values");
     return SPMV_OK;
@@ -1632,7 +1750,7 @@ static spmv_status spmv__import_shape(spmv__import *m)
     m->rows = in->transpose ? cols : rows;
     m->cols = in->transpose ? rows : cols;
     if (in->form == SPMV_IN_COO) {
-        m->entries = (uint64_t)in->nnz;
+        m->entries = m->end = (uint64_t)in->nnz;
         if (m->entries && (!in->row || !in->col)) return spmv_log(m->h, SPMV_ERR_ARGUMENT, "matrix.%s is NULL", in->row ? "col" : "row");
         if (in->ptr) return spmv_log(m->h, SPMV_ERR_ARGUMENT, "matrix.ptr must be NULL with SPMV_IN_COO");
         return SPMV_OK;
@@ -1718,33 +1836,52 @@ static spmv_status spmv__import_copy(spmv_csr *out, const spmv__import *m)
     return spmv__import_copy_values(out, in);
 }
 
-/* Sorts each row by column, and entries of one column in the order given. */
-static spmv_status spmv__import_sort(spmv__import *m, const uint64_t *ptr)
+/* 1 if the columns of a row rise, so that it has no duplicates. */
+static int spmv__import_rises(const spmv__import *m, uint64_t r)
 {
-    void *block = NULL;
+    uint64_t i;
+    for (i = m->ptr[r] + 1; i < m->ptr[r + 1] && m->col[i - 1] < m->col[i]; i++) {}
+    return i >= m->ptr[r + 1];
+}
+
+/* Finds the longest row that is not in order among a task's. */
+static void spmv__import_look(void *tasks, uint64_t t)
+{
+    spmv__import *m = (spmv__import *)tasks + t;
+    uint64_t r = spmv__share_row(m->ptr, m->rows, t, m->tasks), end = spmv__share_row(m->ptr, m->rows, t + 1, m->tasks);
+    for (; r < end; r++)
+        if (m->ptr[r + 1] - m->ptr[r] > m->longest && !spmv__import_rises(m, r)) m->longest = m->ptr[r + 1] - m->ptr[r];
+}
+
+/* Moves n elements of some bytes to where the sorted pairs say they belong; room holds them meanwhile. */
+static void spmv__import_move(void *elements, size_t bytes, const spmv__pair *pair, uint64_t n, void *room)
+{
+    uint64_t i;
+    for (i = 0; i < n; i++) memcpy((char *)room + i * bytes, (char *)elements + pair[i].load * bytes, bytes);
+    memcpy(elements, room, n * bytes);
+}
+
+/* Sorts each row by column, and entries of one column in the order given. */
+static spmv_status spmv__import_sort(spmv__import *m)
+{
+    const size_t bytes = spmv_value_size(m->type);
+    void *block;
     spmv__pair *pair;
-    uint64_t r, i, longest = 0;
-    spmv_status s;
-    for (r = 0; r < m->rows; r++) {
-        for (i = ptr[r] + 1; i < ptr[r + 1] && m->col[i - 1] <= m->col[i]; i++) {}
-        if (i < ptr[r + 1] && ptr[r + 1] - ptr[r] > longest) longest = ptr[r + 1] - ptr[r];
-    }
-    s = spmv__new(m->h, &block, longest, sizeof *pair, 0);
-    if (s || !longest) return s;
+    uint64_t r, i;
+    spmv_status s = spmv__room(m->h, &block, m->longest, sizeof *pair + 8);
+    if (s || !block) return s;
     pair = (spmv__pair *)block;
     for (r = 0; r < m->rows; r++) {
-        uint64_t n = ptr[r + 1] - ptr[r];
-        for (i = ptr[r] + 1; i < ptr[r + 1] && m->col[i - 1] <= m->col[i]; i++) {}
-        if (i >= ptr[r + 1]) continue;
+        const uint64_t first = m->ptr[r], n = m->ptr[r + 1] - first;
+        if (spmv__import_rises(m, r)) continue;
         for (i = 0; i < n; i++) {
-            pair[i].key = m->col[ptr[r] + i];
-            pair[i].load = m->order[ptr[r] + i];
+            pair[i].key = m->col[first + i];
+            pair[i].load = i;
         }
         spmv__sort(pair, n);
-        for (i = 0; i < n; i++) {
-            m->col[ptr[r] + i] = (uint32_t)pair[i].key;
-            m->order[ptr[r] + i] = pair[i].load;
-        }
+        for (i = 0; i < n; i++) m->col[first + i] = (uint32_t)pair[i].key;
+        spmv__import_move((char *)m->val + first * bytes, bytes, pair, n, pair + n);
+        if (m->order) spmv__import_move(m->order + first, 8, pair, n, pair + n);
     }
     spmv_free(m->h, block);
     return SPMV_OK;
@@ -1772,9 +1909,10 @@ static spmv_status spmv__import_merge(spmv_csr *out, spmv__import *m, uint64_t *
             double sum = 0;
             if (in->duplicates == SPMV_DUP_REFUSE && i + 1 < end && m->col[i + 1] == m->col[i]) return spmv__import_twice(m, r, m->col[i]);
             for (; i < end && m->col[i] == m->col[first]; i++) {
-                double v = spmv__signed_value(in->val, in->val_type, m->order[i]);
+                double v = spmv__value(m->val, m->type, i);
                 sum = i == first ? v : sum + v;
-                m->order[used++] = m->order[i];
+                if (from) m->order[used] = m->order[i];
+                used++;
             }
             if (in->drop_zeros && sum == 0) {
                 used = kept;
@@ -1792,57 +1930,134 @@ static spmv_status spmv__import_merge(spmv_csr *out, spmv__import *m, uint64_t *
     return SPMV_OK;
 }
 
-/* Counts the entries of each row, then places them; ptr becomes the row pointers. */
+/* Makes the tasks of an import, each with a stretch of the entries and a count for each row. The last one's counts are ptr, which is zeroed;
+ * those of the others take at most half as much memory as columns and values in f32. */
+static spmv_status spmv__import_deal(spmv__import *m, uint64_t *ptr, const spmv_hooks *quiet, spmv__import **task)
+{
+    const uint64_t n = spmv__share_threads(spmv__share_count(m->entries), 1 + m->entries / (2 * m->rows + 1));
+    void *block;
+    uint64_t t;
+    spmv_status s = spmv__new(m->h, &block, 1, n * (sizeof *m + 2 * sizeof *m->batch) + (n - 1) * m->rows * 8, 0);
+    if (s) return s;
+    *task = (spmv__import *)block;
+    m->tasks = n;
+    m->count = ptr;
+    m->batch = (spmv__import_batch *)(*task + n);
+    for (t = 0; t < n; t++) {
+        (*task)[t] = *m;
+        (*task)[t].h = quiet;
+        (*task)[t].first = m->end / n * t + m->end % n * t / n;
+        (*task)[t].end = m->end / n * (t + 1) + m->end % n * (t + 1) / n;
+        (*task)[t].batch = m->batch + 2 * t;
+        if (t + 1 < n) (*task)[t].count = (uint64_t *)(m->batch + 2 * n) + t * m->rows;
+    }
+    return SPMV_OK;
+}
+
+/* Counts or places a task's entries. */
+static void spmv__import_work(void *tasks, uint64_t t)
+{
+    spmv__import *task = (spmv__import *)tasks + t;
+    task->status = spmv__import_pass(task);
+}
+
+/* 1 if no task has found fault, and those that have met entries off the diagonal of a half agree on which half it is. */
+static int spmv__import_agree(spmv__import *m, const spmv__import *task)
+{
+    int half = 0;
+    uint64_t t;
+    for (t = 0; t < m->tasks; t++) {
+        if (task[t].status || half * task[t].half < 0) return 0;
+        if (task[t].half) half = task[t].half;
+    }
+    m->half = half;
+    return 1;
+}
+
+/* Makes the numbers of entries that the tasks have counted the places of the first that each puts in each row. */
+static void spmv__import_places(const spmv__import *m, spmv__import *task)
+{
+    uint64_t r, t, sum = 0;
+    for (r = 0; r < m->rows; r++)
+        for (t = 0; t < m->tasks; t++) {
+            uint64_t n = task[t].count[r];
+            task[t].count[r] = sum;
+            sum += n;
+        }
+}
+
+/* Counts the entries of each row, then places them in the order given, in threads; ptr becomes the row pointers. The tasks log nothing: of
+ * faults that several may find, the first is reported by a pass over all entries. */
 static spmv_status spmv__import_bucket(spmv__import *m, uint64_t *ptr, uint32_t *col)
 {
-    uint64_t r, sum = 0;
+    spmv_hooks quiet;
+    spmv__import *task;
+    uint64_t t, r;
     spmv_status s;
-    m->count = ptr;
-    s = spmv__import_pass(m);
+    memset(&quiet, 0, sizeof quiet);
+    quiet.log = spmv__hush;
+    s = spmv__import_deal(m, ptr, &quiet, &task);
     if (s) return s;
-    for (r = 0; r <= m->rows; r++) {
-        uint64_t n = ptr[r];
-        ptr[r] = sum;
-        sum += n;
+    spmv__share_out(spmv__import_work, task, m->tasks);
+    if (!spmv__import_agree(m, task)) {
+        s = spmv__import_pass(m);
+        goto done;
     }
-    if (!sum) return SPMV_OK;
+    spmv__import_places(m, task);
     m->col = col;
-    s = spmv__import_pass(m);
+    m->ptr = ptr;
+    for (t = 0; t < m->tasks; t++) {
+        task[t].col = col;
+        task[t].ptr = ptr;
+    }
+    spmv__share_out(spmv__import_work, task, m->tasks);
     for (r = m->rows; r; r--) ptr[r] = ptr[r - 1]; /* placing moved every pointer to the end of its row */
     ptr[0] = 0;
+    spmv__share_out(spmv__import_look, task, m->tasks);
+    for (t = 0; t < m->tasks; t++) m->longest = task[t].longest > m->longest ? task[t].longest : m->longest;
+done:
+    spmv_free(m->h, task);
     return s;
 }
 
-/* Converts any input: sorts the entries into rows, sorts each row, and merges duplicates. All memory for entries is allocated before
- * the first is read, because an input can claim sizes that no machine could hold or walk through. With symmetry, one entry can become
- * two, so up to half of the arrays may stay unused. */
+/* Converts any input: places the entries in their rows, and sorts rows and merges duplicates if there is need. All memory for entries is
+ * allocated before the first is read, because an input can claim sizes that no machine could hold or walk through. With symmetry, one
+ * entry can become two, so up to half of the arrays may stay unused. Values to be narrowed are narrowed after duplicates are summed. */
 static spmv_status spmv__import_general(spmv_csr *out, spmv__import *m)
 {
-    void *ptr = NULL, *col = NULL, *order = NULL, *val = NULL, *from = NULL;
-    uint64_t most = spmv__sat_mul(m->entries, m->in->symmetry ? 2 : 1);
-    spmv_status s = spmv__room(m->h, &order, most, 8);
-    if (!s) s = spmv__room(m->h, &val, most, spmv_value_size(out->type));
+    const spmv_input *in = m->in;
+    const int narrow = out->type == SPMV_F32 && in->val && in->val_type == SPMV_F64;
+    void *ptr = NULL, *col = NULL, *order = NULL, *val = NULL, *wide = NULL, *from = NULL;
+    uint64_t most = spmv__sat_mul(m->entries, in->symmetry ? 2 : 1);
+    spmv_status s = spmv__room(m->h, &val, most, spmv_value_size(out->type));
+    if (!s && narrow) s = spmv__room(m->h, &wide, most, 8);
     if (!s) s = spmv__room(m->h, &col, most, 4);
-    if (!s && m->in->updatable) s = spmv__room(m->h, &from, spmv__sat_add(most, 1), 8);
+    if (!s && in->updatable) s = spmv__room(m->h, &order, most, 8);
+    if (!s && in->updatable) s = spmv__room(m->h, &from, spmv__sat_add(most, 1), 8);
     if (!s) s = spmv__new(m->h, &ptr, m->rows + 1, 8, 0);
     if (s) goto done;
+    m->type = narrow ? SPMV_F64 : out->type;
+    m->val = narrow ? wide : val;
     m->order = (uint64_t *)order;
     s = spmv__import_bucket(m, (uint64_t *)ptr, (uint32_t *)col);
-    if (!s) s = spmv__import_sort(m, (uint64_t *)ptr);
-    if (!s) s = spmv__import_merge(out, m, (uint64_t *)ptr, (uint64_t *)from, val);
+    if (!s && m->longest) s = spmv__import_sort(m);
+    if (s) goto done;
+    out->nnz = ((uint64_t *)ptr)[m->rows];
+    if (m->longest || narrow || in->drop_zeros || in->updatable)
+        s = spmv__import_merge(out, m, (uint64_t *)ptr, (uint64_t *)from, val);
     if (s) goto done;
     out->ptr = (const uint64_t *)ptr;
     out->col = (const uint32_t *)col;
     out->val = val;
     out->owned = 7u;
     out->from = (uint64_t *)from;
-    out->order = from ? (uint64_t *)order : NULL;
-    if (from) order = NULL;
-    ptr = col = val = from = NULL;
+    out->order = (uint64_t *)order;
+    ptr = col = val = from = order = NULL;
 done:
     spmv_free(m->h, from);
-    spmv_free(m->h, val);
     spmv_free(m->h, order);
+    spmv_free(m->h, wide);
+    spmv_free(m->h, val);
     spmv_free(m->h, col);
     spmv_free(m->h, ptr);
     return s;
@@ -3746,17 +3961,6 @@ static void spmv__slab_pad(const spmv__slab *t, const spmv__sink *to, uint64_t r
         else if (usual) memset(val, 0, (size_t)SPMV__SLAB_ROWS * 4);
         else memset(val, 0, (size_t)(rows * bytes));
     }
-}
-
-/* Has the cache line loaded that lies so many bytes behind an address, which may be outside of any array. */
-SPMV__INLINE void spmv__prefetch(const void *at, uint64_t bytes)
-{
-#ifdef __GNUC__
-    __builtin_prefetch((const void *)((uintptr_t)at + (uintptr_t)bytes));
-#else
-    (void)at;
-    (void)bytes;
-#endif
 }
 
 /* Puts n entries of each of some rows into the slab, the first into slot, slot + 1 and so on; k: where their entries begin. Values have so

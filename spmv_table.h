@@ -564,13 +564,6 @@ static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
     return s;
 }
 
-static void spmv__hush(void *user, spmv_status s, const char *message)
-{
-    (void)user;
-    (void)s;
-    (void)message;
-}
-
 /* Reads a candidate such as "csr:run=1024/WG=256" from l->word. *ignore becomes 1 if its format is left out of this build. */
 static spmv_status spmv__tune_candidate(spmv_tune_row *r, spmv__lines *l, int *ignore)
 {

@@ -196,6 +196,58 @@ static int prepare(spmv_matrix *out, const sample *m, const char *plan)
     return spmv_create(out, &d) == SPMV_OK;
 }
 
+/* ---- input ---- */
+
+/* The matrix as CSC, as a transpose, and as the upper half of a symmetric matrix, if the columns of its rows begin on the diagonal. */
+static spmv_input input(const sample *m, int kind)
+{
+    spmv_input in;
+    memset(&in, 0, sizeof in);
+    in.form = kind == 0 ? SPMV_IN_CSC : SPMV_IN_CSR;
+    in.rows = (int64_t)(kind == 0 ? m->cols : m->rows);
+    in.cols = (int64_t)(kind == 0 ? m->rows : m->cols);
+    in.ptr = m->ptr;
+    in.ptr_bits = 64;
+    in.row = kind == 0 ? m->col : NULL;
+    in.col = kind == 0 ? NULL : m->col;
+    in.val = m->val;
+    in.transpose = kind == 1;
+    in.symmetry = kind == 2 ? SPMV_SYMMETRIC : SPMV_GENERAL;
+    return in;
+}
+
+static int same_csr(const spmv_csr *a, const spmv_csr *b)
+{
+    return a->rows == b->rows && a->nnz == b->nnz && !memcmp(a->ptr, b->ptr, (size_t)(a->rows + 1) * 8) &&
+           !memcmp(a->col, b->col, (size_t)a->nnz * 4) && !memcmp(a->val, b->val, (size_t)a->nnz * 8);
+}
+
+/* Each of so many kinds of input in one thread and in several: counting, placing and looking are shared. */
+static void test_input(const sample *m, int kinds)
+{
+    spmv_hooks h;
+    spmv_csr a, b;
+    unsigned long tasks;
+    int kind;
+    memset(&h, 0, sizeof h);
+    h.resize = resize;
+    h.log = hear;
+    for (kind = 0; kind < kinds; kind++) {
+        const spmv_input in = input(m, kind);
+        pool_threads = 1;
+        check(!spmv_csr_from(&a, &in, SPMV_F64, &h), "input", m->name, 1);
+        for (pool_threads = 2; pool_threads <= 4; pool_threads++) {
+            pool_backward = pool_threads == 3;
+            tasks = pool_tasks;
+            check(!spmv_csr_from(&b, &in, SPMV_F64, &h) && same_csr(&a, &b), "input", m->name, pool_threads);
+            check(pool_tasks - tasks >= 6, "input's tasks", m->name, pool_threads);
+            spmv_csr_free(&b);
+        }
+        spmv_csr_free(&a);
+    }
+    pool_backward = 0;
+}
+
 /* y from several products, so that beta counts, and scaling. */
 static int multiply(const spmv_matrix *a, const sample *m, double *y)
 {
@@ -285,10 +337,12 @@ int main(void)
     for (pool_threads = 1; pool_threads <= POOL_MOST; pool_threads++) test_shares(pool_threads);
     m = make("scattered", 1500, 800, 40, 0);
     for (i = 2; i < sizeof plans / sizeof *plans; i++) test_plan(&m, plans[i], 4);
+    test_input(&m, 2);
     drop(&m);
     m = make("band", 1500, 1500, 20, 1);
     for (i = 0; i < sizeof plans / sizeof *plans; i++) test_plan(&m, plans[i], 4);
     test_crowd(&m, "sell");
+    test_input(&m, 3);
     drop(&m);
     m = make("large", 60000, 60000, 8, 1); /* too large for shares that stay in caches */
     for (i = 0; i < sizeof large_plans / sizeof *large_plans; i++) test_plan(&m, large_plans[i], 10);

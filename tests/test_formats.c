@@ -2017,6 +2017,111 @@ Test(input, products_of_transposes_and_halves)
     cr_assert(checks_done > 200);
 }
 
+/* ---- input: threads and memory ---------------------------------------------------------------------------------------- */
+
+#ifdef _OPENMP
+static int same_bits(const void *a, const void *b, uint64_t bytes) { return !a == !b && (!a || !memcmp(a, b, (size_t)bytes)); }
+
+/* The same CSR, or the same one message, with several threads as with one. */
+static void import_alike(const spmv_input *in, spmv_type type, const char *what)
+{
+    spmv_status s = SPMV_OK, t;
+    ledger one, more;
+    spmv_csr a, b;
+    int n;
+    for (n = 1; n <= 4; n++) {
+        spmv_hooks h = ledger_hooks(n == 1 ? &one : &more);
+        omp_set_num_threads(n);
+        t = spmv_csr_from(n == 1 ? &a : &b, in, type, &h);
+        if (n == 1) s = t;
+        if (n == 1) continue;
+        CHECK(s == t && one.messages == more.messages && one.messages == (s != SPMV_OK), "%s: %d threads: %s", what, n, more.text);
+        CHECK(!s || !strcmp(one.text, more.text), "%s: \"%s\" with %d threads, \"%s\" with one", what, more.text, n, one.text);
+        CHECK(a.nnz == b.nnz && same_bits(a.ptr, b.ptr, (a.rows + 1) * 8) && same_bits(a.col, b.col, a.nnz * 4), "%s: %d threads", what, n);
+        CHECK(same_bits(a.val, b.val, a.nnz * spmv_value_size(type)), "%s: values, %d threads", what, n);
+        CHECK(same_bits(a.from, b.from, (a.nnz + 1) * 8) && (!a.from || same_bits(a.order, b.order, a.from[a.nnz] * 8)), "%s: map", what);
+        spmv_csr_free(&b);
+        CHECK(more.live == 0, "%s: %d blocks left", what, (int)more.live);
+    }
+    spmv_csr_free(&a);
+}
+
+/* Entries of a matrix of n rows and columns in random order or sorted, with and without symmetry, duplicates and faults. */
+static void import_entries_alike(spmv_symmetry symmetry, uint64_t copies, int kind)
+{
+    const uint64_t n = 60;
+    triplets t = triplets_stored(n, n, symmetry, kind & 1, copies);
+    uint64_t *ptr = triplets_group(&t, n, 0);
+    int32_t *row, *col, *lines = (int32_t *)indices(ptr, n + 1, 32, 0);
+    spmv_input in;
+    int form;
+    row = (int32_t *)indices(t.row, t.n, 32, 0);
+    col = (int32_t *)indices(t.col, t.n, 32, 0);
+    for (form = SPMV_IN_CSR; form <= SPMV_IN_COO; form++) {
+        memset(&in, 0, sizeof in);
+        in.form = (spmv_input_form)form;
+        in.rows = in.cols = (int64_t)n;
+        in.nnz = (int64_t)t.n;
+        in.ptr = form == SPMV_IN_COO ? NULL : lines;
+        in.row = form == SPMV_IN_CSC ? col : form == SPMV_IN_COO ? row : NULL;
+        in.col = form == SPMV_IN_CSC ? NULL : col;
+        in.val = t.val;
+        in.symmetry = symmetry;
+        in.transpose = kind >> 1 & 1;
+        in.updatable = kind >> 2 & 1;
+        in.drop_zeros = !in.updatable && kind & 1;
+        import_alike(&in, kind & 2 ? SPMV_F32 : SPMV_F64, "entries");
+        in.duplicates = SPMV_DUP_REFUSE;
+        import_alike(&in, SPMV_F64, "duplicates refused");
+        col[t.n - 1] = col[t.n - 9] = (int32_t)n; /* two faults, which two tasks may find, before and after another kind */
+        import_alike(&in, SPMV_F64, "a bad index");
+        col[t.n - 1] = col[t.n - 9] = kind & 1 ? 0 : (int32_t)n - 1;
+        col[7] = (int32_t)n;
+        import_alike(&in, SPMV_F64, "two faults");
+        col[7] = (int32_t)t.col[7];
+        import_alike(&in, SPMV_F64, "the other half");
+        col[t.n - 1] = (int32_t)t.col[t.n - 1];
+        col[t.n - 9] = (int32_t)t.col[t.n - 9];
+    }
+    triplets_free(&t);
+    free(ptr);
+    free(lines);
+    free(row);
+    free(col);
+}
+
+Test(input, any_number_of_threads_makes_the_same)
+{
+    int kind;
+    for (kind = 0; kind < 8; kind++) {
+        import_entries_alike(SPMV_GENERAL, 1, kind);
+        import_entries_alike(SPMV_GENERAL, 3, kind);
+        import_entries_alike(SPMV_SYMMETRIC, 1, kind);
+        import_entries_alike(SPMV_SKEW, 2, kind);
+    }
+    cr_assert(checks_done > 1000);
+}
+#endif
+
+/* Columns are placed in rows without a second copy of anything, and counts for more threads take at most 4 bytes for each entry. */
+Test(input, columns_take_little_memory)
+{
+    matrix m;
+    meter bytes;
+    spmv_hooks h = meter_hooks(&bytes);
+    spmv_input in;
+    spmv_csr a;
+    matrix_random(&m, "random", 4000, 3000, 0.01);
+    matrix_close(&m, REALS);
+    in = matrix_input(&m, SPMV_F64);
+    in.transpose = 1;
+    cr_assert_eq(spmv_csr_from(&a, &in, SPMV_F64, &h), SPMV_OK);
+    cr_assert_eq(bytes.now, a.nnz * 12 + (a.rows + 1) * 8);
+    cr_assert(bytes.most < a.nnz * 16 + (a.rows + 1) * 8 + 40000, "%zu bytes for %d entries", bytes.most, (int)a.nnz);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
 /* ---- input: small arrays that describe a huge matrix ------------------------------------------------------------------ */
 
 /* A few bytes of input, but one block with as many columns as there can be: 2^41 entries. */
