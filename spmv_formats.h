@@ -1122,8 +1122,8 @@ SPMV__SHARED spmv_status spmv__check_vectors(const spmv_hooks *h, const char *fu
     return spmv_log(h, SPMV_ERR_ARGUMENT, "%s: x and y overlap", function);
 }
 
-/* Checks what takes no time: the arrays of a CSR matrix are there, and its row pointers go from 0 to nnz. name: of the matrix, for messages.
- * A zeroed one has no rows. */
+/* Checks what takes no time: that the arrays of a CSR matrix are there, and that its row pointers go from 0 to nnz. A zeroed one has no
+ * rows. name: of the matrix, for messages. */
 SPMV__SHARED spmv_status spmv__csr_there(const spmv_hooks *h, const char *name, const spmv_csr *a)
 {
     const int none = a->rows && !a->ptr;
