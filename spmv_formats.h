@@ -352,8 +352,9 @@ enum {
     SPMV_REPEATS   = 16, /* it has a reproducible product: each row is summed by fused multiply-adds in one fixed order, so that y is
                             bitwise the same on the host and on any device, whatever the group size or number of threads. In csr, 16
                             lanes each take every 16th entry of a row; in bcsr, 8 lanes each take every 8th block; the lanes are added
-                            in a tree. All other formats add entry after entry. This relies on IEEE arithmetic with subnormals, which
-                            compiler options such as -ffast-math break */
+                            in a tree. All other formats add entry after entry. The sum of a part, unless it is 0, times alpha is then
+                            added to the rounded beta y, again fused. This relies on IEEE arithmetic with subnormals, which compiler
+                            options such as -ffast-math break */
     SPMV_LONG_ROWS = 32 /* many work-items of a device can share a row, which speeds up rows of thousands of nonzeros (clSpMV 3.2) */
 };
 /* The flags of a format; 0 if there is no such format. */

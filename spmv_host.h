@@ -1711,12 +1711,13 @@ static void SPMV__F(tcsr)(const spmv__job *job, uint64_t share, uint64_t shares)
 #endif
 
 #ifdef SPMV_REPRODUCIBLE
-/* The order of SPMV_REPEATS, entry by entry, as the kernels have it under REPEAT. */
+/* The order of SPMV_REPEATS, entry by entry, as the kernels have it under REPEAT. What becomes of beta y and a sum: see plus in
+ * kernels/common.cl. */
 static void SPMV__F(repeat_set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
 {
     uint64_t r = spmv__part_row(p, i);
-    SPMV__T v = alpha * sum;
-    y[r] = beta == 0 ? v : SPMV__FMA(beta, y[r], v);
+    const SPMV__T before = beta == 0 ? 0 : beta * y[r];
+    y[r] = sum == 0 ? before : SPMV__FMA(alpha, sum, before);
 }
 
 /* Lanes 0 .. n-1, n a power of two: the upper half is added to the lower until one is left. */

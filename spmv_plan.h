@@ -1224,7 +1224,7 @@ SPMV_API size_t spmv_split_print(const spmv_split *s, const spmv_plan *plan, cha
 
 SPMV_API int spmv_part_covers(const spmv_part *p, uint64_t matrix_rows)
 {
-    return p && !p->list.count && p->rows == matrix_rows && !(spmv_format_flags(p->spec.format) & SPMV_ADDS_ONLY);
+    return p && p->rows == matrix_rows && !(spmv_format_flags(p->spec.format) & SPMV_ADDS_ONLY); /* a list of all rows names each once */
 }
 
 /* Builds every part of the split that holds nonzeros. On failure out->count parts are to be freed. */
@@ -1349,7 +1349,7 @@ static void spmv__store_mul(const spmv_store *st, double alpha, const void *x, d
 {
     const spmv_part *first = st->count ? &st->part[0] : NULL;
     const int sets = first && !(spmv_format_flags(first->spec.format) & SPMV_ADDS_ONLY);
-    const int covered = sets && first->rows == st->rows; /* a list of all rows names each once */
+    const int covered = spmv_part_covers(first, st->rows);
     int i;
     if (!covered) spmv__scale_rows(st->type, NULL, st->rows, beta, y);
     for (i = 0; i < st->count; i++) /* the first part need not read zeros */

@@ -256,13 +256,22 @@ INLINE VEC shuffle_down(VEC v, uint d)
 /* 1: a vector of n elements can be loaded from or stored to p. */
 #define ALIGNED(p, n) ((ulong)(p) % ((n) * sizeof(VEC)) == 0)
 
+/* before + alpha * sum, where before is beta * y. With REPEAT a sum of 0 adds nothing, not even its sign: so the bits of y do not depend on
+ * which parts have a row, nor on whether the first of them or the kernel scale forms beta * y. The host's repeat_set does the same. */
+INLINE VEC plus(VEC before, VEC alpha, VEC sum)
+{
+    if (!REPEAT || sum != 0)
+        MULADD(before, alpha, sum);
+    return before;
+}
+
 /* y[i] = alpha * sum + beta * y[i]; with beta 0 y is not read. */
 INLINE void put(__global VEC *y, uint i, VEC alpha, VEC sum, VEC beta)
 {
-    VEC v = alpha * sum;
+    VEC v = 0;
     if (beta != (VEC)0)
-        MULADD(v, beta, y[i]);
-    y[i] = v;
+        v = beta * y[i];
+    y[i] = plus(v, alpha, sum);
 }
 
 /* ---- FINISH 1: pieces of a row that several work-groups sum, of which the last to finish adds the sums ---- */

@@ -40,19 +40,25 @@ INLINE void put_vector(__global VEC *y, VEC alpha, const VEC *sum, VEC beta)
 {
     __global VECTOR_W *at = (__global VECTOR_W *)y;
 #if W == 2
-    VECTOR_W v = VECTOR2(VEC, alpha * sum[0], alpha * sum[1]);
+    VECTOR_W v = VECTOR2(VEC, 0, 0);
 #else
-    VECTOR_W v = VECTOR4(VEC, alpha * sum[0], alpha * sum[1], alpha * sum[2], alpha * sum[3]);
+    VECTOR_W v = VECTOR4(VEC, 0, 0, 0, 0);
 #endif
     if (beta != (VEC)0) {
-        const VECTOR_W before = *at;
-        MULADD(v.s0, beta, before.s0);
-        MULADD(v.s1, beta, before.s1);
+        v = *at;
+        v.s0 *= beta;
+        v.s1 *= beta;
 #if W == 4
-        MULADD(v.s2, beta, before.s2);
-        MULADD(v.s3, beta, before.s3);
+        v.s2 *= beta;
+        v.s3 *= beta;
 #endif
     }
+    v.s0 = plus(v.s0, alpha, sum[0]);
+    v.s1 = plus(v.s1, alpha, sum[1]);
+#if W == 4
+    v.s2 = plus(v.s2, alpha, sum[2]);
+    v.s3 = plus(v.s3, alpha, sum[3]);
+#endif
     *at = v;
 }
 #elif CPU && !LIST && L == 1 && W > 1
@@ -62,7 +68,7 @@ INLINE void put_vector(__global VEC *y, VEC alpha, const VEC *sum, VEC beta)
     if (beta == (VEC)0) {
         #pragma unroll
         for (uint w = 0; w < W; w++)
-            y[w] = alpha * sum[w];
+            y[w] = plus(0, alpha, sum[w]);
     } else {
         #pragma unroll
         for (uint w = 0; w < W; w++)

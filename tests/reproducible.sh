@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # tests/reproducible.sh [DEVICE [TYPE...]] - "spmv mul --reproducible" must write the same bytes on the host, with one thread and with
 # all and at every level of vector instructions that this machine has, and on an OpenCL device (default 0), with several group sizes and
-# other knobs: in every format that has reproducible products, in f64 and f32 (TYPE), with beta 0 and another beta. RUN is a prefix of
-# the program on the device: RUN="oclgrind --build-options -O0". MOST=32: only groups of 32, for a device that takes no larger ones.
-# ZEROS=1: the device may write -0 for 0.
+# other knobs: in every format that has reproducible products, with and without row lists, in f64 and f32 (TYPE), with beta 0
+# and another beta. RUN is a prefix of the program on the device: RUN="oclgrind --build-options -O0". MOST=32: only groups of 32, for a
+# device that takes no larger ones. ZEROS=1: the device may write -0 for 0.
 # The data are reals over many binades, so that another order of additions or another rounding shows; the script checks that it does.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -38,7 +38,7 @@ product() { # product OUT PROGRAM OPTIONS...
     out=$1 program=$2
     shift 2
     rm -f "$dir/$out"
-    $program mul "$dir/a.mtx" --x "$dir/x.mtx" --alpha 1.7 "$@" -o "$dir/$out" >"$dir/said" 2>&1 && [ -s "$dir/$out" ] ||
+    $program mul "$dir/a.mtx" --x "$dir/x.mtx" "$@" -o "$dir/$out" >"$dir/said" 2>&1 && [ -s "$dir/$out" ] ||
         { cat "$dir/said"; return 1; }
 }
 same() {
@@ -54,8 +54,9 @@ formats=$(build/spmv plan --list | sed -n 's/^format \([^ ]*\) .*reproducible.*/
 [ -n "$formats" ] || { echo "spmv plan --list names no format with reproducible products"; exit 1; }
 plans_of() { # plans_of TYPE: every format with one group size, which differs between the types; and knobs that must not change the order
     case $1 in
-    f64) sizes='32 256 64 512 32 128 64 256' more= ;;
-    *) sizes='256 32 128 64' more='ell/WG=32,V=4 sell/WG=128,UNROLL=4 dia/WG=64,V=4 bdia/WG=128,V=4 bell/WG=32,V=1 sbell/WG=256,SEQ=4' ;;
+    f64) sizes='32 256 64 512 32 128 64 256' more='csr:rows=sorted/WG=64 ell:rows=sorted/WG=32' ;;
+    *) sizes='256 32 128 64' more='csr:rows=nonempty/WG=32 sell:rows=sorted/WG=64
+        ell/WG=32,V=4 sell/WG=128,UNROLL=4 dia/WG=64,V=4 bdia/WG=128,V=4 bell/WG=32,V=1 sbell/WG=256,SEQ=4' ;;
     esac
     # shellcheck disable=SC2086 # words
     echo $formats | awk -v sizes="$sizes" '{ n = split(sizes, size, " "); for (i = 1; i <= NF; i++) print $i "/WG=" size[(i - 1) % n + 1] }'
@@ -64,10 +65,10 @@ plans_of() { # plans_of TYPE: every format with one group size, which differs be
 for type in $types; do
     for plan in $(plans_of "$type"); do
         if [ "${MOST:-}" ]; then plan=$(echo "$plan" | sed "s/WG=[0-9]*/WG=$MOST/"); fi
-        for beta in '--beta 0' "--beta -0.3 --y $dir/y.mtx"; do
-            what="$type $plan ${beta%% --y*}"
+        for factors in '--alpha -1.7 --beta 0' "--alpha 1.7 --beta -0.3 --y $dir/y.mtx"; do
+            what="$type $plan ${factors%% --y*}"
             # shellcheck disable=SC2086 # words
-            set -- --type "$type" --reproducible $beta
+            set -- --type "$type" --reproducible $factors
             product host build/spmv "$@" --plan "${plan%/*}"
             count $? "$what on the host"
             OMP_NUM_THREADS=1 product one build/spmv "$@" --plan "${plan%/*}" && same one
