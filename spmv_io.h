@@ -42,7 +42,8 @@ extern "C" {
  *   numbers                      rounded correctly, however many digits they have: to the nearest double, ties to even; numbers that are
  *                                too large give infinity, too small ones zero. Exponents have e, E, d or D. SPMV_F32 values are that
  *                                double rounded to float
- *   integer field                only digits and a sign, any number of them, rounded like the others
+ *   integer field                only digits and a sign, any number of them, rounded like the others; unsigned-integer, which scipy
+ *                                writes, is read as integer
  *   banner                       must be line 1; in any case; a UTF-8 byte order mark before it is ignored
  *   comments                     lines that begin with %, anywhere after the banner, and the rest of a line after its numbers
  *   blank lines, CRLF            accepted anywhere after the banner
@@ -56,6 +57,8 @@ extern "C" {
  *   refused (SPMV_ERR_INDEX)     an index outside the matrix
  *   refused (SPMV_ERR_OVERFLOW)  more than 2^32 - 2 rows or columns, more than 2^60 entries
  *   refused (SPMV_ERR_TOO_LARGE) many more rows or columns than nonzeros, see max_dim
+ *   files of other kinds         compressed ones, archives, files of MATLAB, NumPy and HDF5: the message says what the file is and what
+ *                                to do with it (SPMV_ERR_PARSE)
  * Memory grows with the entries read, whatever the header of the file announces: no block is larger than 16 times the bytes that were
  * read, or are still to be read if src->bytes tells, plus 16 bytes a row plus 128 KiB; max_dim limits the rows. Comments, blank lines and
  * refused lines take no memory, however long they are. */
@@ -759,10 +762,40 @@ static spmv_status spmv__mm_open(spmv__mm_in *in)
                     spmv__io_name(in->src->name, "input"), (spmv__ull)SPMV__MM_BUFFER);
 }
 
+static spmv_status spmv__mm_refuse_kind(const spmv__mm_in *in, const char *kind)
+{
+    return spmv_log(in->hooks, SPMV_ERR_PARSE, "%s:1: expected %%%%MatrixMarket, found %s", spmv__io_name(in->src->name, "input"), kind);
+}
+
 /* The bytes of a UTF-8 byte order mark at p, 0 if there is none. */
 static size_t spmv__mm_order_mark(const unsigned char *p)
 {
     return p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf ? 3 : 0;
+}
+
+/* What a file is that begins like this, and what to do with it; NULL if that is not known. */
+static const char *spmv__mm_kind(const char *data, size_t bytes)
+{
+    static const struct {
+        size_t at, size;
+        const char *bytes, *text;
+    } kinds[] = {
+        {0, 2, "\x1f\x8b", "a file that gzip compressed: gunzip it first"},
+        {0, 6, "\xfd" "7zXZ\0", "a file that xz compressed: unxz it first"},
+        {0, 3, "BZh", "a file that bzip2 compressed: bunzip2 it first"},
+        {0, 4, "\x28\xb5\x2f\xfd", "a file that zstd compressed: unzstd it first"},
+        {0, 6, "7z\xbc\xaf\x27\x1c", "a 7z archive: extract the .mtx file first"},
+        {0, 4, "PK\3\4", "a zip archive or an .npz file of NumPy: extract the .mtx file, or write the matrix with scipy.io.mmwrite, first"},
+        {0, 6, "\x93NUMPY", "a file of NumPy: write the matrix with scipy.io.mmwrite first"},
+        {0, 7, "MATLAB ", "a .mat file of MATLAB: write the matrix with mmwrite (MATLAB or scipy.io) first"},
+        {0, 8, "\x89HDF\r\n\x1a\n", "an HDF5 or .mat file: write the matrix with mmwrite (MATLAB or scipy.io) first"},
+        {0, 8, "\x89SPMV\r\n\x1a", "a file of the binary form: spmv_bin_read reads it"},
+        {257, 5, "ustar", "a tar archive: extract the .mtx file first"}
+    };
+    size_t i;
+    for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (bytes >= kinds[i].at + kinds[i].size && !memcmp(data + kinds[i].at, kinds[i].bytes, kinds[i].size)) return kinds[i].text;
+    return NULL;
 }
 
 /* The buffer is full and holds one line without its end: removes the comment in it, or refuses the line. In the banner, which begins with
@@ -771,6 +804,8 @@ static spmv_status spmv__mm_drop_comment(spmv__mm_in *in)
 {
     size_t from = in->line ? 0 : 2 + spmv__mm_order_mark((const unsigned char *)in->buffer);
     const char *comment = (const char *)memchr(in->buffer + from, '%', SPMV__MM_BUFFER - from);
+    const char *kind = in->line ? NULL : spmv__mm_kind(in->buffer, in->filled);
+    if (kind) return spmv__mm_refuse_kind(in, kind);
     if (!comment) {
         return spmv_log(in->hooks, SPMV_ERR_PARSE, "%s:%llu: expected a line of at most %llu bytes, found a longer one",
                         spmv__io_name(in->src->name, "input"), (spmv__ull)in->line + 1, (spmv__ull)SPMV__MM_BUFFER);
@@ -945,14 +980,15 @@ static spmv_status spmv__mm_banner(spmv__mm_in *in, spmv_mm_info *info)
 {
     static const spmv__mm_choice magic[] = {{"%%matrixmarket", 0}, {NULL, 0}}, object[] = {{"matrix", 0}, {NULL, 0}},
         layout[] = {{"coordinate", 0}, {"array", 1}, {NULL, 0}},
-        field[] = {{"real", SPMV_MM_REAL}, {"integer", SPMV_MM_INTEGER}, {"pattern", SPMV_MM_PATTERN},
-                   {"complex", SPMV_MM_COMPLEX}, {NULL, 0}},
+        field[] = {{"real", SPMV_MM_REAL}, {"integer", SPMV_MM_INTEGER}, {"unsigned-integer", SPMV_MM_INTEGER},
+                   {"pattern", SPMV_MM_PATTERN}, {"complex", SPMV_MM_COMPLEX}, {NULL, 0}},
         symmetry[] = {{"general", SPMV_MM_GENERAL}, {"symmetric", SPMV_MM_SYMMETRIC}, {"skew-symmetric", SPMV_MM_SKEW},
                       {"hermitian", SPMV_MM_HERMITIAN}, {NULL, 0}};
     int found, value = 0;
     spmv_status s = spmv__mm_line(in, &found);
     if (!s && !found) s = spmv__mm_refuse_end(in, "%%MatrixMarket");
     if (!s) in->p += spmv__mm_order_mark((const unsigned char *)in->p);
+    if (!s && spmv__mm_kind(in->buffer, in->filled)) return spmv__mm_refuse_kind(in, spmv__mm_kind(in->buffer, in->filled));
     if (!s && *in->p != '%') s = spmv__mm_refuse(in, SPMV_ERR_PARSE, in->p, "%%MatrixMarket");
     if (!s) s = spmv__mm_choose(in, magic, "%%MatrixMarket", &value);
     if (!s) s = spmv__mm_choose(in, object, "matrix", &value);

@@ -820,6 +820,51 @@ Test(io, no_data_is_a_refusal)
     cr_assert_eq(l.live, 0);
 }
 
+/* Files that are not Matrix Market are named, whether their first line ends soon or never. */
+Test(io, files_of_other_kinds_are_named)
+{
+    static const struct {
+        size_t at, size;
+        const char *bytes, *words;
+    } kinds[] = {
+        {0, 3, "\x1f\x8b\x08", "gunzip it"}, {0, 6, "\xfd" "7zXZ\0", "unxz it"}, {0, 4, "BZh9", "bunzip2 it"},
+        {0, 4, "\x28\xb5\x2f\xfd", "unzstd it"}, {0, 6, "7z\xbc\xaf\x27\x1c", "7z archive"}, {0, 4, "PK\3\4", ".npz"},
+        {0, 6, "\x93NUMPY", "scipy.io.mmwrite"}, {0, 19, "MATLAB 5.0 MAT-file", ".mat"}, {0, 19, "MATLAB 7.3 MAT-file", ".mat"},
+        {0, 8, "\x89HDF\r\n\x1a\n", "HDF5"}, {0, 8, "\x89SPMV\r\n\x1a", "spmv_bin_read"}, {257, 5, "ustar", "tar archive"}
+    };
+    static char file[70000];
+    size_t i, k, n;
+    for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (k = 0; k < 6; k++) {
+            static const size_t sizes[] = {0, 300, 70000};
+            io_ledger l;
+            spmv_hooks h = io_hooks(&l);
+            spmv_csr a;
+            n = k % 3 ? sizes[k % 3] : kinds[i].at + kinds[i].size;
+            memset(file, k > 2 ? '\n' : 'x', sizeof file);
+            memcpy(file + kinds[i].at, kinds[i].bytes, kinds[i].size);
+            cr_assert_eq(spmv_mm_read_memory(&a, file, n, "f", NULL, NULL, &h), SPMV_ERR_PARSE);
+            cr_assert(l.messages == 1 && strstr(l.text, kinds[i].words), "%s lacks %s", l.text, kinds[i].words);
+            cr_assert_eq(strncmp(l.text, "f:1: expected %%MatrixMarket, found a", 36), 0, "%s", l.text);
+            cr_assert_eq(spmv_mm_read_memory(&a, file, kinds[i].at + kinds[i].size - 1, "f", NULL, NULL, &h), SPMV_ERR_PARSE);
+            cr_assert_eq(l.live, 0);
+        }
+}
+
+/* As scipy.io.mmwrite writes matrices of unsigned integers. */
+Test(io, unsigned_integers_are_read_as_the_nearest_doubles)
+{
+    static const char file[] = IO_BANNER "coordinate unsigned-integer general\n%\n3 3 3\n1 1 4\n2 2 18446744073709551615\n"
+                               "3 1 18446744073709549567\n";
+    spmv_mm_info f;
+    spmv_csr a;
+    cr_assert_eq(spmv_mm_read_memory(&a, file, sizeof file - 1, "f", NULL, &f, NULL), SPMV_OK);
+    cr_assert_eq(f.field, SPMV_MM_INTEGER);
+    cr_assert(((const double *)a.val)[0] == 4 && ((const double *)a.val)[1] == 18446744073709551616.0);
+    cr_assert_eq(((const double *)a.val)[2], 18446744073709549568.0);
+    spmv_csr_free(&a);
+}
+
 /* A message quotes what it found, shortened and without control characters. */
 Test(io, messages_quote_safely)
 {

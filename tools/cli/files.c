@@ -21,7 +21,7 @@ int file_ends_in(const char *name, const char *tail)
 
 void file_bare_name(const char *path, char *out, size_t size)
 {
-    static const char *const suffixes[] = {".gz", ".mtx", ".bin", ".json"};
+    static const char *const suffixes[] = {".tgz", ".gz", ".tar", ".mtx", ".bin", ".json"};
     const char *slash = strrchr(path, '/');
     size_t i;
     snprintf(out, size, "%s", slash ? slash + 1 : path);
@@ -36,8 +36,9 @@ typedef struct reader {
     gzFile      gz;      /* also reads files that are not compressed */
     const char *name;
     double      size;    /* bytes of the file on disk; 0: unknown */
-    char        head[8]; /* the first bytes, read ahead to tell the binary form from text */
+    char        head[512]; /* the first bytes, read ahead to tell what the file is */
     size_t      headed, given; /* bytes in head; those of them that read_some has returned */
+    double      left;    /* bytes of the archive's file that are still to be read; -1: this is no archive */
     char        label[80];
     spmv_source source;
 } reader;
@@ -55,6 +56,14 @@ static int read_trouble(reader *r)
     return 1;
 }
 
+/* The archive's end is missing. */
+static size_t tar_ends_early(reader *r)
+{
+    cli_complain(r->t, "%s: the archive ends too early", r->name);
+    r->t->silent = 1;
+    return SPMV_READ_FAILED;
+}
+
 /* spmv_source.read: up to so many bytes, those of head first. */
 static size_t read_some(void *user, void *buffer, size_t bytes)
 {
@@ -67,8 +76,11 @@ static size_t read_some(void *user, void *buffer, size_t bytes)
         r->given += bytes;
         return bytes;
     }
+    if (r->left >= 0 && (double)bytes > r->left) bytes = (size_t)r->left;
     n = gzread(r->gz, buffer, bytes < 1u << 20 ? (unsigned)bytes : 1u << 20);
     if (n <= 0 && read_trouble(r)) return SPMV_READ_FAILED; /* zlib reports a truncated file only at its end */
+    if (n <= 0 && r->left > 0) return tar_ends_early(r);
+    if (r->left >= 0) r->left -= n;
     cli_progress(r->t, r->label, r->size > 0 ? (double)gzoffset(r->gz) / r->size : -1);
     return n < 0 ? SPMV_READ_FAILED : (size_t)n;
 }
@@ -81,6 +93,97 @@ static void reader_close(reader *r)
     cli_progress_clear(r->t);
 }
 
+/* ---- archives: the one Matrix Market file in a tar file, as collections pack it with others ---- */
+
+typedef struct tar_found {
+    int    files;     /* how many end in .mtx */
+    int    chosen;    /* 1: at and size are those of the one that is named like the archive; 0: those of the last one */
+    double at, size;  /* where its bytes begin, and how many there are */
+    char   names[200]; /* of all, for messages */
+} tar_found;
+
+/* The number in a header's field of octal digits; -1: it has none. */
+static double tar_number(const char *field, size_t size)
+{
+    double n = 0;
+    size_t i = 0;
+    while (i < size && field[i] == ' ') i++;
+    if (i == size || field[i] < '0' || field[i] > '7') return -1;
+    for (; i < size && field[i] >= '0' && field[i] <= '7'; i++) n = n * 8 + (field[i] - '0');
+    return n;
+}
+
+/* 1 if a block of 512 bytes is a header: its bytes, with blanks in place of the checksum, have this sum. */
+static int tar_header(const char *block)
+{
+    double sum = 0;
+    int i;
+    for (i = 0; i < 512; i++) sum += i >= 148 && i < 156 ? ' ' : (unsigned char)block[i];
+    return !memcmp(block + 257, "ustar", 5) && tar_number(block + 148, 8) == sum;
+}
+
+/* Takes note of a file in the archive, whose bytes are next to be read. */
+static void tar_note(const reader *r, const char *name, double size, tar_found *f)
+{
+    char wanted[256], bare[256];
+    size_t used = strlen(f->names);
+    if (!file_ends_in(name, ".mtx") || f->chosen) return;
+    file_bare_name(r->name, wanted, sizeof wanted);
+    file_bare_name(name, bare, sizeof bare);
+    f->chosen = !strcmp(wanted, bare);
+    f->files++;
+    f->at = (double)gztell(r->gz);
+    f->size = size;
+    snprintf(f->names + used, sizeof f->names - used, "%s%s", used ? ", " : "", name);
+}
+
+/* Reads the name of a file from its header, or a long one, as GNU tar writes it, from the data of the header in front of it. */
+static int tar_long_name(reader *r, double size, char *name, size_t room)
+{
+    const size_t n = size < (double)(room - 1) ? (size_t)size : room - 1;
+    if (gzread(r->gz, name, (unsigned)n) != (int)n) return 0;
+    name[n] = 0;
+    return 1;
+}
+
+/* Walks through the headers. 0: the archive is damaged. */
+static int tar_walk(reader *r, tar_found *f)
+{
+    char block[512], name[256] = "";
+    double at, size;
+    for (;;) {
+        if (gzread(r->gz, block, sizeof block) != (int)sizeof block) return 0;
+        if (!block[0]) return 1; /* a block of zeros ends the archive */
+        size = tar_number(block + 124, 12);
+        at = (double)gztell(r->gz);
+        if (!tar_header(block) || size < 0) return 0;
+        if (block[156] == 'L' && !tar_long_name(r, size, name, sizeof name)) return 0;
+        if (block[156] == '0' || !block[156]) {
+            if (!name[0]) snprintf(name, sizeof name, "%.100s", block);
+            tar_note(r, name, size, f);
+        }
+        if (block[156] != 'L') name[0] = 0;
+        at += size + (512 - (double)((uint64_t)size % 512)) * ((uint64_t)size % 512 != 0);
+        if (gzseek(r->gz, (z_off_t)at, SEEK_SET) < 0 || gzeof(r->gz)) return 0;
+    }
+}
+
+/* Goes to the Matrix Market file of an archive: the only one, or the one that is named like the archive. */
+static int tar_open(reader *r)
+{
+    tar_found f;
+    memset(&f, 0, sizeof f);
+    if (gzrewind(r->gz) < 0) return cli_complain(r->t, "%s: a tar archive is read from a file only", r->name);
+    if (!tar_walk(r, &f)) return cli_complain(r->t, "%s: the archive is damaged or ends too early", r->name);
+    if (!f.files) return cli_complain(r->t, "%s: there is no .mtx file in this archive", r->name);
+    if (f.files > 1 && !f.chosen)
+        return cli_complain(r->t, "%s: extract one of the .mtx files in this archive first: %s", r->name, f.names);
+    if (gzseek(r->gz, (z_off_t)f.at, SEEK_SET) < 0) return cli_complain(r->t, "%s: reading failed", r->name);
+    r->left = f.size;
+    r->headed = 0;
+    return DONE;
+}
+
 /* Opens the file and reads its first bytes. */
 static int reader_open(reader *r, tool *t, const char *path)
 {
@@ -88,6 +191,7 @@ static int reader_open(reader *r, tool *t, const char *path)
     int standard = !strcmp(path, "-"), handle, n;
     memset(r, 0, sizeof *r);
     r->t = t;
+    r->left = -1;
     r->name = standard ? "standard input" : path;
     snprintf(r->label, sizeof r->label, "reading %s", r->name);
     errno = 0;
@@ -110,6 +214,11 @@ static int reader_open(reader *r, tool *t, const char *path)
     r->source.user = r;
     r->source.read = read_some;
     r->source.name = r->name;
+    if (tar_header(r->head)) {
+        const int result = tar_open(r);
+        if (result != DONE) reader_close(r);
+        return result;
+    }
     if (gzdirect(r->gz)) r->source.bytes = (uint64_t)r->size;
     return DONE;
 }
