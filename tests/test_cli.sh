@@ -250,6 +250,32 @@ broken 'complex' '%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1
 head -c 60 small.mtx.gz >cut.mtx.gz
 gives 'cut gzip' 1 info cut.mtx.gz
 says 'cut gzip is named' err 'cut.mtx.gz: .*ends too early'
+for kind in 'xz:\375' 'bz2:BZh91AY' 'zip:PK\003\004' 'mat:MATLAB 5.0 MAT-file'; do
+    printf "${kind#*:}$([ "${kind%%:*}" = xz ] && printf '7zXZ\\000')\n" >other.mtx
+    gives "not Matrix Market: ${kind%%:*}" 1 info other.mtx
+    says "not Matrix Market: ${kind%%:*} is named" err "expected %%MatrixMarket, found an? .*(${kind%%:*}|bzip2).* first"
+done
+
+# Archives as collections pack them: name/name.mtx, with others or alone.
+mkdir small
+cp small.mtx small/small.mtx
+tar czf one.tar.gz small.mtx && tar cf one.tar small.mtx
+cp x.mtx small/small_b.mtx
+tar czf small.tar.gz small && tar czf two.tgz small && tar cf none.tar small.mtx.gz
+for f in one.tar.gz one.tar small.tar.gz; do product "archive $f" '3 3 3' $f; done
+"$spmv" mul - <one.tar.gz >out 2>err && [ "$(sed 1,2d out | tr '\n' ' ')" = '3 3 3 ' ]
+verdict 'archive as standard input that is a file' $?
+gives 'archive of two' 1 info two.tgz
+says 'archive of two: which' err 'two.tgz: .*: small/small(_b)?.mtx, small/small(_b)?.mtx$'
+gives 'archive without any' 1 info none.tar
+says 'archive without any is named' err 'none.tar: there is no .mtx file'
+for n in 513 600 1024; do
+    head -c $n one.tar >cut.tar
+    gives "archive cut at $n" 1 info cut.tar
+    says "archive cut at $n is named" err 'cut.tar: the archive is damaged or ends too early'
+done
+{ head -c 130 one.tar; printf 7; tail -c +132 one.tar; } >cut.tar
+gives 'archive with a damaged header' 1 info cut.tar
 "$spmv" info broken.mtx 2>&1 >out | wc -l | grep -q '^ *1$'
 verdict 'one message for one mistake' $?
 

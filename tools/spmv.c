@@ -34,7 +34,8 @@
     "\n--device 0+1 or host+0 divides the rows among several devices: by --shares, or by the estimated time that each needs\n" \
     "for its rows. If one alone is faster by these estimates, it gets all rows.\n"
 
-#define FILE_TEXT "FILE is a Matrix Market file or the binary form, plain or compressed by gzip; - is standard input.\n"
+#define FILE_TEXT "FILE is a Matrix Market file or the binary form, plain or compressed by gzip, or a tar archive with one;\n" \
+    "- is standard input.\n"
 
 static const command commands[] = {
     {"devices", "", "list the devices that products can run on",
