@@ -1206,6 +1206,8 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     how.max_bytes = d->max_bytes;
     how.borrow = 1; /* with a device, only until the arrays are uploaded */
     if ((unsigned)d->type >= SPMV_TYPE_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)d->type);
+    s = spmv__simd_check(d->simd, &d->hooks);
+    if (s) return s;
 #ifndef SPMV_DEVICE_H
     if (d->device) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "a device was given, but this build has no OpenCL");
 #endif

@@ -283,6 +283,12 @@ static spmv_status spmv__cl_list(spmv_device_info *out, size_t max, size_t *coun
     return s;
 }
 
+static const char *spmv__cl_absent(void)
+{
+    cl_uint n = 0;
+    return clGetPlatformIDs(0, NULL, &n) == CL_SUCCESS && n ? "no platform (driver) has a device" : "no platform (driver) was found";
+}
+
 /* ---- devices: context and queue ------------------------------------------------------------------------------------ */
 
 /* Takes over the caller's context, device and queue, which it retains; the queue alone is enough. */
@@ -795,7 +801,7 @@ SPMV_API const spmv_backend *spmv_opencl(void)
         spmv__cl_buffer, spmv__cl_buffer_free, spmv__cl_buffer_bytes, spmv__cl_write, spmv__cl_read, spmv__cl_fill,
         spmv__cl_queue_keep, spmv__cl_queue_free, spmv__cl_finish, spmv__cl_launch, spmv__cl_marker,
         spmv__cl_event_keep, spmv__cl_event_free, spmv__cl_seconds,
-        spmv__cl_image_check, spmv__cl_image, spmv__cl_buffer_keep, &transfer, NULL, NULL
+        spmv__cl_image_check, spmv__cl_image, spmv__cl_buffer_keep, &transfer, NULL, NULL, spmv__cl_absent
     };
     return &table;
 }

@@ -920,7 +920,7 @@ static spmv_status spmv__part_counted(const spmv__estimator *e, const spmv_spec 
 {
     const spmv__candidate *k;
     spmv__load load;
-    spmv_hooks quiet = { NULL, NULL, NULL, NULL };
+    spmv_hooks quiet = { NULL, NULL, NULL, NULL, 0 };
     spmv_estimate counted;
     double seconds, held;
     spmv_status s = spmv__spec_estimate(spec, l, f, &load);

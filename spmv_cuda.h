@@ -139,7 +139,7 @@ typedef struct spmv__cuda_config {
 /* The only state that is not an object's: what was loaded, which stays until the process ends. */
 static struct spmv__cuda_loaded {
     long busy;             /* the lock of the next three; the functions do not change once they are there */
-    int  driver, compiler; /* 0: not tried yet; 1: there; -1: not there */
+    int  driver, compiler; /* 0: not tried yet; 1: there; below 0: not there */
     int  version;          /* of CUDA that the driver supports: 13000 is 13.0 */
 #define X(name, parameters) int (SPMV__CUDA_CALL *p_##name) parameters;
     SPMV__CUDA_DRIVER(X)
@@ -208,18 +208,21 @@ static spmv_status spmv__cuda_result(const spmv_hooks *h, const char *call, int 
 }
 #define SPMV__CUDA(h, name, arguments) spmv__cuda_result((h), #name, spmv__cuda_api.p_##name arguments)
 
-/* Loads the driver and starts it: 1, or -1. */
+#ifdef _WIN32
+#  define SPMV__CUDA_FILE "nvcuda.dll"
+#else
+#  define SPMV__CUDA_FILE "libcuda.so.1"
+#endif
+
+/* Loads the driver and starts it: 1, or -1, or -2 if there is none. */
 static int spmv__cuda_load_driver(const spmv_hooks *h)
 {
     enum { GRAPHS_WITH_OVERLAP = 12030 }; /* CUDA 12.3 */
     struct spmv__cuda_loaded *api = &spmv__cuda_api;
-#ifdef _WIN32
-    void *library = spmv__cuda_library("nvcuda.dll");
-#else
-    void *library = spmv__cuda_library("libcuda.so.1");
-#endif
+    void *library = spmv__cuda_library(SPMV__CUDA_FILE);
     int e;
-    if (!library || sizeof library < 8 || !spmv__cuda_symbols(library, 0, h)) return -1;
+    if (!library) return -2;
+    if (sizeof library < 8 || !spmv__cuda_symbols(library, 0, h)) return -1;
     e = spmv__cuda_api.p_cuInit(0);
     if (e == SPMV__CUDA_NO_DEVICE || e == SPMV__CUDA_NO_DRIVER || spmv__cuda_result(h, "cuInit", e)) return -1;
     if (SPMV__CUDA(h, cuDriverGetVersion, (&api->version))) return -1;
@@ -304,6 +307,11 @@ static spmv_status spmv__cuda_describe(spmv_device_info *out, int device, const 
     return s;
 }
 
+static const char *spmv__cuda_absent(void)
+{
+    return spmv__cuda_api.driver == -2 ? SPMV__CUDA_FILE ", the driver, was not found" : "the driver does not start, or finds no GPU";
+}
+
 static spmv_status spmv__cuda_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *h)
 {
     spmv_device_info info;
@@ -383,7 +391,7 @@ static spmv_status spmv__cuda_open(spmv_device *d, const spmv_device_desc *desc)
     const spmv_hooks *h = &d->hooks;
     void *made = NULL;
     spmv_status s;
-    if (!spmv__cuda_ready(0, h)) return spmv_log(h, SPMV_ERR_NO_DEVICE, "no CUDA driver was found, or no GPU for it");
+    if (!spmv__cuda_ready(0, h)) return spmv_log(h, SPMV_ERR_NO_DEVICE, "CUDA: %s", spmv__cuda_absent());
     if (desc->context || desc->device || desc->queue) {
         s = spmv__cuda_adopt(d, desc);
     } else {
@@ -994,7 +1002,7 @@ SPMV_API const spmv_backend *spmv_cuda(void)
         spmv__cuda_argument, spmv__cuda_buffer, spmv__cuda_buffer_free, spmv__cuda_buffer_bytes, spmv__cuda_write, spmv__cuda_read,
         spmv__cuda_fill, spmv__cuda_queue_keep, spmv__cuda_queue_free, spmv__cuda_finish, spmv__cuda_launch, spmv__cuda_marker,
         spmv__cuda_event_keep, spmv__cuda_event_free, spmv__cuda_seconds,
-        NULL, NULL, NULL, &transfer, spmv__cuda_build_all, spmv__cuda_within
+        NULL, NULL, NULL, &transfer, spmv__cuda_build_all, spmv__cuda_within, spmv__cuda_absent
     };
     return &table;
 }

@@ -480,6 +480,7 @@ typedef struct spmv_backend {
     /* What stands for the rest of a buffer from an offset on, wherever a buffer is wanted but to free it, until the buffer is freed:
      * handles are addresses, and vectors are checked as such. NULL: they are not. */
     void *(*within)(void *buffer, uint64_t offset);
+    const char *(*absent)(void); /* for messages, after list found no device: why; NULL: it does not say */
 } spmv_backend;
 
 #ifdef __cplusplus
@@ -583,6 +584,17 @@ static const spmv_backend *spmv__dev_named(const spmv_backend *const *all, const
     return NULL;
 }
 
+/* Reports that none of the back ends has a device, and what each of them missed. */
+static spmv_status spmv__dev_missing(const spmv_backend *const *all, const spmv_hooks *h)
+{
+    char why[400] = "";
+    size_t n = 0;
+    for (; *all && n < sizeof why; all++)
+        n += spmv_print(why + n, sizeof why - n, "%s%s%s%s", n ? "; " : ": ", (*all)->name, (*all)->absent ? ": " : "",
+                        (*all)->absent ? (*all)->absent() : "");
+    return spmv_log(h, SPMV_ERR_NO_DEVICE, "no device was found%s", why);
+}
+
 /* Puts the device that which selects into *out. */
 static spmv_status spmv__dev_find(const spmv_backend *const *all, spmv_device_info *out, const char *which, const spmv_hooks *h)
 {
@@ -593,7 +605,7 @@ static spmv_status spmv__dev_find(const spmv_backend *const *all, spmv_device_in
     if (one[0]) all = one;
     s = spmv_backends_list(all, NULL, 0, &count, h);
     if (s) return s;
-    if (!count) return spmv_log(h, SPMV_ERR_NO_DEVICE, "no device was found%s%s", one[0] ? " by " : "", one[0] ? one[0]->name : "");
+    if (!count) return spmv__dev_missing(all, h);
     room = count;
     info = (spmv_device_info *)spmv_alloc(h, room, sizeof *info);
     if (!info) return spmv__no_memory(h, room, sizeof *info);

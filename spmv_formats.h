@@ -155,6 +155,7 @@ typedef struct spmv_hooks {
     /* Called when a phase of preparing a matrix begins, which ends the one before; SPMV_PHASE_NONE: preparing has ended. With a clock in
      * it, it shows where the time goes. Building is reported through the device's hooks. */
     void (*phase)(void *user, spmv_phase p);
+    int part; /* set by the library: its messages begin with this part of a plan; 0: with none */
 } spmv_hooks;
 
 /* ---- types -------------------------------------------------------------------------------------------------------
@@ -1075,6 +1076,11 @@ SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *fo
     t.out = line;
     t.size = sizeof line;
     t.length = 0;
+    if (h && h->part) {
+        spmv__put_text(&t, "part ");
+        spmv__put_integer(&t, h->part);
+        spmv__put_text(&t, ": ");
+    }
     va_start(args, format);
     spmv__format_text(&t, format ? format : "", args);
     va_end(args);
@@ -1447,13 +1453,14 @@ typedef struct spmv__import {
 static spmv_status spmv__bad_index(const spmv__import *m, const char *what, const void *array, uint64_t i, uint64_t limit,
                                    const char *line, uint64_t o)
 {
-    int64_t v = spmv__raw_index(array, m->index_bits, i);
+    long long v = spmv__raw_index(array, m->index_bits, i);
     uint64_t low = (uint64_t)m->in->base;
     char where[40] = "";
     if (line) spmv_print(where, sizeof where, " in %s %llu", line, (spmv__ull)(o + low));
-    return spmv_log(m->h, SPMV_ERR_INDEX, "entry %llu%s: %s index %s%llu is outside %llu .. %llu", (spmv__ull)i, where, what,
-                    v < 0 ? "-" : "", (spmv__ull)(v < 0 ? 0 - (uint64_t)v : (uint64_t)v), (spmv__ull)low,
-                    (spmv__ull)(limit ? limit - 1 + low : low));
+    if (!limit)
+        return spmv_log(m->h, SPMV_ERR_INDEX, "entry %llu%s: %s index %lld, but the matrix has no %ss", (spmv__ull)i, where, what, v, what);
+    return spmv_log(m->h, SPMV_ERR_INDEX, "entry %llu%s: %s index %lld is outside %llu .. %llu", (spmv__ull)i, where, what, v,
+                    (spmv__ull)low, (spmv__ull)(limit - 1 + low));
 }
 
 /* Refuses entry (BSR: block) i at row r and column c if it lies in the other half than the entries before it. */
@@ -1711,11 +1718,26 @@ static spmv_status spmv__import_settings(const spmv__import *m)
     return SPMV_OK;
 }
 
+/* Reports pointer i: the first is not the base, or it is negative (or too large), or below the one before. */
+static spmv_status spmv__bad_pointer(const spmv__import *m, uint64_t i, int below)
+{
+    const uint64_t base = (uint64_t)m->in->base;
+    const int64_t v = spmv__raw_index(m->in->ptr, m->ptr_bits, i);
+    if (below)
+        return spmv_log(m->h, SPMV_ERR_INDEX, "pointer %llu is %llu, but pointer %llu is %llu", (spmv__ull)i,
+                        (spmv__ull)(spmv__index(m->in->ptr, m->ptr_bits, 0, i)), (spmv__ull)(i - 1),
+                        (spmv__ull)(spmv__index(m->in->ptr, m->ptr_bits, 0, i - 1)));
+    return spmv_log(m->h, SPMV_ERR_INDEX, "pointer %llu is %lld, but matrix.base is %llu%s", (spmv__ull)i, (long long)v, (spmv__ull)base,
+                    v < 0 && m->ptr_bits == 32 && !m->in->nnz ? " (a pointer above 2^31 - 1 needs matrix.nnz)" : "");
+}
+
 /* Checks the pointers of CSR, CSC or BSR and sets the number of entries. */
 static spmv_status spmv__import_pointers(spmv__import *m)
 {
     const spmv_input *in = m->in;
     const spmv_hooks *h = m->h;
+    const uint64_t signed_most = m->ptr_bits == 32 ? 0x7fffffff : INT64_MAX; /* above it is a negative one, unless nnz is as large */
+    const uint64_t most = (uint64_t)in->nnz > signed_most ? (uint64_t)in->nnz : signed_most;
     uint64_t i, last = 0, per = 1;
     if (in->form == SPMV_IN_BSR) per = (uint64_t)in->block_rows * (uint64_t)in->block_cols;
     if (!in->ptr) {
@@ -1724,13 +1746,9 @@ static spmv_status spmv__import_pointers(spmv__import *m)
     }
     for (i = 0; i <= m->lines; i++) {
         uint64_t p = spmv__index(in->ptr, m->ptr_bits, in->base, i);
-        if ((i == 0 && p != 0) || p < last || p == UINT64_MAX)
-            return spmv_log(h, SPMV_ERR_INDEX, "pointer %llu is wrong: the first must be %d and none below the one before it", (spmv__ull)i,
-                            in->base);
+        if (p < last || p > most || (!i && p)) return spmv__bad_pointer(m, i, p < last);
         last = p;
     }
-    if (!in->nnz && m->ptr_bits == 32 && last > 0x7fffffff)
-        return spmv_log(h, SPMV_ERR_INDEX, "the last pointer is negative or above 2^31 - 1; in the latter case nnz must be given as well");
     if (in->nnz && last != (uint64_t)in->nnz)
         return spmv_log(h, SPMV_ERR_INDEX, "the last pointer counts %llu entries, but nnz is %llu", (spmv__ull)last, (spmv__ull)in->nnz);
     if (last && !m->index) return spmv_log(h, SPMV_ERR_ARGUMENT, "matrix.%s is NULL", in->form == SPMV_IN_CSC ? "row" : "col");
@@ -6730,8 +6748,6 @@ SPMV__SHARED spmv_status spmv__spec_estimate(const spmv_spec *spec, const spmv__
 
 /* ---- build, update, free ----------------------------------------------------------------------------------------- */
 
-static const double spmv__mib = 1.0 / 1048576.0;
-
 SPMV_API uint64_t spmv_part_bytes(const spmv_part *p)
 {
     if (!p) return 0;
@@ -6758,8 +6774,8 @@ static spmv_status spmv__part_limit(const spmv_part *p, const spmv_csr *a, uint6
     if (bytes <= limit) return SPMV_OK;
     if (bytes == UINT64_MAX)
         return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take more than 2^64 bytes for %llu nonzeros", name, (spmv__ull)p->nnz);
-    return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take %.2f MiB for %llu nonzeros, %.1f times the CSR form; the limit is %.2f MiB", name,
-                    (double)bytes * spmv__mib, (spmv__ull)p->nnz, (double)bytes / (double)csr, (double)limit * spmv__mib);
+    return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take %llu bytes for %llu nonzeros, %.1f times the CSR form; the limit is %llu bytes", name,
+                    (spmv__ull)bytes, (spmv__ull)p->nnz, (double)bytes / (double)csr, (spmv__ull)limit);
 }
 
 /* Counts the view's nonzeros in each row of a share into ptr. */
@@ -6964,6 +6980,15 @@ SPMV__SHARED spmv_status spmv__check_view(const spmv_view *v, const spmv_hooks *
     return SPMV_OK;
 }
 
+/* Refuses a level of instructions that does not exist, or not here. */
+SPMV__SHARED spmv_status spmv__simd_check(spmv_simd level, const spmv_hooks *h)
+{
+    if (spmv_simd_usable(level)) return SPMV_OK;
+    if ((unsigned)level >= SPMV_SIMD_COUNT) return spmv_log(h, SPMV_ERR_ARGUMENT, "simd %d is unknown", (int)level);
+    return spmv_log(h, SPMV_ERR_UNSUPPORTED, "the level of instructions \"%s\" is missing in this build or on this machine",
+                    spmv_simd_name(level));
+}
+
 /* Refuses a specification or settings that do not fit the format, the view or this build. */
 static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, const spmv_build *how, const spmv_hooks *h)
 {
@@ -6978,9 +7003,8 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
                         how->type == SPMV_F64 ? "doubles" : "floats");
     if (!spmv__type_built(how->type))
         return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s was left out of this build", spmv_type_name(how->type));
-    if (!spmv_simd_usable(how->simd))
-        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "the level of instructions \"%s\" is missing in this build or on this machine",
-                        spmv_simd_name(how->simd));
+    s = spmv__simd_check(how->simd, h);
+    if (s) return s;
     if (how->strict && (spmv_format_flags(spec->format) & SPMV_HAS_FILL))
         return spmv_log(h, SPMV_ERR_STRICT, "%s multiplies its fill by x, which strict mode excludes", name);
     if (how->reproducible && !(spmv_format_flags(spec->format) & SPMV_REPEATS))

@@ -887,8 +887,8 @@ static spmv_status spmv__group_take_shares(const spmv__group_maker *k)
     size_t i;
     for (i = 0; i < k->g->count; i++) {
         v = k->d->shares ? k->d->shares[i] : 1;
-        if (!(v >= 0) || v > 1e300) return spmv_log(&k->g->hooks, SPMV_ERR_ARGUMENT, "spmv_group_create: shares[%llu] must be at least 0",
-                                                    (spmv__ull)i);
+        if (!(v >= 0 && v <= 1e300))
+            return spmv_log(&k->g->hooks, SPMV_ERR_ARGUMENT, "spmv_group_create: shares[%llu] must lie in 0 .. 1e300", (spmv__ull)i);
         k->weight[i] = v;
         sum += v;
     }

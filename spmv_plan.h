@@ -1230,22 +1230,22 @@ SPMV_API int spmv_part_covers(const spmv_part *p, uint64_t matrix_rows)
 /* Builds every part of the split that holds nonzeros. On failure out->count parts are to be freed. */
 static spmv_status spmv__store_parts(spmv_store *out, const spmv_split *split, const spmv_csr *a, const spmv_build *how)
 {
-    const spmv_hooks *h = &out->hooks;
+    spmv_hooks h = out->hooks;
     void *block;
     int i, stored = 0;
     spmv_status s;
     for (i = 0; i < split->count; i++) stored += split->nnz[i] != 0;
-    s = spmv__new(h, &block, (uint64_t)stored, sizeof *out->part, 0);
+    s = spmv__new(&h, &block, (uint64_t)stored, sizeof *out->part, 0);
     if (s) return s;
     out->part = (spmv_part *)block;
     for (i = 0; i < split->count && !s; i++) {
         spmv_view v = spmv_split_view(split, a, i);
         if (!split->nnz[i]) continue;
-        s = spmv_part_build(&out->part[out->count], &out->plan.part[i], &v, how, h);
+        if (split->count > 1) h.part = i + 1;
+        s = spmv_part_build(&out->part[out->count], &out->plan.part[i], &v, how, &h);
         if (s) break;
         out->index[out->count++] = i;
     }
-    if (s && split->count > 1) spmv_log(h, s, "this was part %d of the plan", i + 1);
     return s;
 }
 

@@ -941,7 +941,7 @@ static spmv_status spmv__fill_curves(const spmv_tuning *t)
 SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks)
 {
     if (!out || (length && !text)) return spmv__null(hooks, "spmv_tuning_read", !out ? "out" : "text", out, sizeof *out);
-    static const spmv_hooks plain = { NULL, NULL, NULL, NULL };
+    static const spmv_hooks plain = { NULL, NULL, NULL, NULL, 0 };
     spmv__lines l;
     size_t room = 0, fit_room = 0;
     spmv_status s = SPMV_OK;

@@ -3008,7 +3008,7 @@ static const spmv_tuning spmv__ready = {
     },
     7.4e-09, 6.8e-09, 0, 0, 0,
     },
-    { NULL, NULL, NULL, NULL },
+    { NULL, NULL, NULL, NULL, 0 },
 };
 #define SPMV__READY &spmv__ready
 #endif

@@ -2565,3 +2565,30 @@ Test(cocktail, keys)
         CHECK(l.messages == (cases[i].column != 0), "%s: %d messages", cases[i].text, l.messages);
     }
 }
+
+/* What no plan can be built with is refused before any is tried. */
+Test(create, refuses_a_level_with_one_message)
+{
+    static const struct { spmv_simd level; spmv_status status; const char *says; } cases[] = {
+        { SPMV_SIMD_COUNT, SPMV_ERR_ARGUMENT, "simd 5 is unknown" }, { (spmv_simd)77, SPMV_ERR_ARGUMENT, "simd 77 is unknown" },
+        { SPMV_SIMD_AVX2, SPMV_ERR_UNSUPPORTED, "\"avx2\"" }, { SPMV_SIMD_AVX512, SPMV_ERR_UNSUPPORTED, "\"avx512\"" },
+        { SPMV_SIMD_NEON, SPMV_ERR_UNSUPPORTED, "\"neon\"" }
+    };
+    matrix m;
+    size_t i;
+    matrix_random(&m, "large enough for a choice", 3000, 3000, 0.003);
+    matrix_close(&m, INTEGERS);
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ledger l;
+        spmv_desc d;
+        spmv_matrix a;
+        if (spmv_simd_usable(cases[i].level)) continue;
+        memset(&d, 0, sizeof d);
+        d.matrix = matrix_input(&m, SPMV_F64);
+        d.hooks = ledger_hooks(&l);
+        d.simd = cases[i].level;
+        CHECK(spmv_create(&a, &d) == cases[i].status && l.live == 0, "level %d", (int)d.simd);
+        CHECK(l.messages == 1 && strstr(l.text, cases[i].says), "level %d: %d messages, the last: %s", (int)d.simd, l.messages, l.text);
+    }
+    matrix_free(&m);
+}

@@ -157,8 +157,12 @@ Test(devices, are_none_without_a_driver)
         cr_assert_eq(n, 0);
         cr_assert_str_eq(said, ways[i].says);
         cr_assert_eq(open_device(&d, NULL), SPMV_ERR_NO_DEVICE);
+        cr_assert(strstr(said, "CUDA: the driver does not start, or finds no GPU"), "%s", said);
         check_clean("no device");
     }
+    spmv__cuda_api.driver = -2; /* what loading a library that is not there gives */
+    cr_assert_eq(open_device(&d, NULL), SPMV_ERR_NO_DEVICE);
+    cr_assert(strstr(said, "libcuda.so.1, the driver, was not found"), "%s", said);
 }
 
 Test(devices, callers_own_are_left_alone)

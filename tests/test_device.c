@@ -461,7 +461,7 @@ static const spmv_backend *fake(void)
         "fake", fake_list, fake_open, fake_close, fake_build, fake_program_free, fake_image_of, fake_load, fake_kernel, fake_kernel_free,
         fake_limits, fake_argument, fake_buffer, fake_buffer_free, fake_bytes, fake_write, fake_read, fake_fill, fake_queue_keep,
         fake_queue_free, fake_finish, fake_launch, fake_marker, fake_event_keep, fake_event_free, fake_seconds, NULL, NULL, NULL, NULL,
-        NULL, NULL
+        NULL, NULL, NULL
     };
     static spmv_backend table;
     table = without;
@@ -575,14 +575,28 @@ static spmv_status store(spmv_matrix *m, spmv_device *d, const char *plan, spmv_
 
 /* ---- tests -------------------------------------------------------------------------------------------------------- */
 
+static spmv_status list_nothing(spmv_device_info *out, size_t max, size_t *n, const spmv_hooks *hooks)
+{
+    (void)out;
+    (void)max;
+    (void)hooks;
+    *n = 0;
+    return SPMV_OK;
+}
+
+static const char *not_there(void) { return "not plugged in"; }
+
 Test(device, back_ends_are_listed_one_after_another)
 {
-    const spmv_backend *two[] = { fake(), fake(), NULL }, *none[] = { NULL };
+    spmv_backend silent = *fake(), says = silent;
+    const spmv_backend *two[] = { fake(), fake(), NULL }, *none[] = { NULL }, *empty[] = { &silent, &says, NULL };
     spmv_device_info info[3];
     spmv_device_desc desc = { 0 };
     spmv_device d;
     size_t n = 7;
     desc.hooks.log = hear;
+    silent.list = says.list = list_nothing;
+    says.absent = not_there;
     cr_assert_eq(spmv_backends_list(none, NULL, 0, &n, &desc.hooks), SPMV_OK);
     cr_assert_eq(n, 0);
     cr_assert_eq(spmv_backends_list(two, info, 3, &n, &desc.hooks), SPMV_OK);
@@ -595,6 +609,8 @@ Test(device, back_ends_are_listed_one_after_another)
     spmv_device_close(&d);
     cr_assert_eq(spmv_backends_open(none, &d, &desc), SPMV_ERR_NO_DEVICE);
     cr_assert_str_eq(said, "no device was found");
+    cr_assert_eq(spmv_backends_open(empty, &d, &desc), SPMV_ERR_NO_DEVICE);
+    cr_assert_str_eq(said, "no device was found: fake; fake: not plugged in");
     desc.context = &d; /* of no back end */
     cr_assert_eq(spmv_backends_open(none, &d, &desc), SPMV_ERR_NO_DEVICE);
 }

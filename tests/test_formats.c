@@ -72,7 +72,7 @@ static void say_nothing(void *user, spmv_status s, const char *message)
     (void)s;
     (void)message;
 }
-static const spmv_hooks quiet = { NULL, NULL, say_nothing, NULL };
+static const spmv_hooks quiet = { NULL, NULL, say_nothing, NULL, 0 };
 
 /* The same with defaults. Returns 0 if the format is too large for this matrix, which is allowed for the large matrices only. */
 static int built(spmv_part *part, const char *text, const matrix *m, const spmv_csr *a, spmv_type t, int updatable)
@@ -833,6 +833,8 @@ Test(product, level_of_instructions)
         if (s == SPMV_OK) cr_assert(level == SPMV_SIMD_BEST ? p.simd != SPMV_SIMD_BEST : p.simd == how.simd);
         spmv_part_free(&p);
     }
+    how.simd = (spmv_simd)77;
+    cr_assert(build(&(spmv_part){ 0 }, "csr", &a, &how, &quiet) == SPMV_ERR_ARGUMENT);
     cr_assert(spmv_simd_usable(SPMV_SIMD_BEST) && spmv_simd_usable(SPMV_SIMD_PLAIN));
     cr_assert(!spmv_simd_usable(SPMV_SIMD_COUNT) && spmv_simd_from("mmx") == SPMV_SIMD_COUNT && spmv_simd_from(NULL) == SPMV_SIMD_COUNT);
     spmv_csr_free(&a);
@@ -1546,24 +1548,27 @@ Test(input, bad_shapes_and_settings)
 
 Test(input, bad_pointers)
 {
-    BAD(CSR, SPMV_ERR_INDEX, "pointer 0", s.ptr[0] = 1);
-    BAD(CSR, SPMV_ERR_INDEX, "pointer 0", s.ptr[0] = -1);
-    BAD(CSR, SPMV_ERR_INDEX, "pointer 0", s.in.base = 1);
-    BAD(CSR, SPMV_ERR_INDEX, "pointer 2", s.ptr[2] = 1);
-    BAD(CSR, SPMV_ERR_INDEX, "pointer 3", s.ptr[2] = 6);
-    BAD(CSR, SPMV_ERR_INDEX, "pointer 2", s.ptr[1] = -5);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 0 is 1, but matrix.base is 0", s.ptr[0] = 1);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 0 is -1, but matrix.base is 0", s.ptr[0] = -1);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 0 is 0, but matrix.base is 1", s.in.base = 1);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 2 is 1, but pointer 1 is 2", s.ptr[2] = 1);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 3 is 5, but pointer 2 is 6", s.ptr[2] = 6);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 1 is -5, but matrix.base is 0", s.ptr[1] = -5);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 1 is -5, but matrix.base is 0 (a pointer above 2^31 - 1 needs matrix.nnz)", s.in.nnz = 0; s.ptr[1] = -5);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 3 is 5, but pointer 2 is 4294967290", s.in.nnz = 0xffffffff; s.ptr[2] = -6);
     BAD(CSC, SPMV_ERR_INDEX, "pointer 4", s.ptr[3] = 100);
     BAD(CSR, SPMV_ERR_INDEX, "5 entries", s.in.nnz = 6);
     BAD(CSR, SPMV_ERR_INDEX, "nnz is 4", s.in.nnz = 4);
     BAD(CSC, SPMV_ERR_INDEX, "7 entries", s.ptr[4] = 7);
-    BAD(CSR, SPMV_ERR_INDEX, "4294967295 entries", s.ptr[3] = -1);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 3 is -1", s.ptr[3] = -1);
+    BAD(CSR, SPMV_ERR_INDEX, "4294967294 entries, but nnz is 4294967295", s.in.nnz = 0xffffffff; s.ptr[3] = -2);
     BAD(CSR, SPMV_ERR_INDEX, "pointer 1", s.in.ptr_bits = 64; point(&s); s.ptr64[1] = -1);
     BAD(CSR, SPMV_ERR_INDEX, "pointer 3", s.in.ptr_bits = 64; point(&s); s.in.nnz = 0; s.ptr64[3] = -1);
     BAD(CSR, SPMV_ERR_INDEX, "pointer 3", s.in.ptr_bits = 64; point(&s); s.ptr64[3] = INT64_MIN);
     BAD(CSR, SPMV_ERR_INDEX, "entries", s.in.ptr_bits = 64; point(&s); s.ptr64[3] = INT64_MAX);
     BAD(BSR, SPMV_ERR_INDEX, "pointer 1", s.in.block_rows = 3; s.in.block_cols = 4; s.in.nnz = 0; s.ptr[1] = -2; s.ptr[0] = 0;
         s.in.ptr_bits = 64; point(&s); s.ptr64[1] = -2);
-    cr_assert(refusals == 16, "%d refusals", refusals);
+    cr_assert(refusals == 19, "%d refusals", refusals);
 }
 
 Test(input, bad_indices)
@@ -1579,9 +1584,9 @@ Test(input, bad_indices)
         s.row[2] = 0);
     BAD(COO, SPMV_ERR_INDEX, "entry 0: row index 0 is outside 1 .. 3", s.in.base = 1);
     BAD(COO, SPMV_ERR_INDEX, "row index 1", s.in.rows = 1);
-    BAD(COO, SPMV_ERR_INDEX, "entry 0: row", s.in.rows = 0);
-    BAD(COO, SPMV_ERR_INDEX, "entry 0: column", s.in.cols = 0);
-    BAD(CSR, SPMV_ERR_INDEX, "entry 0 in row 0: column", s.in.cols = 0);
+    BAD(COO, SPMV_ERR_INDEX, "entry 0: row index 0, but the matrix has no rows", s.in.rows = 0);
+    BAD(COO, SPMV_ERR_INDEX, "entry 0: column index 1, but the matrix has no columns", s.in.cols = 0);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 0 in row 0: column index 0, but the matrix has no columns", s.in.cols = 0);
     BAD(CSR, SPMV_ERR_INDEX, "in row 2: column index -9223372036854775808", s.in.index_bits = 64; point(&s); s.col64[3] = INT64_MIN);
     BAD(CSR, SPMV_ERR_INDEX, "entry 3 in row 2: column index 9223372036854775807", s.in.index_bits = 64; point(&s); s.col64[3] = INT64_MAX);
     BAD(CSR, SPMV_ERR_INDEX, "entry 3 in row 2: column index 4294967296", s.in.index_bits = 64; point(&s); s.col64[3] = (int64_t)1 << 32);

@@ -644,6 +644,7 @@ Test(group, divides_by_measured_rates)
 Test(group, refuses_what_makes_no_sense)
 {
     static const double none[] = { 0, 0 }, negative[] = { 1, -1 };
+    const double infinite[] = { 1, HUGE_VAL };
     matrix m;
     ledger l;
     spmv_hooks h = ledger_hooks(&l);
@@ -660,6 +661,9 @@ Test(group, refuses_what_makes_no_sense)
     cr_assert_eq(spmv_group_create(&g, &d), SPMV_ERR_ARGUMENT);
     d.shares = negative;
     cr_assert_eq(spmv_group_create(&g, &d), SPMV_ERR_ARGUMENT);
+    d.shares = infinite;
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_ERR_ARGUMENT);
+    cr_assert_str_eq(l.text, "spmv_group_create: shares[1] must lie in 0 .. 1e300");
     d = good;
     d.divide = (spmv_group_division)7;
     cr_assert_eq(spmv_group_create(&g, &d), SPMV_ERR_ARGUMENT);

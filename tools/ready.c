@@ -192,7 +192,7 @@ static void print_head(const spmv_tuning *t, size_t rows)
     integer(t->samples);
     line_end();
     print_prepare(&t->prepare);
-    item("{ NULL, NULL, NULL, NULL }");
+    item("{ NULL, NULL, NULL, NULL, 0 }");
     line_end();
     puts("};");
 }

@@ -48,7 +48,7 @@ int main(void) {
     in.rows = 2;
     in.ptr = ptr;
     bad |= wrong("pointer", spmv_csr_from(&a, &in, SPMV_F64, &h), SPMV_ERR_INDEX,
-                 "pointer 2 is wrong: the first must be 0 and none below the one before it");
+                 "pointer 2 is 1, but pointer 1 is 2");
     bad |= wrong("memory", spmv__no_memory(&h, UINT64_MAX, 8), SPMV_ERR_MEMORY, "no memory for 18446744073709551615 elements of 8 bytes");
 #ifdef WRONG_CONVERSION /* must not compile */
     spmv_log(&h, SPMV_OK, "%u entries", (uint64_t)1);
