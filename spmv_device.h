@@ -1045,7 +1045,7 @@ static int spmv__dev_streams(const spmv_device *d, const spmv_part *p, unsigned 
     return spmv__sat_add(spmv_part_bytes(p), vectors) > d->info.cache_bytes / 4 * quarters;
 }
 
-/* Build options, which are appended one after another. */
+/* Build options, which are appended one after another. The first is -w: PoCL tells stderr how many warnings there were. */
 typedef struct spmv__dev_options {
     char   text[2048];
     size_t used;
@@ -1054,7 +1054,7 @@ typedef struct spmv__dev_options {
 static void spmv__dev_option(spmv__dev_options *o, const char *name, const char *value)
 {
     size_t room = o->used < sizeof o->text ? sizeof o->text - o->used : 0;
-    o->used += spmv_print(room ? o->text + o->used : NULL, room, "%s-D%s=%s", o->used ? " " : "", name, value);
+    o->used += spmv_print(room ? o->text + o->used : NULL, room, "%s-D%s=%s", o->used ? " " : "-w ", name, value);
 }
 
 static void spmv__dev_option_number(spmv__dev_options *o, const char *name, uint64_t value)

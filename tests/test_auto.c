@@ -2588,7 +2588,7 @@ Test(create, refuses_a_level_with_one_message)
         d.hooks = ledger_hooks(&l);
         d.simd = cases[i].level;
         CHECK(spmv_create(&a, &d) == cases[i].status && l.live == 0, "level %d", (int)d.simd);
-        CHECK(l.messages == 1 && strstr(l.text, cases[i].says), "level %d: %d messages, the last: %s", (int)d.simd, l.messages, l.text);
+        CHECK(l.messages == 1 && strstr(l.text, cases[i].says), "level %d: %d messages, the first: %s", (int)d.simd, l.messages, l.text);
     }
     matrix_free(&m);
 }

@@ -1118,6 +1118,29 @@ Test(device, build_log_names_file_and_line)
     spmv_device_close(&d);
 }
 
+/* Compilers are told not to warn: with a vector of 16 doubles, PoCL writes to stderr how many warnings there were. */
+Test(device, compilers_do_not_warn)
+{
+    spmv_device d = open_device();
+    matrix m = matrix_make(&shapes[22], 0);
+    spmv_store store;
+    spmv_variant v;
+    spmv_device_matrix a;
+    char options[2048], log[4096] = "";
+    cl_device_id id = (cl_device_id)d.info.id;
+    cr_assert(store_make(&store, &m, "dia", d.info.f64 ? SPMV_F64 : SPMV_F32, 0));
+    cr_assert_eq(spmv_variant_parse(&v, SPMV_DIA, "V=16", NULL), SPMV_OK);
+    cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, store.type, store.part, 1, &v), SPMV_OK, "%s", said);
+    cr_assert_not_null(d.programs);
+    cr_assert_eq(clGetProgramBuildInfo((cl_program)d.programs->program, id, CL_PROGRAM_BUILD_OPTIONS, sizeof options, options, NULL), 0);
+    cr_assert(strstr(options, "-w "), "%s", options);
+    clGetProgramBuildInfo((cl_program)d.programs->program, id, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
+    cr_assert(!strstr(log, "warning"), "%s", log);
+    spmv_device_matrix_free(&a);
+    spmv_store_free(&store);
+    spmv_device_close(&d);
+}
+
 /* The kernel that adds the pieces of rows is part of a program only where it is launched: it would take compilers time in vain. */
 Test(device, programs_have_the_kernels_that_are_launched)
 {
