@@ -6,7 +6,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$(pwd)
 way=${1-}
-ways='cmake-subdirectory cmake-installed cmake-host-only cmake-cxx cmake-version pkg-config uninstall dist versions'
+ways='cmake-subdirectory cmake-installed cmake-host-only cmake-macros cmake-openmp cmake-cxx cmake-version pkg-config uninstall dist versions'
 dir=$root/build/package/$way
 fail() {
     echo "$*"
@@ -92,6 +92,28 @@ cmake-host-only) # no OpenCL is looked for, and options are the macros
         >"$dir/none.log" 2>&1; then fail "OpenCL is not missed"; fi
     grep -q 'set SPMV_OPENCL to OFF' "$dir/none.log" || { cat "$dir/none.log"; fail "the error does not say what to do"; }
     ;;
+cmake-macros) # each macro of README.md, by -D, reaches the compiler; function-like ones are for the source
+    have_cmake
+    project C c99.c 'add_subdirectory(../source spmv)'
+    sed -n 's/^| \(`SPMV_[^(|]*\) |.*/\1/p' README.md | tr -d '`,.' | tr ' ' '\n' | grep SPMV_ | grep -v IMPLEMENTATION >"$dir/macros"
+    [ "$(wc -l <"$dir/macros")" -ge 18 ] || fail "README.md: no table of macros found"
+    cmake -S "$dir/project" -B "$dir/build" $(sed 's/.*/-D&=1/' "$dir/macros") >"$dir/configure.log" 2>&1 || { cat "$dir/configure.log"; fail; }
+    tr ' ' '\n' <"$dir/build/CMakeFiles/product.dir/flags.make" | sed -n 's/^-D\([^=]*\)=.*/\1/p' >"$dir/passed"
+    for m in $(cat "$dir/macros"); do grep -qx "$m" "$dir/passed" || fail "$m is ignored"; done
+    # a definition in the source as well is no warning; with none of these nothing is passed
+    grep -q -- '-DSPMV_NO_DEVICES=\(""\)* ' "$dir/build/CMakeFiles/product.dir/flags.make" || fail "SPMV_NO_DEVICES is not empty"
+    cmake -S "$dir/project" -B "$dir/none" $(sed 's/.*/-D&=/' "$dir/macros") >"$dir/configure.log" 2>&1 || { cat "$dir/configure.log"; fail; }
+    if grep -- -DSPMV_ "$dir/none/CMakeFiles/product.dir/flags.make"; then fail "macros that were not asked for"; fi
+    ;;
+cmake-openmp) # an option; without it, and without optimisation, a note
+    have_cmake
+    project C c99.c 'set(SPMV_NO_DEVICES ON)' 'add_subdirectory(../source spmv)'
+    build
+    grep -q 'SPMV_OPENMP=ON' "$dir/configure.log" && grep -q 'CMAKE_BUILD_TYPE=Release' "$dir/configure.log" || fail "there are no notes"
+    build -DSPMV_OPENMP=ON -DCMAKE_BUILD_TYPE=Debug
+    readelf -d "$dir/build/product" | grep -q 'NEEDED.*omp' || fail "the product does not link OpenMP"
+    if grep '^-- spmv:' "$dir/configure.log"; then fail "notes on what is set"; fi
+    ;;
 cmake-cxx) # a project that has C++ alone
     have_cmake
     install install-headers /usr/local
@@ -127,6 +149,9 @@ pkg-config)
             fail "$p: does not compile"
         "$dir/$p" || fail "$p: the product is wrong: $?"
     done
+    # the first program of README.md, which says itself that it is for the host
+    awk '/^```c$/ { on = 1; next } /^```$/ && on { exit } on' README.md >"$dir/quick.c"
+    ${CC:-cc} -std=c99 -Werror $CFLAGS "$dir/quick.c" $(pkg-config --cflags spmv-host) -o "$dir/quick" || fail "README.md's program has warnings"
     links_opencl "$dir/spmv" || fail "spmv does not link OpenCL"
     if links_opencl "$dir/spmv-host"; then fail "spmv-host links OpenCL"; fi
     grep -q '^prefix=/opt/spmv$' "$dir/stage/opt/spmv/share/pkgconfig/spmv.pc" || fail "the prefix is not that of the installation"
