@@ -1198,75 +1198,22 @@ static spmv_status spmv__mm_array(spmv__mm_in *in, const spmv_mm_info *info, spm
     return s;
 }
 
-/* Entries sorted by row, within a row in the order of the file; with their mirror images if the file holds one half. */
-typedef struct spmv__mm_rows {
-    uint64_t *ptr; /* rows + 2: the first rows + 1 are row pointers */
-    uint32_t *col;
-    double *val;   /* NULL for pattern */
-    uint64_t count;
-} spmv__mm_rows;
-
-static void spmv__mm_rows_put(spmv__mm_rows *r, uint32_t row, uint32_t col, double v)
-{
-    uint64_t at = r->ptr[row + (uint64_t)1]++;
-    r->col[at] = col;
-    if (r->val) r->val[at] = v;
-}
-
-/* Sorts the entries by row, and mirrors them if the file holds one half. */
-static spmv_status spmv__mm_bucket(spmv__mm_rows *r, const spmv__mm_coo *c, const spmv_mm_info *info,
+/* Makes the matrix of the entries, with their mirror images if the file holds one half. */
+static spmv_status spmv__mm_to_csr(spmv_csr *out, const spmv__mm_coo *c, const spmv_mm_info *info, const spmv_mm_options *opt,
                                    const spmv_hooks *hooks)
 {
-    int mirror = info->symmetry != SPMV_MM_GENERAL;
-    int skew = info->symmetry == SPMV_MM_SKEW;
-    void *ptr = NULL, *col = NULL, *val = NULL;
-    uint64_t i;
-    spmv_status s = spmv__new(hooks, &ptr, info->rows + 2, sizeof *r->ptr, 0);
-    r->ptr = (uint64_t *)ptr;
-    if (s) return s;
-    /* ptr[i + 2] is first the count of row i; then ptr[i + 1] is where its next entry goes, in the end where the row ends */
-    for (i = 0; i < c->count; i++) {
-        r->ptr[c->row[i] + (uint64_t)2]++;
-        if (mirror && c->row[i] != c->col[i]) r->ptr[c->col[i] + (uint64_t)2]++;
-    }
-    for (i = 2; i < info->rows + 2; i++) r->ptr[i] += r->ptr[i - 1];
-    r->count = r->ptr[info->rows + 1];
-    s = spmv__room(hooks, &col, r->count, sizeof *r->col);
-    r->col = (uint32_t *)col;
-    if (!s && !c->pattern) s = spmv__room(hooks, &val, r->count, sizeof *r->val);
-    r->val = (double *)val;
-    if (s) return s;
-    for (i = 0; i < c->count; i++) {
-        double v = c->pattern ? 1 : c->val[i];
-        spmv__mm_rows_put(r, c->row[i], c->col[i], v);
-        if (mirror && c->row[i] != c->col[i]) spmv__mm_rows_put(r, c->col[i], c->row[i], skew ? -v : v);
-    }
-    return SPMV_OK;
-}
-
-/* Makes the matrix. Arrays that already have the right form are taken over, and r no longer has them. */
-static spmv_status spmv__mm_to_csr(spmv_csr *out, spmv__mm_rows *r, const spmv_mm_info *info,
-                                   const spmv_mm_options *opt, const spmv_hooks *hooks)
-{
     spmv_input input;
-    spmv_status s;
     memset(&input, 0, sizeof input);
+    input.form = SPMV_IN_COO;
     input.rows = (int64_t)info->rows;
     input.cols = (int64_t)info->cols;
-    input.nnz = (int64_t)r->count;
-    input.ptr = r->ptr;
-    input.col = r->col;
-    input.val = r->val;
-    input.ptr_bits = 64;
-    input.borrow = 1;
+    input.nnz = (int64_t)c->count;
+    input.row = c->row;
+    input.col = c->col;
+    input.val = c->val;
+    input.symmetry = info->symmetry == SPMV_MM_SKEW ? SPMV_SKEW : info->symmetry == SPMV_MM_SYMMETRIC ? SPMV_SYMMETRIC : SPMV_GENERAL;
     input.drop_zeros = opt && opt->drop_zeros;
-    s = spmv_csr_from(out, &input, opt ? opt->store : SPMV_F64, hooks);
-    if (s) return s;
-    if (out->ptr == r->ptr) r->ptr = NULL;
-    if (out->col == r->col) r->col = NULL;
-    if (out->val == r->val) r->val = NULL;
-    out->owned = 7u;
-    return SPMV_OK;
+    return spmv_csr_from(out, &input, opt ? opt->store : SPMV_F64, hooks);
 }
 
 /* After the last entry: nothing may follow, and the dimensions must be in proportion to the entries. */
@@ -1310,27 +1257,21 @@ static spmv_status spmv__mm_read(spmv_csr *out, const spmv_source *src, const sp
 {
     spmv_mm_info unwanted;
     spmv__mm_coo c;
-    spmv__mm_rows r;
     uint64_t max_dim = opt ? opt->max_dim : 0;
     spmv_status s;
     if (!info) info = &unwanted;
     memset(out, 0, sizeof *out);
     memset(info, 0, sizeof *info);
     memset(&c, 0, sizeof c);
-    memset(&r, 0, sizeof r);
     s = spmv__mm_parse(&c, src, max_dim, info, vector, hooks);
-    if (!s) s = spmv__mm_bucket(&r, &c, info, hooks);
+    if (!s) s = spmv__mm_to_csr(out, &c, info, opt, hooks);
     spmv_free(hooks, c.row);
     spmv_free(hooks, c.col);
     spmv_free(hooks, c.val);
-    if (!s) s = spmv__mm_to_csr(out, &r, info, opt, hooks);
     if (!s) { /* again: summing and dropping may have left fewer nonzeros than there were entries */
         s = spmv__io_check_dims(src, c.sizes_line, out->rows, out->cols, out->nnz, max_dim, hooks);
         if (s) spmv_csr_free(out);
     }
-    spmv_free(hooks, r.ptr);
-    spmv_free(hooks, r.col);
-    spmv_free(hooks, r.val);
     if (s || !c.cut_line) return s;
     return spmv_log(hooks, SPMV_OK, "%s:%llu: the file ends without a line feed, so its last number may be cut off",
                     spmv__io_name(src->name, "input"), (spmv__ull)c.cut_line);
