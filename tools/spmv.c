@@ -64,7 +64,7 @@ static const command commands[] = {
      "                      f64 (bytes_f64) and in f32 (bytes_f32)\n",
      "  spmv info a.mtx         # as text\n"
      "  spmv info a.mtx --json  # as one JSON object\n",
-     BIT(JSON) | BIT(MAX_DIM), 1, 1, info_command},
+     BIT(JSON) | BIT(MAX_DIM) | BIT(TRANSPOSE), 1, 1, info_command},
     {"mul", "FILE [options]", "compute y = alpha A x + beta y",
      "Writes y as a Matrix Market array with enough digits to read back the same values.\n" PLAN_TEXT VARIANT_TEXT TEAM_TEXT, "",
      "  spmv mul a.mtx --x x.mtx -o y.mtx                         # y = A x\n"
@@ -72,7 +72,7 @@ static const command commands[] = {
      "  spmv mul a.mtx --plan 'ell:w=5+coo/*:WG=64' --device gpu  # (GPU) x is all ones; one knob for both parts\n"
      "  spmv mul a.mtx --device host+0 --shares 1,1 -o y.mtx      # (GPU) half of the nonzeros on each\n",
      BIT(PLAN) | BIT(DEVICE) | BIT(SHARES) | BIT(CACHE) | BIT(TYPE) | BIT(X) | BIT(Y) | BIT(ALPHA) | BIT(BETA) | BIT(OUT) | BIT(STRICT) |
-         BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(CONVERT) | BIT(MAX_BYTES) | BIT(MAX_DIM), 1, 1, mul_command},
+         BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(CONVERT) | BIT(MAX_BYTES) | BIT(MAX_DIM) | BIT(TRANSPOSE), 1, 1, mul_command},
     {"bench", "FILE... [options]", "time and check products",
      "Prints one line per plan. --plan may be given several times; --plan all, the default, stands for every format and builder.\n"
      PLAN_TEXT VARIANT_TEXT
@@ -80,8 +80,10 @@ static const command commands[] = {
      "--variants all prints a line for every combination of L, WG, V, PER and STREAM that the device supports, and one for each\n"
      "value of every other knob.\n"
      "\n"
-     "The table of a file is printed once all its plans are done; a * marks the fastest. With --json each line is printed as\n"
-     "soon as it is known. After an interruption (Ctrl-C) the current plan is finished and the table of what was timed is printed.\n"
+     "The table of a file is printed once all its plans are done; a * marks the fastest, unless a plan's slowest sample took 100\n"
+     "times its fastest, as other programs use the processors. A plan too long for its column stands above its figures; refused\n"
+     "plans follow the table. With --json each line is printed as soon as it is known. After an interruption (Ctrl-C) the current\n"
+     "plan is finished and the table of what was timed is printed.\n"
      "\n"
      "--again N: the N fastest plans of a file, and those that auto and cocktail chose, are prepared together and timed in\n"
      "turn, in five rounds of 20 ms each. Their new times follow as further lines (\"again\": true in JSON), whose samples are the\n"
@@ -138,7 +140,7 @@ static const command commands[] = {
      "  spmv bench a.mtx --plan auto --device host+0            # (GPU) the host and a device together\n",
      BIT(PLAN) | BIT(VARIANTS) | BIT(EVENTS) | BIT(GRAPH) | BIT(COLD) | BIT(DEVICE) | BIT(SHARES) | BIT(TYPE) | BIT(JSON) | BIT(STRICT) |
          BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(CONVERT) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN) | BIT(TOTAL) | BIT(CACHE) |
-         BIT(MAX_BYTES) | BIT(MAX_DIM), 1, 1 << 30,
+         BIT(MAX_BYTES) | BIT(MAX_DIM) | BIT(TRANSPOSE), 1, 1 << 30,
      bench_command},
     {"self-check", "[FORMAT...] [options]", "try every variant of every format on a device",
      "Multiplies small matrices with every legal value of every knob of every kernel, in every layout and type. Products of\n"
@@ -161,7 +163,7 @@ static const command commands[] = {
      "  spmv convert a.mtx a.bin               # to the binary form, which is faster to read\n"
      "  spmv convert a.mtx a32.mtx --type f32  # values rounded to single precision\n"
      "  spmv convert a.mtx a.mtx.gz            # compressed\n",
-     BIT(TYPE) | BIT(MAX_DIM), 2, 2, convert_command},
+     BIT(TYPE) | BIT(MAX_DIM) | BIT(TRANSPOSE), 2, 2, convert_command},
     {"plan", "FILE [options]", "show the plan that the library or a builder makes",
      "Prints the plan, each part's share of the nonzeros in the notation of the papers, its bytes and its padding.\n"
      PLAN_TEXT "hybr:k=0 tries every width and takes the fastest.\n"
@@ -203,7 +205,7 @@ static const command commands[] = {
      "  spmv plan a.mtx --device gpu          # (GPU) what it chooses there\n"
      "  spmv plan a.mtx --device host+0 --explain  # (GPU) how the host and a device share it\n",
      BIT(BUILDER) | BIT(DEVICE) | BIT(SHARES) | BIT(TYPE) | BIT(STRICT) | BIT(EXPLAIN) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(JSON) |
-         BIT(MAX_BYTES) | BIT(MAX_DIM) | BIT(LIST), 1, 1, plan_command},
+         BIT(MAX_BYTES) | BIT(MAX_DIM) | BIT(TRANSPOSE) | BIT(LIST), 1, 1, plan_command},
     {"tune", "[TABLE...] [options]", "measure a device and write its tuning table",
      "Multiplies generated matrices of 2^10 to 2^21 rows and 1 to 1024 nonzeros in a row (banded, scattered, with uneven rows) in\n"
      "every layout, on a device also with other values of the knobs, and checks every product; --density says how many sizes are\n"
@@ -254,7 +256,7 @@ static const command commands[] = {
      "  spmv plot a.mtx --plan ell:w=2+csr -o a.svg  # what each part takes\n"
      "  spmv plot rows a.mtx -o rows.png             # how long the rows are\n"
      "  spmv plot tune a.tune -o tune.png            # a tuning table\n",
-     BIT(PLAN) | BIT(OUT) | BIT(CAPTION) | BIT(MAX_DIM), 1, 1 << 30, plot_command},
+     BIT(PLAN) | BIT(OUT) | BIT(CAPTION) | BIT(MAX_DIM) | BIT(TRANSPOSE), 1, 1 << 30, plot_command},
     {"gen", "NAME [-o OUT]", "generate matrices, by formula or like those of the papers",
      "Writes the matrix in the form that OUT's suffix selects, as convert does. gen --list prints the names.\n", "",
      "  spmv gen poisson2d_100 -o p.mtx  # the five-point stencil on 100 x 100 points\n"
@@ -297,6 +299,7 @@ static int run_command(const command *c, int argc, char **argv)
     if (result == DONE && args.value[OPT_HELP]) command_help(c);
     else if (result == DONE) {
         t.max_dim = option_count(&t, &args, OPT_MAX_DIM, 0, 1, 4294967294u, &result);
+        t.transpose = args.value[OPT_TRANSPOSE] != NULL;
         if (result == DONE) result = c->run(&t, &args);
     }
     arguments_free(&args);

@@ -32,6 +32,7 @@ typedef struct tool {
     double      last;      /* when progress was last drawn */
     double      told;      /* without a terminal: when a progress line was last printed, or the program began */
     uint64_t    max_dim;   /* the most rows and columns that files may have; 0: the default of spmv_mm_options */
+    int         transpose; /* 1: matrices that are read are replaced by their transposes */
     int         events;    /* 1: products on devices are timed one by one by events; 0: many in a row by the clock */
     int         graph;     /* 1: products in a row are recorded in a CUDA graph (../measure/graph.h) */
     const char *cache;     /* the folder in which the programs of devices are kept; NULL: they are not */

@@ -223,8 +223,8 @@ static int reader_open(reader *r, tool *t, const char *path)
     return DONE;
 }
 
-/* Replaces the matrix by the same one with values of another type. */
-static spmv_status retype(tool *t, spmv_csr *a, spmv_type type)
+/* Replaces the matrix by the same one, or its transpose, with values of this type. */
+static spmv_status retype(tool *t, spmv_csr *a, spmv_type type, int transpose)
 {
     spmv_input in;
     spmv_csr b;
@@ -237,6 +237,7 @@ static spmv_status retype(tool *t, spmv_csr *a, spmv_type type)
     in.val = a->val;
     in.ptr_bits = 64;
     in.val_type = a->type;
+    in.transpose = transpose;
     s = spmv_csr_from(&b, &in, type, &t->hooks);
     if (s != SPMV_OK) return s;
     spmv_csr_free(a);
@@ -258,7 +259,8 @@ int file_load_matrix(tool *t, const char *path, spmv_type type, spmv_csr *a)
     s = spmv_bin_is(r.head, r.headed) ? spmv_bin_read(a, &r.source, t->max_dim, &t->hooks)
                                       : spmv_mm_read(a, &r.source, &opt, NULL, &t->hooks);
     reader_close(&r);
-    if (s == SPMV_OK && type != SPMV_TYPE_COUNT && a->type != opt.store) s = retype(t, a, opt.store);
+    if (type == SPMV_TYPE_COUNT) opt.store = a->type;
+    if (s == SPMV_OK && (a->type != opt.store || t->transpose)) s = retype(t, a, opt.store, t->transpose);
     if (s != SPMV_OK) spmv_csr_free(a);
     return s == SPMV_OK ? DONE : FAILED;
 }

@@ -50,6 +50,7 @@
     X(MERGE,   "merge",   "",     "merge tables of one device; a rate in a later table replaces that of an earlier one") \
     X(COMPARE, "compare", "",     "compare two tables: the ratios of their rates, and the rows that only one has")  \
     X(MAX_DIM, "max-dim", "N",    "accept files with up to N rows and columns; default: 2^20 + 64 for every nonzero") \
+    X(TRANSPOSE, "transpose", "", "take the transpose of the matrix in the file")                                   \
     X(BRIEF,   "brief",   "",     "try only one product of integers with each of three small matrices, for simulators") \
     X(CAPTION, "caption", "TEXT", "text to print below the picture, such as the date and the machine")              \
     X(LIST,    "list",    "",     "print the names that can be given instead of doing anything else")               \

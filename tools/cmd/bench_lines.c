@@ -131,15 +131,17 @@ static int line_plan(const line *r, char *out, size_t size)
     return snprintf(out, size, "%s = %s", r->asked, r->plan);
 }
 
+/* Longer plans have their figures in a line of their own, so that the others fit into a terminal of 100 columns. */
+enum { PLAN_WIDEST = 18 };
+
 /* The width of the column of plans. */
 static int plan_column(const lines *all)
 {
-    enum { WIDEST = 48 }; /* characters, enough for most plans; one very long plan must not move all variants out of sight */
     int widest = (int)strlen("plan"), n;
     size_t i;
     for (i = 0; i < all->count; i++) {
         n = all->at[i]->status != SPMV_OK ? 0 : line_plan(all->at[i], NULL, 0);
-        if (n > widest) widest = n < WIDEST ? n : WIDEST;
+        if (n > widest) widest = n < PLAN_WIDEST ? n : PLAN_WIDEST;
     }
     return widest;
 }
@@ -148,18 +150,38 @@ static int plan_column(const lines *all)
 static void print_line(const bench *b, const line *r, int fastest, const line *csr, int column)
 {
     char plan[2 * SPMV_PLAN_TEXT], ratio[32];
-    if (r->status != SPMV_OK) {
-        printf("  %10s %10s %10s %7s %8s %8s %10s %8s %7s  %s: %s: %s\n", "-", "-", "-", "-", "-", "-", "-", "-", "-", r->asked,
-               r->refused ? "refused" : "FAILED", bench_line_why(r));
-        return;
+    if (r->status != SPMV_OK) return;
+    if (line_plan(r, plan, sizeof plan) > column) {
+        printf("  %s\n", plan);
+        *plan = 0;
     }
-    line_plan(r, plan, sizeof plan);
     snprintf(ratio, sizeof ratio, "-");
     if (csr && r->took.median > 0) snprintf(ratio, sizeof ratio, "%.3f", csr->took.median / r->took.median);
-    printf("%c %10.2f %10.2f %10.2f %7s %8.3f %8.3f %10.3f %8.4f %7.4f  %-*s%s%s%s\n", fastest ? '*' : ' ', r->took.median * 1e6,
-           r->took.least * 1e6, r->took.most * 1e6, ratio, r->gflops, r->gbs, r->bytes / 1e6, r->padding, r->err,
-           bench_on_device(b) ? column : 0, plan, bench_on_device(b) ? "  " : "", bench_on_device(b) ? r->variant : "",
-           r->ok ? "" : "  WRONG");
+    printf("%c %-*s %9.2f %9.2f %9.2f %7s %7.2f %7.2f %9.3f %8.4f %6.4f%s%s%s\n", fastest ? '*' : ' ', column, plan,
+           r->took.median * 1e6, r->took.least * 1e6, r->took.most * 1e6, ratio, r->gflops, r->gbs, r->bytes / 1e6, r->padding, r->err,
+           bench_on_device(b) ? "  " : "", bench_on_device(b) ? r->variant : "", r->ok ? "" : "  WRONG");
+}
+
+/* Prints why plans are not in the table. */
+static void print_refused(const lines *all)
+{
+    size_t i;
+    for (i = 0; i < all->count; i++) {
+        const line *r = all->at[i];
+        if (r->status != SPMV_OK) printf("  %s: %s: %s\n", r->asked, r->refused ? "refused" : "FAILED", bench_line_why(r));
+    }
+}
+
+/* By how many times the slowest sample of a line exceeds its fastest at most; 0: by fewer than DISTURBED. A thread of the host then waited
+ * for a processor, for many times as long as the products of a sample take. */
+static double lines_disturbed(const bench *b, const lines *all)
+{
+    enum { DISTURBED = 100 };
+    double most = DISTURBED;
+    size_t i;
+    for (i = 0; i < all->count && bench_on_host(b); i++)
+        if (all->at[i]->took.most > most * all->at[i]->took.least) most = all->at[i]->took.most / all->at[i]->took.least;
+    return most > DISTURBED ? most : 0;
 }
 
 void bench_lines_heading(const bench *b)
@@ -172,12 +194,16 @@ void bench_lines_heading(const bench *b)
 
 void bench_lines_print(const bench *b, const lines *all)
 {
-    const line *fastest = lines_fastest(all, NULL), *csr = lines_fastest(all, "csr");
+    const double disturbed = lines_disturbed(b, all);
+    const line *fastest = disturbed > 0 ? NULL : lines_fastest(all, NULL), *csr = lines_fastest(all, "csr");
     int column = plan_column(all);
     size_t i;
-    printf("  %10s %10s %10s %7s %8s %8s %10s %8s %7s  %-*s%s\n", "us", "min us", "max us", "vs csr", "GFLOP/s", "GB/s", "MB", "padding",
-           "err", bench_on_device(b) ? column : 0, "plan", bench_on_device(b) ? "  variant" : "");
+    printf("  %-*s %9s %9s %9s %7s %7s %7s %9s %8s %6s%s\n", column, "plan", "us", "min us", "max us", "vs csr", "GFLOP/s", "GB/s", "MB",
+           "padding", "err", bench_on_device(b) ? "  variant" : "");
     for (i = 0; i < all->count; i++) print_line(b, all->at[i], all->at[i] == fastest, csr, column);
+    print_refused(all);
+    if (disturbed > 0)
+        printf("other programs use the processors (max is up to %.0f times min): no plan is marked as the fastest\n", disturbed);
     fflush(stdout);
 }
 
