@@ -778,6 +778,7 @@ static double spmv__clock_now(const spmv_build_hints *hints)
 typedef struct spmv__vectors {
     void    *block;
     uint64_t y_at;
+    int      disturbed; /* 1: rows of the same products took such different times that nothing more is measured */
 } spmv__vectors;
 
 /* Makes the vectors, unless they are there. */
@@ -792,17 +793,18 @@ static spmv_status spmv__vectors_make(spmv__vectors *v, const spmv_matrix *m)
 /* Seconds of a product on the host: the least of up to three rows of products, after one product that fills the caches; 0 if there is no
  * clock or no memory for the vectors. most: seconds of the fastest plan so far; 0: there is none. One row is enough for a hopeless plan,
  * two if they agree or both are clearly slower. The first products after a conversion may take twice as long as later ones, as what was
- * written leaves the caches meanwhile. */
+ * written leaves the caches meanwhile. A matrix with more columns than nonzeros is not measured, as x may be larger than all its arrays. */
 static double spmv__host_seconds(const spmv_matrix *m, const spmv_build_hints *hints, double most, spmv__vectors *v)
 {
     const double row = 3e-5; /* seconds that a row takes at least: clocks have steps of up to 1 us */
     const double agree = 1.05;                /* times: rows that differ by less agree */
     const double clearly = 1.3, hopeless = 3; /* times most: beyond what rows of one matrix, and first ones, differ by */
+    const double disturbed = 10;              /* times: rows that differ by more were held up by other programs */
     enum { ROWS = 3, LEAST = 1, MOST = 100 }; /* products in a row */
-    double least = 0, took = 0;
+    double least = 0, slowest = 0, took = 0;
     int i, k, n = LEAST, known = 0;
     spmv_status s;
-    if (!spmv__has_clock(hints)) return 0;
+    if (!spmv__has_clock(hints) || v->disturbed || m->store.cols > m->store.nnz) return 0;
     s = spmv__vectors_make(v, m);
     for (i = 0; i <= ROWS && !s && !known; i++) { /* the first is one product, which fills the caches and shows how many make a row */
         double begin = spmv__clock_now(hints);
@@ -812,9 +814,14 @@ static double spmv__host_seconds(const spmv_matrix *m, const spmv_build_hints *h
         if (!i) while (n < MOST && n * took < row) n++;
         known = i > 1 && took < agree * least && least < agree * took;
         if (i == 1 || (i && took < least)) least = took;
+        if (i && took > slowest) slowest = took;
         if (i && most > 0 && least > (i > 1 ? clearly : hopeless) * most) known = 1;
     }
-    return s || !(least > 0) ? 0 : least;
+    v->disturbed = slowest > disturbed * least;
+    if (v->disturbed)
+        spmv_log(&m->store.hooks, SPMV_OK, "the choice is not checked by the clock: products took %.*f to %.*f us, as other programs use "
+                 "the processors", SPMV__FIGURE(least * 1e6), SPMV__FIGURE(slowest * 1e6));
+    return s || v->disturbed || !(least > 0) ? 0 : least;
 }
 
 /* Seconds of a product by the clock that there is; 0: there is none. most: of the fastest so far. */
@@ -949,7 +956,7 @@ static int spmv__is_checked(const spmv_desc *d, const spmv_build *how)
 SPMV__APART void spmv__verify_prepared(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
 {
     char first[SPMV_CHOICE_TEXT];
-    spmv__vectors v = { NULL, 0 };
+    spmv__vectors v = { NULL, 0, 0 };
     double seconds;
     int i = 0;
     if (!spmv__is_checked(d, how)) return;
@@ -958,7 +965,7 @@ SPMV__APART void spmv__verify_prepared(spmv_matrix *m, const spmv_desc *d, const
     spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
     spmv_plan_print(&m->store.plan, first, sizeof first);
     c->slow = seconds = c->option[i].measured = spmv__prepared_seconds(m, d, 0, &v);
-    for (; seconds > 0 && spmv__can_be_beaten(c, seconds) && (i = spmv__next_rival(c, d->hints)) >= 0; c->rivals++)
+    for (; seconds > 0 && !v.disturbed && spmv__can_be_beaten(c, seconds) && (i = spmv__next_rival(c, d->hints)) >= 0; c->rivals++)
         seconds = spmv__challenge(m, d, csr, how, c, i, seconds, &v);
     if (seconds > 0 && spmv_format_built(SPMV_CSR) && !(d->hints && d->hints->without >> SPMV_CSR & 1u) &&
         spmv__csr_pays(c, d->hints, seconds)) {
@@ -1009,7 +1016,7 @@ static void spmv__beat_base(spmv_matrix *m, const spmv_desc *d, const spmv_csr *
     double seconds = c->base;
     int i;
     spmv__keep_base(c);
-    for (; (i = spmv__next_rival(c, d->hints)) >= 0; c->rivals++) {
+    for (; !v->disturbed && (i = spmv__next_rival(c, d->hints)) >= 0; c->rivals++) {
         beside.max_bytes = spmv__beside_bytes(&m->store, csr);
         if (how->max_bytes) beside.max_bytes = spmv__smaller(beside.max_bytes, how->max_bytes);
         seconds = spmv__challenge(m, d, csr, &beside, c, i, seconds, v);
@@ -1049,7 +1056,7 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
     spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0, 0, 0 };
     void *block;
     spmv_choice *c;
-    spmv__vectors v = { NULL, 0 };
+    spmv__vectors v = { NULL, 0, 0 };
     double base;
     spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *c, 0);
     if (s) return s;
@@ -1067,7 +1074,7 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
     spmv_free(&d->hooks, v.block);
     if (!s && !(base > 0)) {
         s = spmv__store_choice(m, d, csr, how, c);
-        if (!s) spmv__verify_prepared(m, d, csr, how, c);
+        if (!s && !v.disturbed) spmv__verify_prepared(m, d, csr, how, c);
     }
     spmv_free(&d->hooks, c);
     return s;

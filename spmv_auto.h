@@ -36,8 +36,10 @@ enum {
  * matrices of 4 to 32 KiB, a choice took 400 us, as long as 700 products of csr, and found nothing that was more than 3% faster than csr.
  * On an H100 the best plans of such matrices were up to 1.5 times as fast as csr (arc130, lagraph_* in
  * bench/results/nvidia-h100-plans.txt), and csr waits for memory the longer, the longer a row is. On GPUs, small matrices therefore cost a
- * choice each, unless a plan is given. */
-enum { SPMV_TINY_BYTES = 16384 };
+ * choice each, unless a plan is given. Of fewer products than SPMV_EXPECTED_CALLS, the matrix may be
+ * as much larger; of fewer than SPMV_FEW_CALLS, it may have any size: where a choice gained most, it and the conversion took as long as 40
+ * products. */
+enum { SPMV_TINY_BYTES = 16384, SPMV_FEW_CALLS = 20 };
 
 /* A plan with the knobs of its kernels, and what it would cost. */
 typedef struct spmv_option {
@@ -59,8 +61,9 @@ typedef struct spmv_choice {
     spmv_plan     plan;                      /* the plan that was chosen */
     char          variant[SPMV_CHOICE_TEXT]; /* its knobs, for spmv_desc.variant */
     int           count;                     /* options, the best first; 0 if the plan was given as text, by tiny, or without nonzeros */
-    int           tiny;                      /* 1: the matrix takes up to SPMV_TINY_BYTES and the target is no GPU, so that the plan is csr
-                                                and nothing was compared; a matrix without nonzeros is tiny on GPUs as well */
+    int           tiny;                      /* 1: the matrix takes up to SPMV_TINY_BYTES, 2: so few products are expected that the same
+                                                holds (SPMV_FEW_CALLS), and the target is no GPU, so that the plan is csr and nothing was
+                                                compared; a matrix without nonzeros is tiny on GPUs as well */
     spmv_option   option[SPMV_CHOICE_MAX];
     spmv_features features;                  /* cocktail: only the numbers of rows, columns and nonzeros */
     double        base;                      /* seconds of a product of csr by the clock, known before the choice: spmv_create measures
@@ -93,8 +96,8 @@ typedef struct spmv_choice {
  *   hints   may be NULL: nothing is measured, conversion costs nothing, the bundled table is used
  *   column  as in spmv_plan_make; may be NULL
  *   hooks   may be NULL
- * For a tiny matrix "auto" is csr and no table is read, unless the target is a GPU or the hints have a table or a clock with refine, or
- * exclude csr.
+ * For a tiny matrix, or few products (SPMV_FEW_CALLS), "auto" is csr and no table is read, unless the target is a GPU or the hints have a
+ * table or a clock with refine, or exclude csr.
  * SPMV_ERR_MEMORY; SPMV_ERR_PLAN for unknown keys of cocktail; for other texts the statuses of spmv_plan_make. */
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
@@ -1589,13 +1592,16 @@ static spmv_status spmv__choose_cocktail(spmv__chooser *c, const spmv_cocktail_d
     return s;
 }
 
-/* Is the matrix too small for "auto" to look at it? Not on a GPU unless it is empty, and not if the hints have a table or a clock to use,
- * or exclude csr. */
+/* Is the matrix too small for "auto" to look at it (1), or too small for as few products as are expected (2)? Not on a GPU unless it is
+ * empty, and not if the hints have a table or a clock to use, or exclude csr. */
 static int spmv__is_tiny(const spmv_csr *a, spmv_device_class device_class, const spmv_build_hints *hints)
 {
+    const double calls = spmv__calls(hints), bytes = (double)spmv__csr_bytes(a), most = (double)SPMV_TINY_BYTES;
     if (a->nnz && device_class == SPMV_DEVICE_CLASS_GPU) return 0;
-    if (!spmv_format_built(SPMV_CSR) || spmv__csr_bytes(a) > SPMV_TINY_BYTES) return 0;
-    return !hints || !(hints->tuning || (hints->measure && hints->refine > 0) || (hints->without >> SPMV_CSR & 1u));
+    if (!spmv_format_built(SPMV_CSR)) return 0;
+    if (hints && (hints->tuning || (hints->measure && hints->refine > 0) || (hints->without >> SPMV_CSR & 1u))) return 0;
+    if (bytes <= most) return 1;
+    return calls < SPMV_FEW_CALLS || bytes * calls <= most * SPMV_EXPECTED_CALLS ? 2 : 0;
 }
 
 /* ---- a matrix on a device that is not worth a look ------------------------------------------------------------------- */
@@ -1700,7 +1706,7 @@ static spmv_status spmv__choose(spmv_choice *out, const char *text, const spmv_c
         s = spmv_cocktail_keys(&keys, text, column, hooks);
         if (s) return s;
     }
-    out->tiny = !cocktail && spmv__is_tiny(a, target ? target->device_class : SPMV_DEVICE_CLASS_HOST, hints);
+    out->tiny = cocktail ? 0 : spmv__is_tiny(a, target ? target->device_class : SPMV_DEVICE_CLASS_HOST, hints);
     if (out->tiny) return spmv_plan_parse(&out->plan, "csr", column, hooks);
     memset(&c, 0, sizeof c);
     c.hints = hints;
@@ -1743,11 +1749,13 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
 /* Writes the lines about the matrix. */
 static void spmv__explain_features(spmv__text *t, const spmv_features *f)
 {
+    const double filled = (double)(f->rows - f->empty); /* rows, of which the deviation is */
     double dense = 0, fill;
     int i, bin, any = 0, sampled = 0;
     SPMV__SAY(t, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)f->rows, (spmv__ull)f->cols, (spmv__ull)f->nnz);
-    SPMV__SAY(t, "rows      %.*f nonzeros each, deviation %.*f, longest %llu, %llu empty\n", SPMV__FIGURE(f->mean),
-              SPMV__FIGURE(f->deviation), (spmv__ull)f->longest, (spmv__ull)f->empty);
+    SPMV__SAY(t, "rows      %.*f nonzeros in each that is not empty, deviation %.*f, longest %llu, %llu empty\n",
+              SPMV__FIGURE(filled > 0 ? (double)f->nnz / filled : 0), SPMV__FIGURE(f->deviation), (spmv__ull)f->longest,
+              (spmv__ull)f->empty);
     SPMV__SAY(t, "x         %.2f of the reads miss a cache of 16384 elements\n", f->gather);
     for (bin = SPMV_FILL_BINS / 2; bin <= SPMV_FILL_BINS; bin++) dense += f->diagonal_nnz[bin];
     if (f->diagonals)
@@ -1986,6 +1994,7 @@ SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
     if (!c) return spmv_print(out, size, "%s", "");
     spmv__text t;
     spmv__text_open(&t, out, size);
+    if (c->tiny > 1) return spmv_print(out, size, "plan      csr: the products that are expected cost less than a choice would\n");
     if (c->tiny)
         return spmv_print(out, size, "plan      csr: a matrix of up to %d bytes costs less than a choice would\n", (int)SPMV_TINY_BYTES);
     if (!c->count) return spmv_print(out, size, "plan      as it was given\n");
@@ -1995,7 +2004,8 @@ SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
     }
     spmv__explain_features(&t, &c->features);
     SPMV__SAY(&t, "table     %s%s\n", c->table, c->exact ? "" : ", not the device's own");
-    if (c->csr > 0) SPMV__SAY(&t, "csr       %.*f us at best\n", SPMV__FIGURE(c->csr * 1e6));
+    if (c->csr > 0) SPMV__SAY(&t, "csr       %.*f us %s\n", SPMV__FIGURE(c->csr * 1e6),
+                              c->base > 0 ? "measured" : "predicted, with the keys that are best");
     if (c->call > c->option[0].predicted)
         SPMV__SAY(&t, "launch    at least %.*f us a product, unless products are recorded in a graph\n", SPMV__FIGURE(c->call * 1e6));
     spmv__put_char(&t, '\n');

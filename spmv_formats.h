@@ -2418,8 +2418,10 @@ static void spmv__do_in_team(spmv__task task, void *job, size_t first, size_t co
     double begin = omp_get_wtime(), own = 0, held_up;
     #pragma omp parallel num_threads((int)team) if (!spmv__forked())
     {
-        const double start = omp_get_wtime();
+        double start = 0;
         int64_t i;
+        #pragma omp master
+        start = omp_get_wtime();
         #pragma omp for schedule(static, 1) nowait
         for (i = (int64_t)first; i < (int64_t)count; i++) task(job, (size_t)i);
         #pragma omp master

@@ -720,10 +720,12 @@ static spmv_status spmv__group_estimate(const spmv__group_maker *k, const spmv_g
 {
     spmv_target target;
     spmv_build how;
+    spmv_build_hints hints = k->hints;
     void *block;
     spmv_choice *c;
     spmv_status s = spmv__new(&k->g->hooks, &block, 1, sizeof *c, 0);
     if (s) return s;
+    if (hints.expected_calls < SPMV_EXPECTED_CALLS) hints.expected_calls = 0; /* there is an estimate for few products as well */
     c = (spmv_choice *)block;
     memset(&how, 0, sizeof how);
     how.type = k->g->type;
@@ -736,7 +738,7 @@ static spmv_status spmv__group_estimate(const spmv__group_maker *k, const spmv_g
     (void)b;
     memset(&target, 0, sizeof target); /* the host */
 #endif
-    s = spmv_choose(c, "auto", a, &how, &target, k->d->desc.hints ? &k->hints : NULL, NULL, &k->g->hooks);
+    s = spmv_choose(c, "auto", a, &how, &target, k->d->desc.hints ? &hints : NULL, NULL, &k->g->hooks);
     *seconds = !s && c->count ? c->option[0].predicted : 0;
     spmv_free(&k->g->hooks, c);
     return s;

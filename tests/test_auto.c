@@ -739,6 +739,43 @@ Test(choice, tiny_matrices_are_csr)
     free(c);
 }
 
+/* With few products expected, no table is read for larger matrices either, as spmv_create and spmv_choose agree. */
+Test(choice, few_products_are_of_csr)
+{
+    static const struct { uint64_t calls; int tiny; } t[] = {
+        { 1, 2 }, { 10, 2 }, { 19, 2 }, { 25, 2 }, { 200, 0 }, { 1000, 0 }, { 0, 0 }
+    };
+    spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
+    spmv_target gpu = { "NVIDIA H100 80GB HBM3", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0 };
+    spmv_build_hints hints;
+    spmv_build how;
+    char text[200];
+    matrix m;
+    spmv_csr a;
+    size_t i;
+    memset(&how, 0, sizeof how);
+    matrix_random(&m, "some", 800, 800, 0.03);
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    cr_assert(a.nnz * 12 + (a.rows + 1) * 8 > 1000 * SPMV_TINY_BYTES / 200 && a.nnz * 12 + (a.rows + 1) * 8 < 1000 * SPMV_TINY_BYTES / 25);
+    memset(&hints, 0, sizeof hints);
+    for (i = 0; i < sizeof t / sizeof *t; i++) {
+        hints.expected_calls = t[i].calls;
+        cr_assert_eq(spmv_choose(c, NULL, &a, &how, NULL, &hints, NULL, NULL), SPMV_OK);
+        CHECK(c->tiny == t[i].tiny && !c->count == !!t[i].tiny, "%d calls: %d", (int)t[i].calls, c->tiny);
+        spmv_explain(c, text, sizeof text);
+        CHECK(!strcmp(text, "plan      csr: the products that are expected cost less than a choice would\n") == !!t[i].tiny, "%s", text);
+        CHECK(spmv_choose(c, "auto", &a, &how, &gpu, &hints, NULL, NULL) == SPMV_OK && !c->tiny && c->count, "GPU");
+        CHECK(spmv_choose(c, "cocktail", &a, &how, NULL, &hints, NULL, NULL) == SPMV_OK && !c->tiny, "cocktail");
+    }
+    hints.expected_calls = 1;
+    hints.without = 1u << SPMV_CSR;
+    cr_assert(spmv_choose(c, NULL, &a, &how, NULL, &hints, NULL, NULL) == SPMV_OK && !c->tiny && c->count);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    free(c);
+}
+
 /* Chooses for a matrix whose entries were added, and frees it, by the bundled table of an H100; free() what is returned. */
 static spmv_choice *choice_on_gpu(matrix *m)
 {
@@ -877,7 +914,7 @@ Test(choice, explains_by_a_table)
     option(c, "csr", "", 50, 0, 4, 50);
     explained(c,
         "table     d\n"
-        "csr       50.0 us at best\n"
+        "csr       50.0 us predicted, with the keys that are best\n"
         "\n"
         "       cost  predicted   measured  vs csr       convert  pays after  plan                       variant\n"
         "         us         us         us   times  csr products    products\n"
@@ -895,7 +932,7 @@ Test(choice, explains_by_a_table)
     option(c, "coo", "", 55, -1, 8, 60);
     explained(c,
         "table     d, not the device's own\n"
-        "csr       50.0 us at best\n"
+        "csr       50.0 us predicted, with the keys that are best\n"
         "\n"
         "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
         "         us         us         us   times  csr products    products\n"
@@ -910,7 +947,7 @@ Test(choice, explains_by_a_table)
     option(c, "bell", "", 45, 0, 40.26, 90);
     explained(c,
         "table     d, not the device's own\n"
-        "csr       50.0 us at best\n"
+        "csr       50.0 us predicted, with the keys that are best\n"
         "\n"
         "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
         "         us         us         us   times  csr products    products\n"
@@ -924,7 +961,7 @@ Test(choice, explains_by_a_table)
     option(c, "sell", "", 48, -1, 20.26, 60);
     explained(c,
         "table     d, not the device's own\n"
-        "csr       50.0 us at best\n"
+        "csr       50.0 us predicted, with the keys that are best\n"
         "\n"
         "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
         "         us         us         us   times  csr products    products\n"
@@ -938,7 +975,7 @@ Test(choice, explains_by_a_table)
     option(c, "sell", "", 47, 63, 20.75, 60);
     explained(c,
         "table     d, not the device's own\n"
-        "csr       50.0 us at best\n"
+        "csr       50.0 us predicted, with the keys that are best\n"
         "\n"
         "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
         "         us         us         us   times  csr products    products\n"
@@ -1180,6 +1217,36 @@ Test(choice, peak_of_memory_with_a_clock, .timeout = 120)
                   (double)most / (double)csr);
             spmv_csr_free(&a);
         }
+}
+
+/* The choice needs no more memory where there are many columns, also if it could be checked by the clock. */
+Test(choice, memory_without_regard_to_columns)
+{
+    enum { ROWS = 2000, PER_ROW = 10 };
+    double at[2] = { 0, 1e-3 };
+    spmv_build_hints hints;
+    spmv_matrix a;
+    spmv_desc d;
+    matrix m;
+    ledger l;
+    uint64_t r, k;
+    matrix_open(&m, "wide", ROWS, 10 * ROWS * PER_ROW);
+    for (r = 0; r < ROWS; r++) {
+        for (k = 0; k < PER_ROW; k++) matrix_add(&m, k * (m.cols / PER_ROW) + r);
+        m.ptr[r + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    memset(&hints, 0, sizeof hints);
+    hints.clock = hurried_clock;
+    hints.clock_user = at;
+    memset(&d, 0, sizeof d);
+    d.matrix = matrix_input(&m, SPMV_F64);
+    d.hints = &hints;
+    d.hooks = ledger_hooks(&l);
+    cr_assert(spmv_create(&a, &d) == SPMV_OK, "%s", l.text);
+    spmv_destroy(&a);
+    cr_assert(l.live == 0 && l.largest < m.cols * sizeof(double), "%d bytes at once", (int)l.largest);
+    matrix_free(&m);
 }
 
 /* Dense diagonals are split off if that pays, with the rest in a suitable format. */
@@ -1779,6 +1846,46 @@ static double by_turns(void *user)
     turns *t = (turns *)user;
     t->now += t->reads++ < ROW_READS ? t->first : t->later;
     return t->now;
+}
+
+/* A clock by which every other product takes 100 times as long as the one before it. */
+static double by_jerks(void *user)
+{
+    turns *t = (turns *)user;
+    t->now += t->reads++ % 4 == 1 ? 100 : 1;
+    return t->now;
+}
+
+/* Times that differ so much are of no use: the prediction counts, which is said once. */
+Test(choice, no_check_beside_busy_programs)
+{
+    static const char table[] = HEAD COSTS "left_out 0.4 9 99\nf64 banded csr/ 6\nf64 banded sell/ 8\n";
+    turns clock = { 0, 0, 0, 0 };
+    matrix m;
+    spmv_csr a = grid(&m);
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_tuning tuning;
+    spmv_matrix made;
+    spmv_desc d;
+    ledger l;
+    free(fresh(&hints, &how));
+    memset(&d, 0, sizeof d);
+    d.csr = &a;
+    d.hints = &hints;
+    d.hooks = ledger_hooks(&l);
+    hints.tuning = &tuning;
+    hints.without = ~(1u << SPMV_CSR | 1u << SPMV_SELL);
+    hints.clock = by_jerks;
+    hints.clock_user = &clock;
+    cr_assert_eq(spmv_tuning_read(&tuning, table, strlen(table), "table", NULL), SPMV_OK);
+    cr_assert_eq(spmv_create(&made, &d), SPMV_OK);
+    cr_assert(l.messages == 1 && strstr(l.text, "took 1000000 to 100000000 us, as other programs use"), "%d: %s", l.messages, l.text);
+    cr_assert_eq(spmv_plan_of(&made)->part[0].format, SPMV_SELL);
+    spmv_destroy(&made);
+    spmv_tuning_free(&tuning);
+    spmv_csr_free(&a);
+    matrix_free(&m);
 }
 
 /* csr is measured by the clock of the hints, if that is allowed, and sell is prepared and measured only if that pays. So may be plans of
