@@ -446,22 +446,43 @@ static void spmv__kept_free(void *kept)
     spmv_free(&h, k);
 }
 
+/* Reads the device's bundled table: *out, or NULL on failure. */
+static spmv_status spmv__kept_make(spmv_device *d, const spmv_target *target, spmv__kept **out)
+{
+    void *block;
+    spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof **out, 0);
+    *out = (spmv__kept *)block;
+    if (s) return s;
+    (*out)->hooks = d->hooks;
+    s = spmv__bundled_table(&(*out)->table, &(*out)->exact, target, &d->hooks);
+    if (s) spmv_free(&d->hooks, *out);
+    if (s) *out = NULL;
+    return s;
+}
+
+/* The table that the device keeps; NULL: none. If it keeps none yet, it keeps made from now on. */
+static spmv__kept *spmv__kept_of(spmv_device *d, spmv__kept *made)
+{
+    spmv__common *c = d->common;
+    void *kept;
+    spmv__lock(&c->lock);
+    if (!c->kept && made) {
+        c->kept = made;
+        c->kept_free = spmv__kept_free;
+    }
+    kept = c->kept;
+    spmv__unlock(&c->lock);
+    return (spmv__kept *)kept;
+}
+
 /* Sets target->table to the device's bundled table, which is read for the first matrix and kept until the device is closed. */
 static spmv_status spmv__keep_table(spmv_device *d, spmv_target *target)
 {
-    spmv__kept *k = (spmv__kept *)d->kept;
-    if (!k) {
-        void *block;
-        spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *k, 0);
-        if (s) return s;
-        k = (spmv__kept *)block;
-        k->hooks = d->hooks;
-        s = spmv__bundled_table(&k->table, &k->exact, target, &d->hooks);
-        if (s) spmv_free(&d->hooks, k);
-        if (s) return s;
-        d->kept = k;
-        d->kept_free = spmv__kept_free;
-    }
+    spmv__kept *k = spmv__kept_of(d, NULL), *made = NULL;
+    spmv_status s = k ? SPMV_OK : spmv__kept_make(d, target, &made);
+    if (s) return s;
+    if (!k) k = spmv__kept_of(d, made);
+    if (made && k != made) spmv__kept_free(made); /* another thread has read it as well */
     target->table = &k->table;
     target->exact = k->exact;
     return SPMV_OK;

@@ -472,7 +472,7 @@ static spmv_status spmv__check_layout(spmv__checker *k, const char *plan)
         if (k->c[i].stored) spmv_store_free(&k->c[i].store);
         k->c[i].stored = 0;
     }
-    spmv__programs_free(&k->device, &k->device.programs);
+    spmv__programs_free(&k->device);
     return s;
 }
 
@@ -530,7 +530,8 @@ static void spmv__check_free(spmv__checker *k)
         spmv_free(&k->hooks, c->ys);
         spmv_free(&k->hooks, c->again);
     }
-    spmv__dev_kept_free(&k->device);
+    if (k->device.common) k->device.common->images = NULL; /* they belong to the device that is checked */
+    spmv__common_free(&k->device);
 }
 
 SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc, spmv_check_counts *counts)
@@ -552,8 +553,10 @@ SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc
     k->hooks.user = k;
     k->hooks.resize = spmv__check_resize;
     k->hooks.log = spmv__check_hear;
-    spmv__dev_copy_of(&k->device, d);
+    k->device = spmv__dev_quiet(d);
     k->device.hooks = k->hooks;
+    s = spmv__common_make(&k->device); /* programs and memory of its own */
+    if (!s) k->device.common->images = spmv__dev_images(d);
     for (i = 0; !s && i < SPMV__CHECK_MATRICES; i++) s = spmv__check_make(k, i);
     for (i = 0; !s && i < SPMV_TYPE_COUNT; i++)
         if (!k->desc->types || k->desc->types >> i & 1u) s = spmv__check_type(k, (spmv_type)i);

@@ -88,9 +88,8 @@ enum { SPMV__CONVERT_VAL, SPMV__CONVERT_COL, SPMV__CONVERT_PTR, SPMV__CONVERT_SE
 
 /* Where the compiler has OpenMP and the system POSIX threads, a thread of its own uploads the matrix while the others analyse it. Nested
  * regions of OpenMP would not do: they start all their threads anew each time. With SPMV_PARALLEL, all threads are the caller's. */
-#if defined(_OPENMP) && !defined(SPMV_PARALLEL) && defined(__GNUC__) && !defined(_WIN32)
+#if defined(_OPENMP) && !defined(SPMV_PARALLEL) && defined(SPMV__POSIX)
 #define SPMV__CONVERT_AHEAD
-#include <pthread.h>
 #endif
 
 struct spmv__convert_job;
@@ -573,6 +572,16 @@ SPMV__SHARED double spmv__convert_padding(spmv_device *d, const spmv_csr *a, voi
 }
 #endif
 
+/* 1: kernels that pay only in later processes are compiled as well. */
+static int spmv__convert_for_others(const spmv_device *d)
+{
+    int keeps;
+    spmv__lock(&d->common->lock);
+    keeps = d->common->keeps;
+    spmv__unlock(&d->common->lock);
+    return keeps;
+}
+
 /* ---- the CSR matrix there and here -------------------------------------------------------------------------------- */
 
 /* Uploads what is not there yet of an array of the CSR matrix; with stop, as spmv__dev_copy_rest does. */
@@ -608,7 +617,6 @@ static void spmv__convert_wait(spmv__convert *c)
     if (!c->running) return;
     __atomic_store_n(&c->stop, 1L, __ATOMIC_RELEASE);
     pthread_join(c->thread, NULL);
-    c->device->copied = c->quiet.copied;
     c->running = 0;
 }
 
@@ -616,29 +624,28 @@ static void spmv__convert_wait(spmv__convert *c)
 static int spmv__convert_is_likely(const spmv__convert *c)
 {
     const spmv_device *d = c->device;
-    const uint64_t hash = d->images ? spmv__dev_source_hash((int)SPMV__KERNEL_CONVERT) : 0;
-    const spmv__program *p = d->programs;
-    const spmv__image *i = d->images;
+    const spmv__program *p = spmv__dev_programs(d);
+    const spmv__image *i = spmv__dev_images(d);
+    const uint64_t hash = i ? spmv__dev_source_hash((int)SPMV__KERNEL_CONVERT) : 0;
     while (p && (int)p->format != (int)SPMV__KERNEL_CONVERT) p = p->next;
     while (i && i->source != hash) i = i->next;
-    return !c->thrifty || d->keeps || p || i;
+    return !c->thrifty || p || i || spmv__convert_for_others(d);
 }
 
 /* Begins to upload the matrix in a thread of its own, if it is so large that this pays, and is likely to be needed. Until the first part
- * needs it or the converter is closed, nobody else may use the device. Without threads nothing happens. */
+ * needs it or the converter is closed, this thread does not use the device. Without threads nothing happens. */
 SPMV__SHARED void spmv__converter_begin(spmv_converter *base)
 {
     spmv__convert *c = (spmv__convert *)base;
     spmv_device *d = c->device;
     const uint64_t most = d->info.alloc_bytes;
-    unsigned i;
     if (c->given || !c->nnz || spmv__csr_bytes(c->a) < SPMV__STAGE_CHUNK) return;
     if (spmv__sat_mul(c->nnz, 8) > most || (c->a->rows + 1) * 8 > most) return;
     if (spmv__share_threads(2, 2) < 2 || !spmv__convert_is_likely(c)) return;
-    for (i = 0; i < SPMV__STAGE_CHUNKS && spmv__stage_may(d, spmv__csr_bytes(c->a)); i++) spmv__stage_make(d, i);
-    if (spmv__scratch_make(d)) return;
-    c->quiet = *d;
-    c->quiet.hooks.log = spmv__dev_hush;
+    spmv__lock(&d->common->copying);
+    spmv__stage_ready(d, spmv__csr_bytes(c->a));
+    spmv__unlock(&d->common->copying);
+    c->quiet = spmv__dev_quiet(d);
     c->running = !pthread_create(&c->thread, NULL, spmv__convert_upload_ahead, c);
 }
 #else
@@ -698,7 +705,7 @@ static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const
 static int spmv__convert_is_free(const spmv__convert *c, const char *options)
 {
     spmv_device *d = c->device;
-    return !c->thrifty || d->keeps || spmv__dev_built(d, (int)SPMV__KERNEL_CONVERT, options) ||
+    return !c->thrifty || spmv__convert_for_others(d) || spmv__dev_built(d, (int)SPMV__KERNEL_CONVERT, options) ||
            spmv__dev_image_of(d, (int)SPMV__KERNEL_CONVERT, options);
 }
 
@@ -707,14 +714,15 @@ static int spmv__convert_is_free(const spmv__convert *c, const char *options)
  * as long as if it were known how many more parts there will be. */
 static int spmv__convert_pays(const spmv__convert *c, const char *options, double host, double compile)
 {
-    spmv_device *d = c->device;
+    spmv__common *all = c->device->common;
+    int pays;
     if (spmv__convert_is_free(c, options)) return 1;
-    d->rented += host;
-    if (d->rented >= compile) {
-        d->rented = 0;
-        return 1;
-    }
-    return 0;
+    spmv__lock(&all->lock);
+    all->rented += host;
+    pays = all->rented >= compile;
+    if (pays) all->rented = 0;
+    spmv__unlock(&all->lock);
+    return pays;
 }
 
 /* 1: rows start where s->ptr says, and no array of the part has that. */

@@ -65,14 +65,7 @@ SPMV_API spmv_status spmv_cuda_mul(spmv_exec *e, double alpha, unsigned long lon
 #define SPMV_CUDA_IMPLEMENTED
 
 #include <string.h>
-#ifdef _WIN32
-#  ifndef WIN32_LEAN_AND_MEAN
-#    define WIN32_LEAN_AND_MEAN
-#  endif
-#  ifndef NOMINMAX
-#    define NOMINMAX
-#  endif
-#  include <windows.h> /* LoadLibraryA, GetProcAddress */
+#ifdef _WIN32 /* spmv_device.h has included windows.h */
 #  define SPMV__CUDA_CALL __stdcall
 #else
 #  include <dlfcn.h>
@@ -261,7 +254,7 @@ static int spmv__cuda_ready(int compiler, const spmv_hooks *h)
     if (!api->driver) api->driver = spmv__cuda_load_driver(h);
     if (compiler && api->driver > 0 && !api->compiler) api->compiler = spmv__cuda_load_compiler(h);
     there = api->driver > 0 && (!compiler || api->compiler > 0);
-    spmv__unlock(&api->busy);
+    spmv__set_free(&api->busy);
     return there;
 }
 

@@ -90,28 +90,16 @@ typedef struct spmv_device_desc {
     spmv_hooks  hooks;   /* memory and messages of the device and everything made on it */
 } spmv_device_desc;
 
-typedef struct spmv__program spmv__program;
-typedef struct spmv__image spmv__image;
-typedef struct spmv__stage spmv__stage;
-typedef struct spmv__scratch spmv__scratch;
+typedef struct spmv__common spmv__common;
 
 /* An open device; spmv_device_open (spmv.h) makes it. Handles may be used in calls of the back end's own interface. */
 typedef struct spmv_device {
     spmv_device_info info;
     void            *context;  /* OpenCL: cl_context */
     void            *queue;    /* OpenCL: cl_command_queue */
-    spmv__program   *programs; /* those built so far, kept until the device is closed */
-    spmv__image     *images;   /* those of spmv_device_programs_give, from which programs are made instead of being compiled */
+    spmv__common    *common;   /* what its matrices share: compiled programs, pinned memory of the host (8 MiB) through which they are
+                                  copied, and memory that one has used and the next may use again; kept until the device is closed */
     uint64_t         compiled; /* how many programs were compiled from source so far */
-    spmv__stage     *stage;    /* pinned memory of the host (8 MiB), through which matrices are copied; NULL: none yet */
-    int              unstaged; /* 1: there is no such memory */
-    uint64_t         copied;   /* bytes that were copied without it */
-    spmv__scratch   *scratch;  /* memory of the device that preparing a matrix has used, kept for the next one; NULL: none yet */
-    void            *none;     /* a buffer that stands for arrays without elements, or NULL */
-    int              keeps;    /* 1: its programs will be kept for other processes (spmv_device_programs_give with 0 bytes) */
-    double           rented;   /* seconds that the host has taken to fill parts because the kernels for it were not worth compiling yet */
-    void            *kept;     /* what the choice of a plan keeps for the next matrix, or NULL; the next function frees it */
-    void           (*kept_free)(void *kept);
     spmv_hooks       hooks;
 } spmv_device;
 
@@ -496,6 +484,17 @@ typedef struct spmv_backend {
 #if defined(_MSC_VER) && !defined(__GNUC__)
 #include <intrin.h> /* _InterlockedExchange */
 #endif
+#ifdef SPMV__POSIX
+#include <pthread.h> /* mutexes, for which no library is needed */
+#elif defined(_WIN32)
+#  ifndef WIN32_LEAN_AND_MEAN
+#    define WIN32_LEAN_AND_MEAN
+#  endif
+#  ifndef NOMINMAX
+#    define NOMINMAX
+#  endif
+#  include <windows.h> /* SRWLOCK */
+#endif
 #include "spmv_kernels.h"
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
@@ -619,6 +618,171 @@ static spmv_status spmv__dev_find(const spmv_backend *const *all, spmv_device_in
     return s;
 }
 
+/* ---- what the matrices of a device share ----------------------------------------------------------------------------- */
+
+/* A lock. Where there is neither POSIX nor Windows it does nothing, and threads must take turns. */
+#if defined(SPMV__POSIX)
+typedef pthread_mutex_t spmv__mutex;
+static void spmv__mutex_make(spmv__mutex *m) { pthread_mutex_init(m, NULL); }
+static void spmv__mutex_end(spmv__mutex *m) { pthread_mutex_destroy(m); }
+static void spmv__lock(spmv__mutex *m) { pthread_mutex_lock(m); }
+static void spmv__unlock(spmv__mutex *m) { pthread_mutex_unlock(m); }
+#elif defined(_WIN32)
+typedef SRWLOCK spmv__mutex;
+static void spmv__mutex_make(spmv__mutex *m) { InitializeSRWLock(m); }
+static void spmv__mutex_end(spmv__mutex *m) { (void)m; }
+static void spmv__lock(spmv__mutex *m) { AcquireSRWLockExclusive(m); }
+static void spmv__unlock(spmv__mutex *m) { ReleaseSRWLockExclusive(m); }
+#else
+typedef char spmv__mutex;
+static void spmv__mutex_make(spmv__mutex *m) { (void)m; }
+static void spmv__mutex_end(spmv__mutex *m) { (void)m; }
+static void spmv__lock(spmv__mutex *m) { (void)m; }
+static void spmv__unlock(spmv__mutex *m) { (void)m; }
+#endif
+
+typedef struct spmv__program {
+    struct spmv__program *next;
+    void                 *program;
+    spmv_format           format;
+    char                 *options;
+} spmv__program;
+
+/* A compiled program that was given to the device; the bytes of its options, with a zero at the end, and of the image follow. */
+typedef struct spmv__image {
+    struct spmv__image *next;
+    uint64_t            source; /* hash of the source that it was compiled from */
+    size_t              options, bytes;
+} spmv__image;
+
+/* Memory of the device that the device object keeps: what a matrix needed while it was prepared, and the arrays that it left when it was
+ * destroyed, for the next one. An H200 takes 20 to 220 us to allocate or to free memory, as long as a kernel that converts millions of
+ * nonzeros. All work on it is in the device's queue, one after another. */
+#ifndef SPMV__SCRATCH_BYTES
+#define SPMV__SCRATCH_BYTES (32u << 20) /* that are kept at most, an assumption: row pointers of 4 million rows take as many */
+#endif
+enum { SPMV__SCRATCH_PART = 512 /* or this part of the device's memory, if that is more: nobody misses 0.2% of it, an assumption */ };
+enum { SPMV__SCRATCH_BUFFERS = 20 /* more than a matrix and a part need */ };
+enum { SPMV__SCRATCH_TIMES = 4 /* as large as it must be, a buffer may be used, so that small matrices do not hold large buffers */ };
+enum { SPMV__SCRATCH_CLOSE = 16 /* or larger by this part of that, if the matrix may keep the buffer: an assumption */ };
+enum { SPMV__SCRATCH_LEAST = 4096 /* bytes: of smaller requests, sizes make no difference */ };
+
+typedef struct spmv__scratch {
+    uint64_t given; /* how many buffers were given back so far */
+    struct {
+        void    *at; /* NULL: this place is free */
+        uint64_t bytes;
+        uint64_t given;   /* the number of this one among those that were given back */
+        int      used;
+        int      running; /* 1: products in the device's queue may still use it: spmv__scratch_settle waits for them */
+    } buffer[SPMV__SCRATCH_BUFFERS];
+} spmv__scratch;
+
+/* Large copies to and from a device go through pinned memory, which consists of chunks: while some are on their way, the next is filled or
+ * emptied, in threads. A driver does the same with one thread: 52 MB took an H200 3.4 to 3.9 ms through the driver and 2.1 to 2.5 ms this
+ * way, 216 MB an H100 22 and 9 ms. What is small shares a chunk and is not waited for either. Pinning takes 0.4 ms for 1 MB, so chunks are
+ * made when as many bytes were copied, or are to be copied now, as pay for that, and kept. */
+#ifndef SPMV__STAGE_CHUNK
+#define SPMV__STAGE_CHUNK (4u << 20) /* bytes; with 1 MB, the copy above took 2.8 ms, with 8 MB 1.4 to 1.8, but pinning 6 */
+#endif
+#ifndef SPMV__STAGE_CHUNKS
+#define SPMV__STAGE_CHUNKS 2
+#endif
+#ifndef SPMV__STAGE_PAYS
+#define SPMV__STAGE_PAYS (48u << 20) /* bytes that pay: at 0.06 ms for 1 MB, they take the driver as much longer as pinning takes */
+#endif
+#ifndef SPMV__STAGE_LEAST
+#define SPMV__STAGE_LEAST (1u << 20) /* bytes of a copy for which memory is pinned at all; for a download the first chunk is pinned only
+                                        from SPMV__STAGE_CHUNK on */
+#endif
+#ifndef SPMV__STAGE_SHARE
+#define SPMV__STAGE_SHARE (512u << 10) /* bytes that are worth a thread */
+#endif
+#ifndef SPMV__STAGE_ANYWHERE
+#define SPMV__STAGE_ANYWHERE 0 /* 1: also for devices that share the memory of the host, for tests */
+#endif
+enum { SPMV__STAGE_MOST = 4 /* chunks */ };
+
+typedef struct spmv__stage {
+    void    *at[SPMV__STAGE_MOST], *handle[SPMV__STAGE_MOST]; /* pinned memory, made when it is first used */
+    void    *point[SPMV__STAGE_MOST];                         /* where the queue has read or written it */
+    unsigned now;                                             /* the chunk in use */
+    uint64_t used;                                            /* bytes of it */
+    int      busy;                                            /* 1: copies may be on their way */
+    int      none;                                            /* 1: there is no such memory */
+    uint64_t copied;                                          /* bytes that were copied without it */
+} spmv__stage;
+
+/* Threads that make, update and destroy different matrices at once meet here. A lock is of what stands behind it, up to the next one. */
+struct spmv__common {
+    long           process;  /* that opened the device */
+    spmv__mutex    building; /* held while a program is compiled, so that no two threads compile the same one */
+    spmv__mutex    copying;  /* held while a chunk is filled or waited for */
+    spmv__stage    stage;
+    spmv__mutex    lock;     /* never held for long, nor while a hook is called */
+    spmv__program *programs; /* those built so far: new ones come in front, and none leaves before the device is closed */
+    spmv__image   *images;   /* those of spmv_device_programs_give, from which programs are made instead of being compiled; likewise */
+    int            keeps;    /* 1: programs will be kept for other processes (spmv_device_programs_give with 0 bytes) */
+    double         rented;   /* seconds that the host has taken to fill parts because the kernels for it were not worth compiling yet */
+    void          *none;     /* a buffer that stands for arrays without elements, or NULL */
+    void          *kept;     /* what the choice of a plan keeps for the next matrix, or NULL; the next function frees it */
+    void         (*kept_free)(void *kept);
+    spmv__scratch  scratch;
+};
+
+static void spmv__dev_hush(void *user, spmv_status s, const char *message)
+{
+    (void)user;
+    (void)s;
+    (void)message;
+}
+
+/* The same device without messages. Other threads may be counting what they compile. */
+static spmv_device spmv__dev_quiet(const spmv_device *d)
+{
+    spmv_device quiet;
+    quiet.info = d->info;
+    quiet.context = d->context;
+    quiet.queue = d->queue;
+    quiet.common = d->common;
+    quiet.compiled = 0;
+    quiet.hooks = d->hooks;
+    quiet.hooks.log = spmv__dev_hush;
+    return quiet;
+}
+
+static spmv_status spmv__common_make(spmv_device *d)
+{
+    void *block;
+    spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *d->common, 0);
+    d->common = (spmv__common *)block;
+    if (s) return s;
+    d->common->process = spmv__process();
+    spmv__mutex_make(&d->common->building);
+    spmv__mutex_make(&d->common->copying);
+    spmv__mutex_make(&d->common->lock);
+    return SPMV_OK;
+}
+
+/* The programs and the images that there are by now. */
+static const spmv__program *spmv__dev_programs(const spmv_device *d)
+{
+    const spmv__program *p;
+    spmv__lock(&d->common->lock);
+    p = d->common->programs;
+    spmv__unlock(&d->common->lock);
+    return p;
+}
+
+static spmv__image *spmv__dev_images(const spmv_device *d)
+{
+    spmv__image *i;
+    spmv__lock(&d->common->lock);
+    i = d->common->images;
+    spmv__unlock(&d->common->lock);
+    return i;
+}
+
 SPMV_API spmv_status spmv_backends_open(const spmv_backend *const *all, spmv_device *out, const spmv_device_desc *desc)
 {
     spmv_device_desc plain;
@@ -631,24 +795,11 @@ SPMV_API spmv_status spmv_backends_open(const spmv_backend *const *all, spmv_dev
     if (desc->context || desc->device || desc->queue) out->info.backend = desc->backend ? desc->backend : *all;
     else s = spmv__dev_find(all, &out->info, desc->which, &out->hooks);
     if (!s && !out->info.backend) s = spmv_log(&out->hooks, SPMV_ERR_NO_DEVICE, "no back end was given");
+    if (!s) s = spmv__common_make(out);
     if (!s) s = out->info.backend->open(out, desc);
     if (s) spmv_device_close(out);
     return s;
 }
-
-struct spmv__program {
-    spmv__program *next;
-    void          *program;
-    spmv_format    format;
-    char          *options;
-};
-
-/* A compiled program that was given to the device; the bytes of its options, with a zero at the end, and of the image follow. */
-struct spmv__image {
-    spmv__image *next;
-    uint64_t     source;  /* hash of the source that it was compiled from */
-    size_t       options, bytes;
-};
 
 static void spmv__program_free(spmv_device *d, spmv__program *p)
 {
@@ -657,53 +808,49 @@ static void spmv__program_free(spmv_device *d, spmv__program *p)
     spmv_free(&d->hooks, p);
 }
 
-static void spmv__programs_free(spmv_device *d, spmv__program **list)
+static void spmv__stage_free(spmv_device *d);
+static void spmv__scratch_free(spmv_device *d);
+static int spmv__try_lock(long *busy);
+static void spmv__set_free(long *busy);
+
+static void spmv__programs_free(spmv_device *d)
 {
-    while (*list) {
-        spmv__program *p = *list;
-        *list = p->next;
+    while (d->common->programs) {
+        spmv__program *p = d->common->programs;
+        d->common->programs = p->next;
         spmv__program_free(d, p);
     }
 }
 
-static void spmv__stage_free(spmv_device *d);
-static void spmv__scratch_free(spmv_device *d);
-static int spmv__try_lock(long *busy);
-static void spmv__unlock(long *busy);
-
 static void spmv__images_free(spmv_device *d)
 {
-    while (d->images) {
-        spmv__image *i = d->images;
-        d->images = i->next;
+    while (d->common->images) {
+        spmv__image *i = d->common->images;
+        d->common->images = i->next;
         spmv_free(&d->hooks, i);
     }
 }
 
 /* Frees what was made for the device while matrices were prepared. */
-static void spmv__dev_kept_free(spmv_device *d)
+static void spmv__common_free(spmv_device *d)
 {
-    spmv__programs_free(d, &d->programs);
+    spmv__common *c = d->common;
+    if (!c) return;
+    spmv__programs_free(d);
+    spmv__images_free(d);
     spmv__stage_free(d);
     spmv__scratch_free(d);
-}
-
-/* Makes *out the same device, which keeps nothing yet: spmv__dev_kept_free frees what it will. */
-SPMV__SHARED void spmv__dev_copy_of(spmv_device *out, const spmv_device *d)
-{
-    *out = *d;
-    out->programs = NULL;
-    out->stage = NULL;
-    out->scratch = NULL;
-    out->none = NULL;
+    if (c->kept_free) c->kept_free(c->kept);
+    spmv__mutex_end(&c->building);
+    spmv__mutex_end(&c->copying);
+    spmv__mutex_end(&c->lock);
+    spmv_free(&d->hooks, c);
 }
 
 SPMV_API void spmv_device_close(spmv_device *d)
 {
     if (!d) return;
-    spmv__dev_kept_free(d);
-    spmv__images_free(d);
-    if (d->kept_free) d->kept_free(d->kept);
+    spmv__common_free(d);
     if (d->info.backend) d->info.backend->close(d);
     memset(d, 0, sizeof *d);
 }
@@ -2272,17 +2419,10 @@ static uint64_t spmv__dev_source_hash(int f)
     return hash;
 }
 
-static void spmv__dev_hush(void *user, spmv_status s, const char *message)
-{
-    (void)user;
-    (void)s;
-    (void)message;
-}
-
 /* The image of a program that was given to the device, or NULL. */
 static const spmv__image *spmv__dev_image_of(const spmv_device *d, int f, const char *options)
 {
-    const spmv__image *i = d->images;
+    const spmv__image *i = spmv__dev_images(d);
     const uint64_t hash = i ? spmv__dev_source_hash(f) : 0;
     while (i && (i->source != hash || strcmp((const char *)(i + 1), options) != 0)) i = i->next;
     return i;
@@ -2293,8 +2433,7 @@ static const spmv__image *spmv__dev_image_of(const spmv_device *d, int f, const 
 static int spmv__dev_load(const spmv_device *d, int f, const char *options, void **out)
 {
     const spmv__image *i = spmv__dev_image_of(d, f, options);
-    spmv_device quiet = *d;
-    quiet.hooks.log = spmv__dev_hush;
+    spmv_device quiet = spmv__dev_quiet(d);
     return i && d->info.backend->load(&quiet, options, (const char *)(i + 1) + i->options, i->bytes, out) == SPMV_OK;
 }
 
@@ -2333,8 +2472,17 @@ static spmv_status spmv__dev_unbuilt(spmv_device *d, int f, const char *options,
     return SPMV_OK;
 }
 
+/* Adds a program to those that are built. */
+static void spmv__dev_add_program(spmv_device *d, spmv__program *p)
+{
+    spmv__lock(&d->common->lock);
+    p->next = d->common->programs;
+    d->common->programs = p;
+    spmv__unlock(&d->common->lock);
+}
+
 /* Builds a program and keeps it in d, which owns it. */
-static spmv_status spmv__dev_new_program(spmv_device *d, int f, const char *options, void **out)
+static spmv_status spmv__dev_new_program(spmv_device *d, int f, const char *options, const spmv__program **out)
 {
     spmv__program *p = NULL;
     spmv_status s = spmv__dev_unbuilt(d, f, options, &p);
@@ -2344,16 +2492,15 @@ static spmv_status spmv__dev_new_program(spmv_device *d, int f, const char *opti
         spmv__program_free(d, p);
         return s;
     }
-    p->next = d->programs;
-    d->programs = p;
-    *out = p->program;
+    spmv__dev_add_program(d, p);
+    *out = p;
     return SPMV_OK;
 }
 
 /* The program that d has, or NULL. */
 static const spmv__program *spmv__dev_built(const spmv_device *d, int f, const char *options)
 {
-    const spmv__program *p = d->programs;
+    const spmv__program *p = spmv__dev_programs(d);
     while (p && ((int)p->format != f || strcmp(p->options, options) != 0)) p = p->next;
     return p;
 }
@@ -2361,9 +2508,15 @@ static const spmv__program *spmv__dev_built(const spmv_device *d, int f, const c
 static spmv_status spmv__dev_program_of(spmv_device *d, int f, const char *options, void **out)
 {
     const spmv__program *p = spmv__dev_built(d, f, options);
-    if (!p) return spmv__dev_new_program(d, f, options, out);
-    *out = p->program;
-    return SPMV_OK;
+    spmv_status s = SPMV_OK;
+    if (!p) {
+        spmv__lock(&d->common->building);
+        p = spmv__dev_built(d, f, options); /* by now another thread may have built it */
+        if (!p) s = spmv__dev_new_program(d, f, options, &p);
+        spmv__unlock(&d->common->building);
+    }
+    if (!s) *out = p->program;
+    return s;
 }
 
 /* ---- several programs at once ----------------------------------------------------------------------------------------
@@ -2395,23 +2548,34 @@ static spmv__batch *spmv__batch_new(const spmv_device *d)
  * whoever needs it builds it alone. */
 static void spmv__batch_add(const spmv_device *d, spmv__batch *b, int f, const char *options)
 {
-    spmv_device quiet = *d;
+    spmv_device quiet = spmv__dev_quiet(d);
     size_t i;
-    quiet.hooks.log = spmv__dev_hush;
     if (!b || b->count == SPMV__BATCH || spmv__dev_built(d, f, options) || spmv__dev_image_of(d, f, options)) return;
     for (i = 0; i < b->count; i++)
         if ((int)b->of[i]->format == f && !strcmp(b->of[i]->options, options)) return;
     if (!spmv__dev_unbuilt(&quiet, f, options, &b->of[i])) b->count++;
 }
 
+/* Drops what another thread has built since. */
+static void spmv__batch_thin(spmv_device *d, spmv__batch *b)
+{
+    size_t i, n = 0;
+    for (i = 0; i < b->count; i++) {
+        if (spmv__dev_built(d, (int)b->of[i]->format, b->of[i]->options)) spmv__program_free(d, b->of[i]);
+        else b->of[n++] = b->of[i];
+    }
+    b->count = n;
+}
+
 /* Builds the programs of a batch, moves them to those that are built, and frees the batch, which may be NULL. One alone, and what fails, is
  * forgotten: whoever needs it builds it, and then the reason of a failure is reported. */
 static void spmv__batch_build(spmv_device *d, spmv__batch *b)
 {
-    spmv_device quiet = *d;
+    spmv_device quiet = spmv__dev_quiet(d);
     size_t i;
     if (!b) return;
-    quiet.hooks.log = spmv__dev_hush;
+    spmv__lock(&d->common->building);
+    spmv__batch_thin(d, b);
     if (b->count > 1) {
         for (i = 0; i < b->count; i++) spmv__dev_source((int)b->of[i]->format, b->of[i]->options, b->line[i], &b->source[i]);
         spmv__phase(&d->hooks, SPMV_PHASE_BUILD);
@@ -2422,10 +2586,10 @@ static void spmv__batch_build(spmv_device *d, spmv__batch *b)
         spmv__program *p = b->of[i];
         p->program = b->program[i];
         d->compiled += p->program != NULL;
-        p->next = d->programs;
-        if (p->program) d->programs = p;
+        if (p->program) spmv__dev_add_program(d, p);
         else spmv__program_free(d, p);
     }
+    spmv__unlock(&d->common->building);
     spmv_free(&d->hooks, b);
 }
 
@@ -2518,21 +2682,19 @@ static spmv_status spmv__pack(const spmv_device *d, const spmv__packed *all, siz
     return SPMV_OK;
 }
 
-/* Collects d's programs, and after them the images that it was given and that are not among them. *n: how many there are. */
-static spmv_status spmv__pack_collect(const spmv_device *d, spmv__packed *all, size_t *n)
+/* Collects programs, from p on, and after them the images from i on that are not among them. *n: how many there are. */
+static spmv_status spmv__pack_collect(const spmv_device *d, const spmv__program *p, const spmv__image *i, spmv__packed *all, size_t *n)
 {
-    const spmv__program *p;
-    const spmv__image *i;
     size_t k;
     spmv_status s = SPMV_OK;
     *n = 0;
-    for (p = d->programs; p && !s; p = p->next, ++*n) {
+    for (; p && !s; p = p->next, ++*n) {
         all[*n].options = p->options;
         all[*n].source = spmv__dev_source_hash((int)p->format);
         s = d->info.backend->image_of(d, p->program, &all[*n].owned, &all[*n].bytes);
         all[*n].image = all[*n].owned;
     }
-    for (i = d->images; i && !s; i = i->next) {
+    for (; i && !s; i = i->next) {
         const char *options = (const char *)(i + 1);
         for (k = 0; k < *n && (all[k].source != i->source || strcmp(all[k].options, options) != 0);) k++;
         if (k < *n) continue;
@@ -2550,19 +2712,19 @@ SPMV_API spmv_status spmv_device_programs_take(const spmv_device *d, void **out,
     if (!d || !out || !bytes)
         return spmv__null(d ? &d->hooks : NULL, "spmv_device_programs_take", !d ? "d" : !out ? "out" : "bytes", out, sizeof *out);
     if (!d->info.backend) return spmv__dev_not_open(d, "spmv_device_programs_take", out, sizeof *out);
-    const spmv__program *p;
-    const spmv__image *image;
+    const spmv__program *programs = spmv__dev_programs(d), *p;
+    const spmv__image *images = spmv__dev_images(d), *image;
     spmv__packed *all;
     void *block;
     size_t n = 1, i;
     spmv_status s;
     *out = NULL;
-    for (p = d->programs; p; p = p->next) n++;
-    for (image = d->images; image; image = image->next) n++;
+    for (p = programs; p; p = p->next) n++;
+    for (image = images; image; image = image->next) n++;
     s = spmv__new(&d->hooks, &block, n, sizeof *all, 0);
     if (s) return s;
     all = (spmv__packed *)block;
-    s = spmv__pack_collect(d, all, &n);
+    s = spmv__pack_collect(d, programs, images, all, &n);
     if (!s) s = spmv__pack(d, all, n, out, bytes);
     for (i = 0; i < n; i++) spmv_free(&d->hooks, all[i].owned);
     spmv_free(&d->hooks, all);
@@ -2604,8 +2766,10 @@ static spmv_status spmv__unpack_one(spmv_device *d, const unsigned char *from, s
     i->options = (size_t)head[SPMV__PACK_OPTIONS];
     i->bytes = (size_t)head[SPMV__PACK_IMAGE];
     memcpy(i + 1, from + sizeof head, left);
-    i->next = d->images;
-    d->images = i;
+    spmv__lock(&d->common->lock);
+    i->next = d->common->images;
+    d->common->images = i;
+    spmv__unlock(&d->common->lock);
     *used = sizeof head + left;
     return SPMV_OK;
 }
@@ -2618,7 +2782,11 @@ SPMV_API spmv_status spmv_device_programs_give(spmv_device *d, const void *from,
     const unsigned char *at = (const unsigned char *)from;
     size_t used = SPMV__PACK_HEAD * sizeof(uint64_t);
     spmv_status s = SPMV_OK;
-    if (!bytes) d->keeps = 1;
+    if (!bytes) {
+        spmv__lock(&d->common->lock);
+        d->common->keeps = 1;
+        spmv__unlock(&d->common->lock);
+    }
     if (!spmv__pack_is_whole(d, at, bytes)) return SPMV_OK;
     for (at += used, bytes -= used; bytes && used && !s; at += used, bytes -= used) s = spmv__unpack_one(d, at, bytes, &used);
     return s;
@@ -2855,47 +3023,19 @@ static void spmv__dev_buffer_free(const spmv_device *d, void *buffer)
     if (buffer) d->info.backend->buffer_free(d, buffer);
 }
 
-/* Memory of the device that the device object keeps: what a matrix needed while it was prepared, and the arrays that it left when it was
- * destroyed, for the next one. An H200 takes 20 to 220 us to allocate or to free memory, as long as a kernel that converts millions of
- * nonzeros. All work on it is in the device's queue, one after another. */
-#ifndef SPMV__SCRATCH_BYTES
-#define SPMV__SCRATCH_BYTES (32u << 20) /* that are kept at most, an assumption: row pointers of 4 million rows take as many */
-#endif
-enum { SPMV__SCRATCH_PART = 512 /* or this part of the device's memory, if that is more: nobody misses 0.2% of it, an assumption */ };
-enum { SPMV__SCRATCH_BUFFERS = 20 /* more than a matrix and a part need */ };
-enum { SPMV__SCRATCH_TIMES = 4 /* as large as it must be, a buffer may be used, so that small matrices do not hold large buffers */ };
-enum { SPMV__SCRATCH_CLOSE = 16 /* or larger by this part of that, if the matrix may keep the buffer: an assumption */ };
-enum { SPMV__SCRATCH_LEAST = 4096 /* bytes: of smaller requests, sizes make no difference */ };
-
-struct spmv__scratch {
-    long     busy;  /* the lock of the rest: a matrix may be destroyed while another one is prepared */
-    uint64_t given; /* how many buffers were given back so far */
-    struct {
-        void    *at; /* NULL: this place is free */
-        uint64_t bytes;
-        uint64_t given;   /* the number of this one among those that were given back */
-        int      used;
-        int      running; /* 1: products in the device's queue may still use it: spmv__scratch_settle waits for them */
-    } buffer[SPMV__SCRATCH_BUFFERS];
-};
-
-static void spmv__scratch_lock(spmv__scratch *t)
-{
-    while (!spmv__try_lock(&t->busy)) {} /* never held for long */
-}
-
 /* Takes the smallest kept buffer of at least so many bytes and at most others that no product may still use; NULL: there is none. */
-static void *spmv__scratch_find(spmv__scratch *t, uint64_t bytes, uint64_t most)
+static void *spmv__scratch_find(const spmv_device *d, uint64_t bytes, uint64_t most)
 {
+    spmv__scratch *t = &d->common->scratch;
     int i, best = -1;
-    spmv__scratch_lock(t);
+    spmv__lock(&d->common->lock);
     for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) {
         if (!t->buffer[i].at || t->buffer[i].used || t->buffer[i].running) continue;
         if (t->buffer[i].bytes < bytes || t->buffer[i].bytes > most) continue;
         if (best < 0 || t->buffer[i].bytes < t->buffer[best].bytes) best = i;
     }
     if (best >= 0) t->buffer[best].used = 1;
-    spmv__unlock(&t->busy);
+    spmv__unlock(&d->common->lock);
     return best < 0 ? NULL : t->buffer[best].at;
 }
 
@@ -2913,18 +3053,18 @@ static int spmv__scratch_oldest(const spmv__scratch *t)
 /* Frees the buffers that are kept. Returns how many there were. */
 static int spmv__scratch_empty(const spmv_device *d)
 {
-    spmv__scratch *t = d->scratch;
+    spmv__scratch *t = &d->common->scratch;
     int oldest = 0, freed = 0;
-    while (t && oldest >= 0) {
+    while (oldest >= 0) {
         void *at = NULL;
-        spmv__scratch_lock(t);
+        spmv__lock(&d->common->lock);
         oldest = spmv__scratch_oldest(t);
         if (oldest >= 0) {
             at = t->buffer[oldest].at;
             t->buffer[oldest].at = NULL;
             freed++;
         }
-        spmv__unlock(&t->busy);
+        spmv__unlock(&d->common->lock);
         spmv__dev_buffer_free(d, at);
     }
     return freed;
@@ -2932,11 +3072,12 @@ static int spmv__scratch_empty(const spmv_device *d)
 
 /* Notes a buffer that is in use, in a free place or that of the oldest one that is kept, which is returned; NULL: there is none to free. If
  * all are in use, the new one will not be kept. */
-static void *spmv__scratch_note(spmv__scratch *t, void *buffer, uint64_t bytes)
+static void *spmv__scratch_note(const spmv_device *d, void *buffer, uint64_t bytes)
 {
+    spmv__scratch *t = &d->common->scratch;
     void *old = NULL;
     int i;
-    spmv__scratch_lock(t);
+    spmv__lock(&d->common->lock);
     for (i = 0; i < SPMV__SCRATCH_BUFFERS && t->buffer[i].at;) i++;
     if (i == SPMV__SCRATCH_BUFFERS) i = spmv__scratch_oldest(t);
     if (i >= 0) {
@@ -2946,51 +3087,39 @@ static void *spmv__scratch_note(spmv__scratch *t, void *buffer, uint64_t bytes)
         t->buffer[i].used = 1;
         t->buffer[i].running = 0;
     }
-    spmv__unlock(&t->busy);
+    spmv__unlock(&d->common->lock);
     return old;
-}
-
-/* Makes what notes the buffers, unless it is there. */
-SPMV__SHARED spmv_status spmv__scratch_make(spmv_device *d)
-{
-    void *block = d->scratch;
-    spmv_status s = SPMV_OK;
-    if (!block) s = spmv__new(&d->hooks, &block, 1, sizeof *d->scratch, 0);
-    d->scratch = (spmv__scratch *)block;
-    return s;
 }
 
 /* Waits, if there are buffers that products in the device's queue may still use, so that they serve the next matrix. */
 SPMV__SHARED spmv_status spmv__scratch_settle(const spmv_device *d)
 {
-    spmv__scratch *t = d->scratch;
+    spmv__scratch *t = &d->common->scratch;
     uint64_t last;
     int i, any = 0;
     spmv_status s;
-    if (!t) return SPMV_OK;
-    spmv__scratch_lock(t);
+    spmv__lock(&d->common->lock);
     last = t->given;
     for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) any |= t->buffer[i].at && t->buffer[i].running;
-    spmv__unlock(&t->busy);
+    spmv__unlock(&d->common->lock);
     if (!any) return SPMV_OK;
     s = d->info.backend->finish(d, d->queue);
     if (s) return s;
-    spmv__scratch_lock(t);
+    spmv__lock(&d->common->lock);
     for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++)
         if (t->buffer[i].given <= last) t->buffer[i].running = 0;
-    spmv__unlock(&t->busy);
+    spmv__unlock(&d->common->lock);
     return s;
 }
 
 /* Makes a buffer of at least so many bytes and, if it is one that was kept, at most others. */
 static spmv_status spmv__scratch_take_most(spmv_device *d, uint64_t bytes, uint64_t most, void **out)
 {
-    spmv_status s = spmv__scratch_make(d);
-    if (s) return s;
-    *out = spmv__scratch_find(d->scratch, bytes, most);
-    if (*out) return s;
+    spmv_status s;
+    *out = spmv__scratch_find(d, bytes, most);
+    if (*out) return SPMV_OK;
     s = spmv__dev_new_buffer(d, bytes, 0, out);
-    if (!s) spmv__dev_buffer_free(d, spmv__scratch_note(d->scratch, *out, bytes));
+    if (!s) spmv__dev_buffer_free(d, spmv__scratch_note(d, *out, bytes));
     return s;
 }
 
@@ -3012,11 +3141,11 @@ SPMV__SHARED spmv_status spmv__scratch_take_close(spmv_device *d, uint64_t bytes
 static void spmv__scratch_keep(const spmv_device *d, void *buffer, int running)
 {
     const uint64_t part = d->info.global_bytes / SPMV__SCRATCH_PART, most = part > SPMV__SCRATCH_BYTES ? part : SPMV__SCRATCH_BYTES;
-    spmv__scratch *t = d->scratch;
+    spmv__scratch *t = &d->common->scratch;
     void *gone[SPMV__SCRATCH_BUFFERS + 1];
     uint64_t kept = 0;
     int i, place = -1, n = 0;
-    spmv__scratch_lock(t);
+    spmv__lock(&d->common->lock);
     for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) {
         if (t->buffer[i].at && !t->buffer[i].used) kept += t->buffer[i].bytes;
         if (t->buffer[i].at == buffer) place = i;
@@ -3036,7 +3165,7 @@ static void spmv__scratch_keep(const spmv_device *d, void *buffer, int running)
             t->buffer[i].at = NULL;
         }
     }
-    spmv__unlock(&t->busy);
+    spmv__unlock(&d->common->lock);
     while (n--) spmv__dev_buffer_free(d, gone[n]);
 }
 
@@ -3049,16 +3178,16 @@ SPMV__SHARED void spmv__scratch_give(const spmv_device *d, void *buffer)
 /* Leaves a buffer of spmv__scratch_take to a matrix that needs it for as long as it lives: it is not kept when it is given back. */
 SPMV__SHARED void spmv__scratch_leave(const spmv_device *d, void *buffer)
 {
-    spmv__scratch *t = d->scratch;
+    spmv__scratch *t = &d->common->scratch;
     int i;
     if (!buffer) return;
-    spmv__scratch_lock(t);
+    spmv__lock(&d->common->lock);
     for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) {
         if (t->buffer[i].at != buffer) continue;
         t->buffer[i].at = NULL;
         t->buffer[i].used = 0;
     }
-    spmv__unlock(&t->busy);
+    spmv__unlock(&d->common->lock);
 }
 
 /* 1: the device has memory of its own. */
@@ -3083,78 +3212,51 @@ static void spmv__dev_left(const spmv_device *d, void *buffer, int ordered)
 {
     uint64_t bytes;
     if (!buffer) return;
-    if (!ordered || !d->scratch || !spmv__dev_keeps(d) || d->info.backend->buffer_bytes(d, buffer, &bytes)) {
+    if (!ordered || !spmv__dev_keeps(d) || d->info.backend->buffer_bytes(d, buffer, &bytes)) {
         spmv__dev_buffer_free(d, buffer);
         return;
     }
-    spmv__dev_buffer_free(d, spmv__scratch_note(d->scratch, buffer, bytes));
+    spmv__dev_buffer_free(d, spmv__scratch_note(d, buffer, bytes));
     spmv__scratch_keep(d, buffer, 1);
 }
 
 static void spmv__scratch_free(spmv_device *d)
 {
     int i;
-    for (i = 0; d->scratch && i < SPMV__SCRATCH_BUFFERS; i++) spmv__dev_buffer_free(d, d->scratch->buffer[i].at);
-    spmv__dev_buffer_free(d, d->none);
-    spmv_free(&d->hooks, d->scratch);
-    d->scratch = NULL;
-    d->none = NULL;
+    for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) spmv__dev_buffer_free(d, d->common->scratch.buffer[i].at);
+    spmv__dev_buffer_free(d, d->common->none);
 }
 
 /* Sets *out to the buffer that stands for arrays without elements. */
 static spmv_status spmv__dev_none(spmv_device *d, void **out)
 {
-    spmv_status s = d->none ? SPMV_OK : spmv__dev_new_buffer(d, 0, 0, &d->none);
-    *out = d->none;
+    spmv__common *c = d->common;
+    void *made = NULL;
+    spmv_status s = SPMV_OK;
+    spmv__lock(&c->lock);
+    *out = c->none;
+    spmv__unlock(&c->lock);
+    if (!*out) s = spmv__dev_new_buffer(d, 0, 0, &made);
+    if (s || *out) return s;
+    spmv__lock(&c->lock);
+    *out = c->none ? c->none : made; /* another thread may have made one */
+    c->none = *out;
+    spmv__unlock(&c->lock);
+    if (*out != made) spmv__dev_buffer_free(d, made);
     return s;
 }
 
-/* Large copies to and from a device go through pinned memory, which consists of chunks: while some are on their way, the next is filled or
- * emptied, in threads. A driver does the same with one thread: 52 MB took an H200 3.4 to 3.9 ms through the driver and 2.1 to 2.5 ms this
- * way, 216 MB an H100 22 and 9 ms. What is small shares a chunk and is not waited for either. Pinning takes 0.4 ms for 1 MB, so chunks are
- * made when as many bytes were copied, or are to be copied now, as pay for that, and kept. */
-#ifndef SPMV__STAGE_CHUNK
-#define SPMV__STAGE_CHUNK (4u << 20) /* bytes; with 1 MB, the copy above took 2.8 ms, with 8 MB 1.4 to 1.8, but pinning 6 */
-#endif
-#ifndef SPMV__STAGE_CHUNKS
-#define SPMV__STAGE_CHUNKS 2
-#endif
-#ifndef SPMV__STAGE_PAYS
-#define SPMV__STAGE_PAYS (48u << 20) /* bytes that pay: at 0.06 ms for 1 MB, they take the driver as much longer as pinning takes */
-#endif
-#ifndef SPMV__STAGE_LEAST
-#define SPMV__STAGE_LEAST (1u << 20) /* bytes of a copy for which memory is pinned at all; for a download the first chunk is pinned only
-                                        from SPMV__STAGE_CHUNK on */
-#endif
-#ifndef SPMV__STAGE_SHARE
-#define SPMV__STAGE_SHARE (512u << 10) /* bytes that are worth a thread */
-#endif
-#ifndef SPMV__STAGE_ANYWHERE
-#define SPMV__STAGE_ANYWHERE 0 /* 1: also for devices that share the memory of the host, for tests */
-#endif
-enum { SPMV__STAGE_MOST = 4 /* chunks */ };
-
-struct spmv__stage {
-    void    *at[SPMV__STAGE_MOST], *handle[SPMV__STAGE_MOST]; /* pinned memory, made when it is first used */
-    void    *point[SPMV__STAGE_MOST];                         /* where the queue has read or written it */
-    unsigned now;                                             /* the chunk in use */
-    uint64_t used;                                            /* bytes of it */
-    int      busy;                                            /* 1: copies may be on their way */
-};
-
 static void spmv__stage_free(spmv_device *d)
 {
-    const spmv_transfer *t;
+    const spmv_transfer *t = d->info.backend ? d->info.backend->transfer : NULL;
+    spmv__stage *stage = &d->common->stage;
     int i;
-    if (!d->stage) return;
-    t = d->info.backend->transfer;
-    if (d->stage->busy) d->info.backend->finish(d, d->queue);
+    if (stage->busy) d->info.backend->finish(d, d->queue);
     for (i = 0; i < SPMV__STAGE_MOST; i++) {
-        if (d->stage->point[i]) t->point_free(d, d->stage->point[i]);
-        if (d->stage->at[i]) t->unpin(d, d->stage->at[i], d->stage->handle[i]);
+        if (stage->point[i]) t->point_free(d, stage->point[i]);
+        if (stage->at[i]) t->unpin(d, stage->at[i], stage->handle[i]);
     }
-    spmv_free(&d->hooks, d->stage);
-    d->stage = NULL;
+    memset(stage, 0, sizeof *stage);
 }
 
 /* Makes a chunk, unless it is there. Without a message, since a driver copies without it as well. After the first failure there is no
@@ -3162,18 +3264,14 @@ static void spmv__stage_free(spmv_device *d)
 static spmv_status spmv__stage_make(spmv_device *d, unsigned chunk)
 {
     const spmv_transfer *t = d->info.backend->transfer;
-    spmv_device quiet = *d;
-    void *block = d->stage;
+    spmv__stage *stage = &d->common->stage;
+    spmv_device quiet = spmv__dev_quiet(d);
     spmv_status s = SPMV_OK;
-    quiet.hooks.log = spmv__dev_hush;
-    if (!block) s = spmv__new(&quiet.hooks, &block, 1, sizeof *d->stage, 0);
-    if (!s) {
-        d->stage = (spmv__stage *)block;
-        if (!d->stage->at[chunk]) s = t->pin(&quiet, SPMV__STAGE_CHUNK, &d->stage->at[chunk], &d->stage->handle[chunk]);
-        if (!s && !d->stage->point[chunk]) s = t->point(&quiet, &d->stage->point[chunk]);
-    }
-    d->unstaged = s != SPMV_OK;
-    if (s) spmv__stage_free(d);
+    if (!stage->at[chunk]) s = t->pin(&quiet, SPMV__STAGE_CHUNK, &stage->at[chunk], &stage->handle[chunk]);
+    if (!s && !stage->point[chunk]) s = t->point(&quiet, &stage->point[chunk]);
+    if (!s) return s;
+    spmv__stage_free(d);
+    stage->none = 1;
     return s;
 }
 
@@ -3181,22 +3279,32 @@ static spmv_status spmv__stage_make(spmv_device *d, unsigned chunk)
 static int spmv__stage_may(const spmv_device *d, uint64_t bytes)
 {
     const int own = spmv__dev_has_memory(d) || SPMV__STAGE_ANYWHERE;
-    return own && !d->unstaged && d->info.backend->transfer && (d->stage || d->copied + bytes >= SPMV__STAGE_PAYS);
+    const spmv__stage *stage = &d->common->stage;
+    return own && !stage->none && d->info.backend->transfer && (stage->at[0] || stage->copied + bytes >= SPMV__STAGE_PAYS);
+}
+
+/* Makes chunks, as many as so many bytes need, if they may go through them. Returns whether they may. */
+static int spmv__stage_ready(spmv_device *d, uint64_t bytes)
+{
+    unsigned i;
+    for (i = 0; i < SPMV__STAGE_CHUNKS && (uint64_t)i * SPMV__STAGE_CHUNK < bytes && spmv__stage_may(d, bytes); i++) spmv__stage_make(d, i);
+    return spmv__stage_may(d, bytes);
 }
 
 /* Finds a place for up to want bytes: *at, and how many bytes are free there; 0 if there is no pinned memory. *s: the status of waiting
- * until the place may be written to. */
-static uint64_t spmv__stage_place(spmv_device *d, uint64_t want, unsigned char **at, spmv_status *s)
+ * until the place may be written to.
+ *   pin  0: if there is none yet, none is made */
+static uint64_t spmv__stage_place(spmv_device *d, uint64_t want, int pin, unsigned char **at, spmv_status *s)
 {
     enum { ALIGNED = 64 /* bytes: copies of memory and of the bus are in such lines */ };
-    spmv__stage *stage = d->stage;
-    if (!spmv__stage_may(d, want) || (!stage && want < SPMV__STAGE_LEAST)) return 0;
-    if (stage && stage->used == SPMV__STAGE_CHUNK) {
+    spmv__stage *stage = &d->common->stage;
+    if (!spmv__stage_may(d, want) || (!stage->at[0] && want < SPMV__STAGE_LEAST)) return 0;
+    if (stage->used == SPMV__STAGE_CHUNK) {
         stage->now = (stage->now + 1) % SPMV__STAGE_CHUNKS;
         stage->used = 0;
     }
-    if (spmv__stage_make(d, stage ? stage->now : 0)) return 0;
-    stage = d->stage;
+    if (!pin && !stage->point[stage->now]) return 0;
+    if (spmv__stage_make(d, stage->now)) return 0;
     if (!stage->used) *s = d->info.backend->transfer->wait(d, stage->point[stage->now]);
     *at = (unsigned char *)stage->at[stage->now] + stage->used;
     want = spmv__smaller(want, SPMV__STAGE_CHUNK - stage->used);
@@ -3227,6 +3335,25 @@ static void spmv__stage_copy_share(void *job, uint64_t share)
     memcpy(c->to + begin, c->from + begin, (size_t)(end - begin));
 }
 
+/* Copies up to want bytes through a chunk to a buffer, from its byte at on. *count: how many; 0 if there is no pinned memory.
+ *   alone  1: the calling thread copies alone and pins nothing */
+static spmv_status spmv__stage_put(spmv_device *d, void *buffer, uint64_t at, uint64_t want, const unsigned char *from, int alone,
+                                   uint64_t *count)
+{
+    const spmv_transfer *t = d->info.backend->transfer;
+    spmv__stage *stage = &d->common->stage;
+    spmv__stage_copy c;
+    spmv_status s = SPMV_OK;
+    c.from = from;
+    *count = c.bytes = spmv__stage_place(d, want, !alone, &c.to, &s);
+    if (s || !c.bytes) return s;
+    c.shares = alone ? 1 : spmv__ceil_div(c.bytes, SPMV__STAGE_SHARE);
+    spmv__share_out(spmv__stage_copy_share, &c, c.shares);
+    stage->busy = 1;
+    s = t->put(d, d->queue, buffer, at, c.bytes, c.to);
+    return s ? s : t->set(d, d->queue, stage->point[stage->now]);
+}
+
 /* Copies the bytes from *at to the end to a buffer; those before are there or on their way. *at becomes how many are. The bytes at from may
  * change as soon as the call returns, but work in other queues than the device's may not start before spmv__dev_settle. After a failure, no
  * earlier copy reads the pinned memory any more: the next matrix overwrites it, and kernels of this one that are still in the queue would
@@ -3235,22 +3362,17 @@ static void spmv__stage_copy_share(void *job, uint64_t share)
 static spmv_status spmv__dev_copy_rest(spmv_device *d, void *buffer, uint64_t *at, uint64_t bytes, const void *from, const long *stop)
 {
     const spmv_backend *b = d->info.backend;
-    spmv__stage_copy c;
+    uint64_t count;
     spmv_status s = SPMV_OK;
-    for (; *at < bytes && !(stop && spmv__is_set(stop)); *at += c.bytes) {
-        if (stop && !d->stage) c.bytes = 0; /* that thread pins nothing */
-        else c.bytes = spmv__stage_place(d, stop ? spmv__smaller(bytes - *at, SPMV__STAGE_SHARE) : bytes - *at, &c.to, &s);
-        if (!c.bytes) {
+    for (; *at < bytes && !(stop && spmv__is_set(stop)); *at += count) {
+        const uint64_t left = bytes - *at, want = stop ? spmv__smaller(left, SPMV__STAGE_SHARE) : left;
+        spmv__lock(&d->common->copying);
+        s = spmv__stage_put(d, buffer, *at, want, (const unsigned char *)from + *at, stop != NULL, &count);
+        if (!s && !count) d->common->stage.copied += left;
+        spmv__unlock(&d->common->copying);
+        if (!s && !count) {
             s = b->write(d, d->queue, buffer, bytes, from);
-            c.bytes = bytes - *at;
-            d->copied += c.bytes;
-        } else if (!s) {
-            c.from = (const unsigned char *)from + *at;
-            c.shares = stop ? 1 : spmv__ceil_div(c.bytes, SPMV__STAGE_SHARE);
-            spmv__share_out(spmv__stage_copy_share, &c, c.shares);
-            d->stage->busy = 1;
-            s = b->transfer->put(d, d->queue, buffer, *at, c.bytes, c.to);
-            if (!s) s = b->transfer->set(d, d->queue, d->stage->point[d->stage->now]);
+            count = left;
         }
         if (s) break;
     }
@@ -3265,12 +3387,22 @@ static spmv_status spmv__dev_copy(spmv_device *d, void *buffer, uint64_t bytes, 
     return spmv__dev_copy_rest(d, buffer, &at, bytes, from, NULL);
 }
 
-/* Waits for the copies of spmv__dev_copy. */
+/* Waits until no copy uses chunks. */
+static spmv_status spmv__stage_settle(spmv_device *d)
+{
+    if (!d->common->stage.busy) return SPMV_OK;
+    d->common->stage.busy = 0;
+    return d->info.backend->finish(d, d->queue);
+}
+
+/* Waits for the copies of spmv__dev_copy, or until another thread has waited for them. */
 static spmv_status spmv__dev_settle(spmv_device *d)
 {
-    if (!d->stage || !d->stage->busy) return SPMV_OK;
-    d->stage->busy = 0;
-    return d->info.backend->finish(d, d->queue);
+    spmv_status s;
+    spmv__lock(&d->common->copying);
+    s = spmv__stage_settle(d);
+    spmv__unlock(&d->common->copying);
+    return s;
 }
 
 /* Asks for the bytes of a buffer from asked on, as far as there are chunks for them behind the first done bytes, and returns how many were
@@ -3278,47 +3410,33 @@ static spmv_status spmv__dev_settle(spmv_device *d)
 static uint64_t spmv__stage_ask(spmv_device *d, void *buffer, uint64_t done, uint64_t asked, uint64_t bytes, spmv_status *s)
 {
     const spmv_transfer *t = d->info.backend->transfer;
+    const spmv__stage *stage = &d->common->stage;
     while (!*s && asked < bytes && asked < done + (uint64_t)SPMV__STAGE_CHUNKS * SPMV__STAGE_CHUNK) {
         const uint64_t chunk = asked / SPMV__STAGE_CHUNK % SPMV__STAGE_CHUNKS, count = spmv__smaller(SPMV__STAGE_CHUNK, bytes - asked);
-        *s = t->get(d, d->queue, buffer, asked, count, d->stage->at[chunk]);
-        if (!*s) *s = t->set(d, d->queue, d->stage->point[chunk]);
+        *s = t->get(d, d->queue, buffer, asked, count, stage->at[chunk]);
+        if (!*s) *s = t->set(d, d->queue, stage->point[chunk]);
         asked += count;
     }
     return asked;
 }
 
-/* 1 if a copy of so many bytes from a buffer goes through pinned memory, of which it makes what is needed. Pinning the first chunk takes
- * longer than a driver takes to copy as many bytes. */
-static int spmv__stage_download(spmv_device *d, uint64_t bytes)
-{
-    const uint64_t least = d->stage ? SPMV__STAGE_LEAST : SPMV__STAGE_CHUNK;
-    unsigned i;
-    if (bytes < least) return 0;
-    for (i = 0; i < SPMV__STAGE_CHUNKS && (uint64_t)i * SPMV__STAGE_CHUNK < bytes && spmv__stage_may(d, bytes); i++) spmv__stage_make(d, i);
-    return spmv__stage_may(d, bytes);
-}
-
-/* Copies from the beginning of a buffer, through pinned memory where that pays: while a chunk is emptied in threads, the next is on its
- * way. Returns when all is there. */
-SPMV__SHARED spmv_status spmv__dev_download(spmv_device *d, void *buffer, uint64_t bytes, void *to)
+/* Copies from the beginning of a buffer through pinned memory, which is there: while a chunk is emptied in threads, the next is on its
+ * way. */
+static spmv_status spmv__stage_get(spmv_device *d, void *buffer, uint64_t bytes, unsigned char *to)
 {
     const spmv_backend *b = d->info.backend;
+    spmv__stage *stage = &d->common->stage;
     uint64_t asked = 0, done = 0;
     spmv__stage_copy c;
-    spmv_status s;
-    if (!spmv__stage_download(d, bytes)) {
-        d->copied += bytes;
-        return b->read(d, d->queue, buffer, bytes, to, NULL);
-    }
-    s = spmv__dev_settle(d);
-    d->stage->used = d->stage->now = 0;
+    spmv_status s = spmv__stage_settle(d);
+    stage->used = stage->now = 0;
     while (!s && done < bytes) {
         const uint64_t chunk = done / SPMV__STAGE_CHUNK % SPMV__STAGE_CHUNKS;
         asked = spmv__stage_ask(d, buffer, done, asked, bytes, &s);
-        if (!s) s = b->transfer->wait(d, d->stage->point[chunk]);
+        if (!s) s = b->transfer->wait(d, stage->point[chunk]);
         if (s) break;
-        c.from = (const unsigned char *)d->stage->at[chunk];
-        c.to = (unsigned char *)to + done;
+        c.from = (const unsigned char *)stage->at[chunk];
+        c.to = to + done;
         c.bytes = spmv__smaller(SPMV__STAGE_CHUNK, bytes - done);
         c.shares = spmv__ceil_div(c.bytes, SPMV__STAGE_SHARE);
         spmv__share_out(spmv__stage_copy_share, &c, c.shares);
@@ -3326,6 +3444,21 @@ SPMV__SHARED spmv_status spmv__dev_download(spmv_device *d, void *buffer, uint64
     }
     if (s) b->finish(d, d->queue);
     return s;
+}
+
+/* Copies from the beginning of a buffer, through pinned memory where that pays: pinning the first chunk takes longer than a driver takes to
+ * copy as many bytes. Returns when all is there. */
+SPMV__SHARED spmv_status spmv__dev_download(spmv_device *d, void *buffer, uint64_t bytes, void *to)
+{
+    spmv__stage *stage = &d->common->stage;
+    spmv_status s = SPMV_OK;
+    int staged;
+    spmv__lock(&d->common->copying);
+    staged = bytes >= (stage->at[0] ? SPMV__STAGE_LEAST : SPMV__STAGE_CHUNK) && spmv__stage_ready(d, bytes);
+    if (staged) s = spmv__stage_get(d, buffer, bytes, (unsigned char *)to);
+    else stage->copied += bytes;
+    spmv__unlock(&d->common->copying);
+    return staged ? s : d->info.backend->read(d, d->queue, buffer, bytes, to, NULL);
 }
 
 /* Copies count elements from the beginning of a buffer to a new block; *out is NULL if there are none, and on failure. */
@@ -3739,11 +3872,10 @@ static spmv_status spmv__dev_stretches_create(spmv_device_matrix *out, const spm
 static void spmv__dev_build_ahead(spmv_device *d, const spmv_part *parts, size_t count, const spmv_variant *variants)
 {
     spmv__batch *b = count > 1 ? spmv__batch_new(d) : NULL;
-    spmv_device quiet = *d;
+    spmv_device quiet = spmv__dev_quiet(d);
     spmv__dev_options o;
     spmv_variant v;
     size_t i;
-    quiet.hooks.log = spmv__dev_hush;
     for (i = 0; i < count && b; i++) {
         if (variants) v = variants[i];
         else memset(&v, 0, sizeof v);
@@ -3773,7 +3905,6 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
     for (i = 0; !s && i < count; i++) s = spmv__dev_check_part(out, &parts[i], i);
     if (!s) s = spmv__dev_check_bytes(d, parts, count, &n);
     if (!s) s = spmv__new(&d->hooks, &block, n, sizeof(spmv_device_part), 0);
-    if (!s) s = spmv__scratch_make(d); /* before other threads use the matrix */
     spmv__scratch_settle(d); /* if that fails, buffers that an earlier matrix has left are not used */
     out->part = (spmv_device_part *)block;
     out->sources = count;
@@ -4053,16 +4184,16 @@ SPMV_API void spmv_exec_free(spmv_exec *e)
 
 #if defined(__GNUC__)
 static int spmv__try_lock(long *busy) { return !__atomic_exchange_n(busy, 1L, __ATOMIC_ACQUIRE); }
-static void spmv__unlock(long *busy) { __atomic_store_n(busy, 0L, __ATOMIC_RELEASE); }
+static void spmv__set_free(long *busy) { __atomic_store_n(busy, 0L, __ATOMIC_RELEASE); }
 #elif defined(_MSC_VER)
 static int spmv__try_lock(long *busy) { return !_InterlockedExchange((volatile long *)busy, 1); }
-static void spmv__unlock(long *busy) { _InterlockedExchange((volatile long *)busy, 0); }
+static void spmv__set_free(long *busy) { _InterlockedExchange((volatile long *)busy, 0); }
 #else
 static int spmv__try_lock(long *busy) { (void)busy; return 1; }
-static void spmv__unlock(long *busy) { (void)busy; }
+static void spmv__set_free(long *busy) { (void)busy; }
 #endif
 
-/* Locks e until spmv__unlock: a second thread would set arguments of the same kernels. function is the caller's name, for messages. */
+/* Locks e until spmv__set_free: a second thread would set arguments of the same kernels. function is the caller's name, for messages. */
 static spmv_status spmv__dev_exec_take(spmv_exec *e, const char *function)
 {
     if (!e || !e->matrix) return spmv__null(e ? &e->hooks : NULL, function, e ? "e->matrix" : "e", NULL, 0);
@@ -4279,7 +4410,7 @@ static spmv_status spmv__exec_mul(spmv_exec *e, const char *function, double alp
     r.num_wait = num_wait;
     r.wait = wait;
     s = spmv__dev_exec_mul(&r, beta, event);
-    spmv__unlock(&e->busy);
+    spmv__set_free(&e->busy);
     return s;
 }
 
@@ -4326,7 +4457,7 @@ SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *e, double alpha, const void *
     spmv_status s = spmv__dev_exec_take(e, "spmv_exec_mul_host");
     if (s) return s;
     s = spmv__dev_exec_mul_host(e, alpha, x, beta, y);
-    spmv__unlock(&e->busy);
+    spmv__set_free(&e->busy);
     return s;
 }
 
@@ -4345,7 +4476,7 @@ SPMV_API spmv_status spmv_exec_timing(spmv_exec *e, int on)
     spmv_status s = spmv__dev_exec_take(e, "spmv_exec_timing");
     if (s) return s;
     s = spmv__dev_exec_timing(e, on);
-    spmv__unlock(&e->busy);
+    spmv__set_free(&e->busy);
     return s;
 }
 
@@ -4362,7 +4493,7 @@ SPMV_API spmv_status spmv_exec_seconds(spmv_exec *e, double *seconds)
     if (seconds) *seconds = 0;
     if (s) return s;
     s = spmv__dev_exec_seconds(e, seconds);
-    spmv__unlock(&e->busy);
+    spmv__set_free(&e->busy);
     return s;
 }
 

@@ -773,7 +773,7 @@ extern int posix_memalign(void **out, size_t alignment, size_t bytes);
 #endif
 #if defined(__GNUC__) && (defined(__unix__) || defined(__APPLE__))
 #include <unistd.h> /* getpid */
-#define SPMV__FORKS
+#define SPMV__POSIX
 #endif
 
 #ifdef __GNUC__
@@ -2354,7 +2354,7 @@ SPMV__SHARED size_t spmv__thread_count(void)
 /* The number of this process; 0 where there is no fork. */
 SPMV__SHARED long spmv__process(void)
 {
-#ifdef SPMV__FORKS
+#ifdef SPMV__POSIX
     return (long)getpid();
 #else
     return 0;
@@ -2365,7 +2365,7 @@ SPMV__SHARED long spmv__process(void)
  * them for ever. */
 SPMV__SHARED int spmv__forked(void)
 {
-#ifdef SPMV__FORKS
+#ifdef SPMV__POSIX
     static long owner; /* remembered outside of objects, as spmv__team and what spmv_cuda.h has loaded */
     const long process = spmv__process(), first = __atomic_load_n(&owner, __ATOMIC_RELAXED);
     if (!first) __atomic_store_n(&owner, process, __ATOMIC_RELAXED);

@@ -1113,7 +1113,7 @@ Test(device, build_log_names_file_and_line)
     /* NVIDIA's compiler calls every file <kernel>, whatever #line says, so our message names the file */
     if (strstr(said, "<kernel>:")) cr_assert_not_null(strstr(said, "kernels/csr.cl did not build"), "%s", said);
     else cr_assert(strstr(said, "kernels/csr.cl:") || strstr(said, "kernels/csr.cl\"") || strstr(said, "kernels/csr.cl("), "%s", said);
-    cr_assert_null(d.programs);
+    cr_assert_null(d.common->programs);
     cr_assert_eq(spmv_device_program(&d, SPMV_CSR, "", &program), SPMV_OK, "%s", said);
     spmv_device_close(&d);
 }
@@ -1828,7 +1828,7 @@ Test(self_check, finds_planted_defects, .timeout = 300)
     sound = check(&d, SPMV_DIA, NULL);
     cr_assert_gt(sound.usable, 4);
     cr_assert_eq(sound.wrong + sound.failed, 0, "%s", reason);
-    cr_assert_null(d.programs); /* the programs that it built were freed */
+    cr_assert_null(d.common->programs); /* the programs that it built were freed */
     n = check(&d, SPMV_DIA, "d = L / 2; d > 0=>d = L / 2; d > 1"); /* only variants with several lanes */
     cr_assert(n.wrong > 0 && n.usable > 0, "%s", reason);
     n = check(&d, SPMV_DIA, "if (beta != (VEC)0)=>"); /* y is read although beta is 0 */

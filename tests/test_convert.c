@@ -218,7 +218,7 @@ static uint64_t kept_bytes(const spmv_device *d)
     uint64_t kept = 0;
     int i;
     for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++)
-        if (d->scratch->buffer[i].at && !d->scratch->buffer[i].used) kept += d->scratch->buffer[i].bytes;
+        if (d->common->scratch.buffer[i].at && !d->common->scratch.buffer[i].used) kept += d->common->scratch.buffer[i].bytes;
     return kept;
 }
 
@@ -299,8 +299,7 @@ Test(convert, updatable_matrices_hold_no_scratch_memory)
     desc.convert = SPMV_CONVERT_ON_DEVICE;
     desc.updatable = 1;
     cr_assert_eq(spmv_create(&m, &desc), SPMV_OK);
-    cr_assert(d.scratch != NULL);
-    for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) cr_assert(!d.scratch->buffer[i].used);
+    for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) cr_assert(!d.common->scratch.buffer[i].used);
     cr_assert_eq(spmv_update(&m, val), SPMV_OK);
     cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK);
     cr_assert(y[0] == 3 && y[1] == 7 && y[2] == 11 && y[3] == 15);

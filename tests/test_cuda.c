@@ -290,13 +290,13 @@ Test(programs, for_conversion_are_compiled_when_that_pays)
         int again;
         cr_assert_eq(open_device(&d, "0"), SPMV_OK, "%s", said);
         if (way == 1) cr_assert_eq(spmv_device_programs_give(&d, NULL, 0), SPMV_OK);
-        if (way == 2) d.rented = 1;
+        if (way == 2) d.common->rented = 1;
         for (again = 0; again < 2; again++) {
             cr_assert_eq(store(&m, &d, "sell"), SPMV_OK, "%s", said);
             cr_assert_eq(d.compiled, way ? 2 : 1, "%d, %d", way, again);
             cr_assert_eq(m.store.part[0].elsewhere != NULL, way != 0, "%d, %d", way, again);
-            cr_assert_eq(d.rented > rented, !way, "%d, %d: %g s", way, again, d.rented);
-            rented = d.rented;
+            cr_assert_eq(d.common->rented > rented, !way, "%d, %d: %g s", way, again, d.common->rented);
+            rented = d.common->rented;
             spmv_destroy(&m);
         }
         spmv_device_close(&d);
@@ -316,7 +316,7 @@ Test(programs, that_find_tiles_are_compiled_when_that_pays)
     memcpy(fake.found, found, sizeof found);
     cr_assert_eq(open_device(&d, "0"), SPMV_OK, "%s", said);
     for (i = 0; i < LENGTH(compiled); i++) {
-        d.rented = i == 1 ? 0.1 : i == 3; /* seconds: enough for one that fills, enough for all */
+        d.common->rented = i == 1 ? 0.1 : i == 3; /* seconds: enough for one that fills, enough for all */
         cr_assert_eq(store(&m, &d, "tcsr"), SPMV_OK, "%s", said);
         cr_assert_eq(d.compiled, compiled[i], "%d: %d", (int)i, (int)d.compiled);
         cr_assert_eq(m.store.part[0].elsewhere != NULL, i > 0, "%d", (int)i);
@@ -625,7 +625,7 @@ static spmv_status everything(int together)
     spmv_matrix m;
     spmv_status s = open_device(&d, "cuda:0");
     if (s) return s;
-    d.keeps = !together;
+    d.common->keeps = !together;
 #ifdef _OPENMP
     omp_set_num_threads(together ? 2 : 1);
 #endif

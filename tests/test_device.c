@@ -859,7 +859,7 @@ Test(device, buffers_that_a_matrix_left_serve_the_next)
     buffers = count[BUFFER];
     spmv_destroy(&m);
     cr_assert_eq(count[BUFFER], buffers);
-    cr_assert_null(spmv__scratch_find(d.scratch, 1, 1 << 20), "a product may still be running");
+    cr_assert_null(spmv__scratch_find(&d, 1, 1 << 20), "a product may still be running");
     finished = 0;
     cr_assert_eq(store(&m, &d, "sell", SPMV_F64), SPMV_OK, "%s", said);
     cr_assert_gt(finished, 0);
@@ -938,10 +938,10 @@ Test(device, keeps_its_tuning_table)
     desc.hooks.log = hear;
     cr_assert_eq(spmv_create(&one, &desc), SPMV_OK, "%s", said);
     snprintf(first, sizeof first, "%s", spmv_shares(&one));
-    kept = d.kept;
+    kept = d.common->kept;
     cr_assert_not_null(kept);
     cr_assert_eq(spmv_create(&two, &desc), SPMV_OK, "%s", said);
-    cr_assert_eq(d.kept, kept);
+    cr_assert_eq(d.common->kept, kept);
     cr_assert_str_eq(spmv_shares(&two), first);
     spmv_destroy(&one);
     spmv_destroy(&two);
@@ -1309,7 +1309,7 @@ Test(device, every_call_of_a_download_may_fail)
         cr_assert_eq(spmv_buffer_create(&d, bytes, &buffer), SPMV_OK);
         cr_assert_eq(spmv_buffer_write(&d, buffer, bytes, from), SPMV_OK);
         memset(to, 0, (size_t)bytes);
-        d.copied = SPMV__STAGE_PAYS;
+        d.common->stage.copied = SPMV__STAGE_PAYS;
         fails_left = n;
         s = spmv__dev_download(&d, buffer, bytes, to);
         called = fails_left < 0;
@@ -1343,13 +1343,13 @@ Test(device, memory_is_pinned_when_that_pays)
         if (i) cr_assert_eq(spmv__dev_copy(&d, buffer, whole, host), SPMV_OK);
         else {
             cr_assert_eq(spmv__dev_copy(&d, buffer, bytes, host), SPMV_OK);
-            cr_assert(!d.stage && d.copied == bytes);
+            cr_assert(!d.common->stage.at[0] && d.common->stage.copied == bytes);
             cr_assert_eq(spmv__dev_download(&d, buffer, bytes - 1, host), SPMV_OK);
-            cr_assert(!d.stage && d.copied == whole - 1);
+            cr_assert(!d.common->stage.at[0] && d.common->stage.copied == whole - 1);
             cr_assert_eq(spmv__dev_copy(&d, buffer, bytes, host), SPMV_OK);
         }
-        cr_assert_not_null(d.stage);
-        cr_assert_eq(d.copied, i ? 0 : whole - 1);
+        cr_assert_not_null(d.common->stage.at[0]);
+        cr_assert_eq(d.common->stage.copied, i ? 0 : whole - 1);
         spmv_buffer_free(&d, buffer);
         spmv_device_close(&d);
         cr_assert_null(alive);

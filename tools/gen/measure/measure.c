@@ -383,10 +383,10 @@ static void try_line(job *j, stored *kept)
     }
     at_work = j->l;
     while (strcmp(first->files, j->l->files) != 0 || strcmp(first->group, j->l->group) != 0) first++;
-    j->d->programs = first->programs;
+    j->d->common->programs = first->programs;
     for (i = 0; i < KNOBS && alternative(j->l->knobs, i, j->knobs); i++) multiply(j);
-    first->programs = j->d->programs;
-    j->d->programs = NULL;
+    first->programs = j->d->common->programs;
+    j->d->common->programs = NULL;
     if (changed) within_end(&w);
 }
 
