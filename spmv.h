@@ -161,7 +161,7 @@ SPMV_API void spmv_destroy(spmv_matrix *m);
 
 /* ---- more --------------------------------------------------------------------------------------------------------- */
 
-/* Replaces the values; the pattern stays. No product may be running.
+/* Replaces the values; the pattern stays. No other call may use m meanwhile; what may use its device: spmv_device.h.
  *   m    a matrix that was made with updatable, else SPMV_ERR_FIXED; a zeroed one is refused as by spmv_mul
  *   val  the new values, as in desc->matrix.val; or, if the matrix was made from desc->csr, that CSR's values in its order. Not NULL
  *        unless the matrix has no nonzeros */
@@ -569,7 +569,7 @@ SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
     spmv_status s;
     memset(&t, 0, sizeof t);
     t.in = d->matrix;
-    if (!d->device || !d->device->info.backend) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: there is no device");
+    if (!d->device) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: there is no device");
     if (d->csr) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: csr must be NULL");
     if (t.in.form != SPMV_IN_CSR || t.in.base || t.in.transpose || t.in.symmetry || t.in.drop_zeros ||
         (t.in.index_bits && t.in.index_bits != 32) || spmv_value_size(t.in.val_type) != spmv_value_size(d->type))
@@ -1238,6 +1238,8 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     if (s) return s;
 #ifndef SPMV_DEVICE_H
     if (d->device) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "a device was given, but this build has no OpenCL");
+#else
+    if (d->device && !spmv__dev_is_here(d->device)) return spmv__dev_not_here(d->device, "spmv_create", NULL, 0);
 #endif
 #ifndef SPMV_REPRODUCIBLE
     if (d->reproducible && !d->device)
@@ -1314,6 +1316,7 @@ SPMV_API spmv_status spmv_update_buffer(spmv_matrix *m, void *val)
     if (!m->updatable) return spmv_log(h, SPMV_ERR_FIXED, "spmv_update_buffer: the matrix was not made with updatable = 1");
     if (!m->device) return spmv_log(h, SPMV_ERR_ARGUMENT, "spmv_update_buffer: the matrix is on the host");
     if (!count) return SPMV_OK;
+    if (!spmv__dev_is_here(m->device)) return spmv__dev_not_here(m->device, "spmv_update_buffer", NULL, 0);
     s = spmv__dev_holds(m->device, h, "spmv_update_buffer", "val", val, count, width);
     if (s) return s;
     if (spmv__updates_from_buffer(m)) return spmv_converter_update(m->converter, NULL, val);

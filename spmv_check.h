@@ -537,7 +537,7 @@ static void spmv__check_free(spmv__checker *k)
 SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc, spmv_check_counts *counts)
 {
     if (!d || !counts) return spmv__null(d ? &d->hooks : NULL, "spmv_self_check", !d ? "d" : "counts", counts, sizeof *counts);
-    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_self_check", counts, sizeof *counts);
+    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_self_check", counts, sizeof *counts);
     spmv_check_desc all;
     spmv_hooks h = d->hooks;
     spmv__checker *k = (spmv__checker *)spmv_alloc(&h, 1, sizeof *k);

@@ -41,12 +41,12 @@ SPMV_API int spmv_convert_here(const spmv_device *d);
  * spmv_part_build or spmv_store_make in spmv_build.converter, and the parts to spmv_device_matrix_create with the same device, which takes
  * over what was filled. Such parts have no data in their arrays of values and columns, so they cannot be multiplied on the host.
  *   out  NULL on failure. Close it with spmv_converter_close
- *   d    must outlive the converter and all parts that were made with it, and must not move. One thread at a time
+ *   d    must outlive the converter and all parts that were made with it, and must not move. A converter is for one thread at a time
  *   a    the matrix whose parts are to be made, and no other; it must outlive the last part's making
  * If the device runs out of memory, a message says so, and this and all later parts are filled on the host. */
 SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, const spmv_csr *a);
 /* Tells the converter that the columns and values of its matrix, and perhaps the row pointers, are in buffers of the device already. They
- * are neither copied nor freed. Comes before the first part. One thread at a time.
+ * are neither copied nor freed. Comes before the first part.
  *   a         the matrix of spmv_converter_open. Its ptr (if ptr is given), col and val may be NULL: where a part or spmv_store_make
  *             needs them on the host, they are read from the device and then belong to a. With ptr NULL, there may only be one part, with
  *             all nonzeros and rows. With col NULL, no part of the plan may have the key cols, and none in blocks the key d
@@ -453,7 +453,7 @@ static spmv_status spmv__convert_look_run(const spmv__convert_look *l, uint64_t 
 
 static void spmv__convert_look_close(const spmv__convert_look *l)
 {
-    if (l->kernel) l->on.device->info.backend->kernel_free(l->on.device, l->kernel);
+    spmv__dev_kernel_free(l->on.device, l->kernel);
 }
 
 /* What spmv__convert_check finds. */
@@ -1097,7 +1097,7 @@ static spmv_status spmv__convert_once(const spmv__convert_job *j, void *program,
     if (s) return s;
     s = spmv__convert_arguments(j, kernel);
     if (!s) s = spmv__convert_launch(j, kernel, groups);
-    b->kernel_free(d, kernel);
+    spmv__dev_kernel_free(d, kernel);
     return s;
 }
 
@@ -1305,7 +1305,7 @@ static void spmv__convert_job_trim(spmv__convert_job *j)
     spmv_free(&d->hooks, j->tile_at);
     spmv_free(&d->hooks, j->inverse);
     for (k = 0; k < SPMV__TILE_PROGRAMS; k++) {
-        if (j->tiler[k]) d->info.backend->kernel_free(d, j->tiler[k]);
+        spmv__dev_kernel_free(d, j->tiler[k]);
         j->tiler[k] = NULL;
     }
     j->tile_at = NULL;
@@ -1327,7 +1327,7 @@ static void spmv__convert_job_free(spmv__convert_job *j)
 {
     const spmv_device *d = j->c->device;
     spmv__convert_job_trim(j);
-    if (j->kernel) d->info.backend->kernel_free(d, j->kernel);
+    spmv__dev_kernel_free(d, j->kernel);
     spmv__convert_job_buffers(j, spmv__scratch_give);
     spmv_free(&d->hooks, j);
 }
@@ -2058,7 +2058,7 @@ SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, c
 {
     if (!out || !d || !a)
         return spmv__null(d ? &d->hooks : NULL, "spmv_converter_open", !out ? "out" : !d ? "d" : "a", out, sizeof *out);
-    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_converter_open", out, sizeof *out);
+    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_converter_open", out, sizeof *out);
     void *block, *queue = d->queue;
     spmv__convert *c;
     int profiles;
@@ -2137,6 +2137,7 @@ SPMV_API spmv_status spmv_converter_update(spmv_converter *base, const void *val
     void *own = NULL;
     spmv_status s = SPMV_OK;
     if (!c->kept) return s;
+    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_converter_update", NULL, 0);
     if (val) s = spmv__convert_upload(d, val, c->nnz, c->width, &own);
     else s = spmv__dev_holds(d, &d->hooks, "spmv_converter_update", "buffer", buffer, c->nnz, c->width);
     if (val) buffer = own;

@@ -7,8 +7,7 @@
  *
  *     spmv_part[] --spmv_device_matrix_create--> spmv_device_matrix --spmv_exec_create--> spmv_exec --> y
  *
- *   spmv_device         the context, queue and compiled programs of one device. Because of the programs, only one thread at a time
- *                       may make matrices on a device object; products need no lock.
+ *   spmv_device         the context, queue and compiled programs of one device
  *   spmv_device_matrix  the parts in device memory. Products do not change it: any number of threads and queues may multiply with
  *                       it at once, each through an exec of its own.
  *   spmv_exec           what one product in flight needs: kernels with their arguments and the carries of rows that work-groups
@@ -16,6 +15,20 @@
  *
  * Close in reverse order: execs, then their matrix, then its device. Each holds pointers to the object it was made from, which
  * therefore must not move. All three are safe to destroy when zeroed or after their creation failed.
+ *
+ * What any threads may do at once, without a lock of the caller's ("matrix" is also an spmv_matrix of spmv.h):
+ *
+ *     to make, update or destroy a matrix           beside all that uses other matrices, also of the same device
+ *     products, spmv_exec_create, spmv_exec_free    beside each other on one matrix as well, each thread with an exec of its own
+ *     spmv_buffer_..., spmv_device_finish, _program, _programs_take, _programs_give    beside all but spmv_device_close
+ *     an spmv_converter, an spmv_group (spmv_group.h: with all of its devices)         one thread
+ *
+ * While one thread compiles a program, others wait only if they need a program that is not compiled yet; products never wait. The hooks
+ * of a device are called in all of these threads, and must not use the device. One thread alone may use a device whose queue is another
+ * one in each thread (CU_STREAM_PER_THREAD), and, where there is neither POSIX nor Windows, a device.
+ *
+ * In a process that was forked off the one which opened a device, all calls but those that free are refused (SPMV_ERR_BACKEND), and those
+ * free nothing of the driver's. Such a process may open devices of its own if its parent had opened none.
  *
  * The same matrix, variant and device give the same bits in every product (except with the knob ATOMIC). Configuration macros:
  * spmv_formats.h. The self-check, which tries every variant on a device, is in spmv_check.h.
@@ -764,6 +777,18 @@ static spmv_status spmv__common_make(spmv_device *d)
     return SPMV_OK;
 }
 
+/* 1: the device is open, and not only in the process that this one was forked off: a driver's threads, for example, have stayed there. */
+static int spmv__dev_is_here(const spmv_device *d) { return d->common && d->common->process == spmv__process(); }
+
+/* Refuses a device that is not; zeroes size bytes at out. */
+static spmv_status spmv__dev_not_here(const spmv_device *d, const char *function, void *out, size_t size)
+{
+    if (out) memset(out, 0, size);
+    if (!d->common) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "%s: the device is not open", function);
+    return spmv_log(&d->hooks, SPMV_ERR_BACKEND, "%s: the device was opened by process %ld, off which this one was forked: drivers do not "
+                    "work in both", function, d->common->process);
+}
+
 /* The programs and the images that there are by now. */
 static const spmv__program *spmv__dev_programs(const spmv_device *d)
 {
@@ -803,7 +828,7 @@ SPMV_API spmv_status spmv_backends_open(const spmv_backend *const *all, spmv_dev
 
 static void spmv__program_free(spmv_device *d, spmv__program *p)
 {
-    if (p->program) d->info.backend->program_free(d, p->program);
+    if (p->program && spmv__dev_is_here(d)) d->info.backend->program_free(d, p->program);
     spmv_free(&d->hooks, p->options);
     spmv_free(&d->hooks, p);
 }
@@ -849,9 +874,11 @@ static void spmv__common_free(spmv_device *d)
 
 SPMV_API void spmv_device_close(spmv_device *d)
 {
+    int here;
     if (!d) return;
+    here = spmv__dev_is_here(d);
     spmv__common_free(d);
-    if (d->info.backend) d->info.backend->close(d);
+    if (here) d->info.backend->close(d);
     memset(d, 0, sizeof *d);
 }
 
@@ -2593,17 +2620,10 @@ static void spmv__batch_build(spmv_device *d, spmv__batch *b)
     spmv_free(&d->hooks, b);
 }
 
-/* Refuses a device that spmv_device_open has not opened, or that was closed; zeroes size bytes at out. */
-static spmv_status spmv__dev_not_open(const spmv_device *d, const char *function, void *out, size_t size)
-{
-    if (out) memset(out, 0, size);
-    return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "%s: the device is not open", function);
-}
-
 SPMV_API spmv_status spmv_device_program(spmv_device *d, spmv_format f, const char *options, void **out)
 {
     if (!out || !d) return spmv__null(d ? &d->hooks : NULL, "spmv_device_program", !out ? "out" : "d", out, sizeof *out);
-    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_device_program", out, sizeof *out);
+    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_device_program", out, sizeof *out);
     *out = NULL;
     if ((unsigned)f >= SPMV_FORMAT_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "no such format");
     if (!spmv__dev_kernels[f].source)
@@ -2711,7 +2731,7 @@ SPMV_API spmv_status spmv_device_programs_take(const spmv_device *d, void **out,
     if (bytes) *bytes = 0;
     if (!d || !out || !bytes)
         return spmv__null(d ? &d->hooks : NULL, "spmv_device_programs_take", !d ? "d" : !out ? "out" : "bytes", out, sizeof *out);
-    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_device_programs_take", out, sizeof *out);
+    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_device_programs_take", out, sizeof *out);
     const spmv__program *programs = spmv__dev_programs(d), *p;
     const spmv__image *images = spmv__dev_images(d), *image;
     spmv__packed *all;
@@ -2778,7 +2798,7 @@ SPMV_API spmv_status spmv_device_programs_give(spmv_device *d, const void *from,
 {
     if (!d || (bytes && !from))
         return spmv__null(d ? &d->hooks : NULL, "spmv_device_programs_give", d ? "from" : "d", NULL, 0);
-    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_device_programs_give", NULL, 0);
+    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_device_programs_give", NULL, 0);
     const unsigned char *at = (const unsigned char *)from;
     size_t used = SPMV__PACK_HEAD * sizeof(uint64_t);
     spmv_status s = SPMV_OK;
@@ -3020,7 +3040,12 @@ static spmv_status spmv__dev_new_buffer(const spmv_device *d, uint64_t bytes, in
 
 static void spmv__dev_buffer_free(const spmv_device *d, void *buffer)
 {
-    if (buffer) d->info.backend->buffer_free(d, buffer);
+    if (buffer && spmv__dev_is_here(d)) d->info.backend->buffer_free(d, buffer);
+}
+
+static void spmv__dev_kernel_free(const spmv_device *d, void *kernel)
+{
+    if (kernel && spmv__dev_is_here(d)) d->info.backend->kernel_free(d, kernel);
 }
 
 /* Takes the smallest kept buffer of at least so many bytes and at most others that no product may still use; NULL: there is none. */
@@ -3145,6 +3170,7 @@ static void spmv__scratch_keep(const spmv_device *d, void *buffer, int running)
     void *gone[SPMV__SCRATCH_BUFFERS + 1];
     uint64_t kept = 0;
     int i, place = -1, n = 0;
+    if (!spmv__dev_is_here(d)) return; /* nor may the lock ever be free */
     spmv__lock(&d->common->lock);
     for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) {
         if (t->buffer[i].at && !t->buffer[i].used) kept += t->buffer[i].bytes;
@@ -3212,7 +3238,7 @@ static void spmv__dev_left(const spmv_device *d, void *buffer, int ordered)
 {
     uint64_t bytes;
     if (!buffer) return;
-    if (!ordered || !spmv__dev_keeps(d) || d->info.backend->buffer_bytes(d, buffer, &bytes)) {
+    if (!ordered || !spmv__dev_is_here(d) || !spmv__dev_keeps(d) || d->info.backend->buffer_bytes(d, buffer, &bytes)) {
         spmv__dev_buffer_free(d, buffer);
         return;
     }
@@ -3251,6 +3277,7 @@ static void spmv__stage_free(spmv_device *d)
     const spmv_transfer *t = d->info.backend ? d->info.backend->transfer : NULL;
     spmv__stage *stage = &d->common->stage;
     int i;
+    if (!spmv__dev_is_here(d)) return;
     if (stage->busy) d->info.backend->finish(d, d->queue);
     for (i = 0; i < SPMV__STAGE_MOST; i++) {
         if (stage->point[i]) t->point_free(d, stage->point[i]);
@@ -3517,7 +3544,7 @@ SPMV_API spmv_status spmv_buffer_create(const spmv_device *d, uint64_t bytes, vo
 {
     spmv_status s;
     if (!d || !out) return spmv__null(d ? &d->hooks : NULL, "spmv_buffer_create", !out ? "out" : "d", out, sizeof *out);
-    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_buffer_create", out, sizeof *out);
+    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_buffer_create", out, sizeof *out);
     *out = NULL;
     s = spmv__dev_new_buffer(d, bytes, 0, out);
     if (s) *out = NULL;
@@ -3532,7 +3559,7 @@ SPMV_API void spmv_buffer_free(const spmv_device *d, void *buffer)
 SPMV_API spmv_status spmv_buffer_write(const spmv_device *d, void *buffer, uint64_t bytes, const void *from)
 {
     if (!d || !buffer || (bytes && !from)) return spmv__buffer_null(d, "spmv_buffer_write", buffer, "from");
-    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_buffer_write", NULL, 0);
+    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_buffer_write", NULL, 0);
     spmv_status s = spmv__dev_holds(d, &d->hooks, "spmv_buffer_write", "buffer", buffer, bytes, 1);
     return s || !bytes ? s : d->info.backend->write(d, d->queue, buffer, bytes, from);
 }
@@ -3540,7 +3567,7 @@ SPMV_API spmv_status spmv_buffer_write(const spmv_device *d, void *buffer, uint6
 SPMV_API spmv_status spmv_buffer_read(const spmv_device *d, void *buffer, uint64_t bytes, void *to)
 {
     if (!d || !buffer || (bytes && !to)) return spmv__buffer_null(d, "spmv_buffer_read", buffer, "to");
-    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_buffer_read", NULL, 0);
+    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_buffer_read", NULL, 0);
     spmv_status s = spmv__dev_holds(d, &d->hooks, "spmv_buffer_read", "buffer", buffer, bytes, 1);
     return s || !bytes ? s : d->info.backend->read(d, d->queue, buffer, bytes, to, NULL);
 }
@@ -3548,7 +3575,7 @@ SPMV_API spmv_status spmv_buffer_read(const spmv_device *d, void *buffer, uint64
 SPMV_API spmv_status spmv_buffer_fill(const spmv_device *d, void *buffer, uint64_t bytes, uint32_t word)
 {
     if (!d || !buffer) return spmv__buffer_null(d, "spmv_buffer_fill", buffer, "");
-    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_buffer_fill", NULL, 0);
+    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_buffer_fill", NULL, 0);
     if (bytes % 4) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "spmv_buffer_fill: %llu bytes are not a multiple of 4", (spmv__ull)bytes);
     spmv_status s = spmv__dev_holds(d, &d->hooks, "spmv_buffer_fill", "buffer", buffer, bytes, 1);
     return s || !bytes ? s : d->info.backend->fill(d, d->queue, buffer, bytes, word);
@@ -3557,7 +3584,7 @@ SPMV_API spmv_status spmv_buffer_fill(const spmv_device *d, void *buffer, uint64
 SPMV_API spmv_status spmv_device_finish(const spmv_device *d)
 {
     if (!d) return spmv__null(NULL, "spmv_device_finish", "d", NULL, 0);
-    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_device_finish", NULL, 0);
+    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_device_finish", NULL, 0);
     return d->info.backend->finish(d, d->queue);
 }
 
@@ -3892,7 +3919,7 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
 {
     if (!out || !d || (count && !parts))
         return spmv__null(d ? &d->hooks : NULL, "spmv_device_matrix_create", !out ? "out" : !d ? "d" : "parts", out, sizeof *out);
-    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_device_matrix_create", out, sizeof *out);
+    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_device_matrix_create", out, sizeof *out);
     void *block = NULL;
     size_t i, n = 0;
     spmv_status s = spmv__dev_check_type(d, type);
@@ -3942,6 +3969,7 @@ SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv
     spmv_device *d = m->device;
     spmv_status s = SPMV_OK;
     size_t i;
+    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_device_matrix_update", NULL, 0);
     if (!spmv__dev_same_parts(m, parts, count))
         return spmv_log(h, SPMV_ERR_ARGUMENT, "these are not the parts that the matrix was made from");
     for (i = 0; !s && i < m->count; i++) {
@@ -4101,6 +4129,7 @@ SPMV_API spmv_status spmv_exec_create(spmv_exec *out, const spmv_device_matrix *
 {
     if (!out || !m || !m->device)
         return spmv__null(m ? &m->hooks : NULL, "spmv_exec_create", !out ? "out" : !m ? "m" : "m->device", out, sizeof *out);
+    if (!spmv__dev_is_here(m->device)) return spmv__dev_not_here(m->device, "spmv_exec_create", out, sizeof *out);
     void *block = NULL;
     size_t i;
     spmv_status s;
@@ -4121,14 +4150,14 @@ SPMV_API spmv_status spmv_exec_create(spmv_exec *out, const spmv_device_matrix *
 /* ordered: as for spmv__dev_left */
 static void spmv__dev_launch_free(const spmv_device *d, spmv__launch *l, int ordered)
 {
-    if (l->kernel) d->info.backend->kernel_free(d, l->kernel);
+    spmv__dev_kernel_free(d, l->kernel);
     spmv__dev_left(d, l->carry[0], ordered);
     spmv__dev_left(d, l->carry[1], ordered);
 }
 
 static void spmv__dev_event_free(const spmv_device *d, void *event)
 {
-    if (event) d->info.backend->event_free(d, event);
+    if (event && spmv__dev_is_here(d)) d->info.backend->event_free(d, event);
 }
 
 /* Replaces the event in *slot by event (NULL: none), which it retains; by none if that fails. */
@@ -4175,7 +4204,7 @@ SPMV_API void spmv_exec_free(spmv_exec *e)
     for (i = 0; i < e->count; i++) spmv__dev_launch_free(d, &e->launch[i], ordered);
     spmv__dev_left(d, e->x, ordered);
     spmv__dev_left(d, e->y, ordered);
-    if (e->queue) d->info.backend->queue_free(d, e->queue);
+    if (e->queue && spmv__dev_is_here(d)) d->info.backend->queue_free(d, e->queue);
     spmv_free(&h, e->launch);
     memset(e, 0, sizeof *e);
 }
@@ -4197,6 +4226,7 @@ static void spmv__set_free(long *busy) { (void)busy; }
 static spmv_status spmv__dev_exec_take(spmv_exec *e, const char *function)
 {
     if (!e || !e->matrix) return spmv__null(e ? &e->hooks : NULL, function, e ? "e->matrix" : "e", NULL, 0);
+    if (!spmv__dev_is_here(e->matrix->device)) return spmv__dev_not_here(e->matrix->device, function, NULL, 0);
     if (spmv__try_lock(&e->busy)) return SPMV_OK;
     return spmv_log(&e->hooks, SPMV_ERR_BUSY, "another thread is using this exec (spmv_mul uses the matrix's own): create an spmv_exec for "
                     "each thread (spmv_exec_create)");

@@ -279,6 +279,7 @@ static spmv_status spmv__group_check_device(const spmv_device *d, size_t i, cons
     spmv_status s;
     if (!d) return SPMV_OK;
     if (!d->info.backend) return spmv_log(h, SPMV_ERR_ARGUMENT, "spmv_group_create: device %llu is not open", (spmv__ull)i);
+    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_group_create", NULL, 0);
     if (!spmv__group_transfer(d))
         return spmv_log(h, SPMV_ERR_UNSUPPORTED, "spmv_group_create: device %llu: %s has no transfers", (spmv__ull)i,
                         d->info.backend->name);
@@ -362,13 +363,13 @@ static void spmv__group_point_free(const spmv_device *d, void *point)
 static void spmv__group_close_device(spmv_group_block *b)
 {
     const spmv_device *d = b->device;
-    if (!d) return;
+    if (!d || !spmv__dev_is_here(d)) return;
     if (b->queue_) spmv__group_transfer(d)->queue_end(d, b->queue_);
     spmv__group_point_free(d, b->ready_);
     spmv__group_point_free(d, b->gathered_);
     spmv__group_point_free(d, b->sent_);
     spmv__group_point_free(d, b->arrived_);
-    if (b->kernel_) d->info.backend->kernel_free(d, b->kernel_);
+    spmv__dev_kernel_free(d, b->kernel_);
     spmv__dev_buffer_free(d, b->send_index_);
     spmv__dev_buffer_free(d, b->packed_);
 }
@@ -380,7 +381,7 @@ static spmv_status spmv__group_pin(spmv_group_block *b, uint64_t bytes)
 
 static void spmv__group_unpin(spmv_group_block *b)
 {
-    spmv__group_transfer(b->stage_of_)->unpin(b->stage_of_, b->stage_, b->stage_handle_);
+    if (spmv__dev_is_here(b->stage_of_)) spmv__group_transfer(b->stage_of_)->unpin(b->stage_of_, b->stage_, b->stage_handle_);
 }
 
 /* Does any kernel of the matrix read x through an image? */
@@ -407,7 +408,10 @@ static spmv_status spmv__group_copy_device(const spmv_device *d, const spmv_grou
 static spmv_status spmv__group_finish_device(const spmv_group_block *b)
 {
     const spmv_backend *back = b->device->info.backend;
-    spmv_status s = b->queue_ ? back->finish(b->device, b->queue_) : SPMV_OK, other = back->finish(b->device, b->device->queue);
+    spmv_status s = SPMV_OK, other;
+    if (!spmv__dev_is_here(b->device)) return spmv__dev_not_here(b->device, "spmv_group_wait", NULL, 0);
+    if (b->queue_) s = back->finish(b->device, b->queue_);
+    other = back->finish(b->device, b->device->queue);
     return s ? s : other;
 }
 
@@ -1366,9 +1370,14 @@ SPMV_API void spmv_group_destroy(spmv_group *g)
     memset(g, 0, sizeof *g);
 }
 
-/* Refuses a group that has no devices. */
+/* Refuses a group that has no devices, or one whose devices were opened in another process. */
 static spmv_status spmv__group_is_made(const spmv_group *g, const char *function)
 {
+#ifdef SPMV_DEVICE_H
+    size_t i;
+    for (i = 0; i < g->count; i++)
+        if (g->block[i].device && !spmv__dev_is_here(g->block[i].device)) return spmv__dev_not_here(g->block[i].device, function, NULL, 0);
+#endif
     return g->count ? SPMV_OK : spmv_log(&g->hooks, SPMV_ERR_ARGUMENT, "%s: the group was not created, or it was destroyed", function);
 }
 

@@ -4,7 +4,7 @@
  *
  *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -g -O0 -fopenmp -I. tests/fork.c -o build/fork -lOpenCL -ldl -lm
  *
- * Ends with "N passed, N failed". */
+ * The argument names the device, as for spmv_device_open. Ends with "N passed, N failed". */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 #include <stdio.h>
@@ -18,6 +18,14 @@ static int32_t ptr[ROWS + 1], col[ROWS];
 static double val[ROWS], x[ROWS], y[ROWS];
 static spmv_desc desc;
 static unsigned passed, failed;
+static char said[512];
+
+static void hear(void *user, spmv_status s, const char *message)
+{
+    (void)user;
+    (void)s;
+    spmv_print(said, sizeof said, "%s", message);
+}
 
 static void check(int fine, const char *what)
 {
@@ -74,6 +82,52 @@ static int destroy(spmv_matrix *a)
 /* A child of the child. */
 static int again(spmv_matrix *a) { return multiply(a) && in_child(multiply, a) && multiply(a); }
 
+/* ---- on a device ---- */
+
+static int refuses_products(spmv_matrix *a)
+{
+    spmv_exec e;
+    return spmv_mul(a, 1, x, 0, y) == SPMV_ERR_BACKEND && spmv_exec_create(&e, a->on_device, NULL) == SPMV_ERR_BACKEND &&
+           spmv_device_finish(a->device) == SPMV_ERR_BACKEND && strstr(said, "forked");
+}
+
+static int refuses_preparation(spmv_matrix *a)
+{
+    spmv_matrix b;
+    return spmv_create(&b, &desc) == SPMV_ERR_BACKEND && spmv_update(a, val) == SPMV_ERR_BACKEND && refuses_products(a);
+}
+
+/* The end of the matrix and of the device, as in a child that cleans up before it exits; then products on the host. */
+static int ends(spmv_matrix *a)
+{
+    spmv_device *d = a->device;
+    spmv_destroy(a);
+    spmv_device_close(d);
+    desc.device = NULL;
+    return !spmv_create(a, &desc) && is_product(a, 2);
+}
+
+static void test_device(const char *which, const char *plan, spmv_conversion convert)
+{
+    spmv_device_desc wish;
+    spmv_device d;
+    spmv_matrix a;
+    memset(&wish, 0, sizeof wish);
+    wish.which = which;
+    wish.hooks.log = hear;
+    desc.plan = plan;
+    desc.convert = convert;
+    desc.device = &d;
+    check(!spmv_device_open(&d, &wish) && !spmv_create(&a, &desc) && is_product(&a, 2), "device");
+    check(in_child(refuses_products, &a), "a child's product on a device");
+    check(in_child(refuses_preparation, &a), "a child's matrix on a device");
+    check(in_child(ends, &a), "a child's end of a device");
+    check(is_product(&a, 2), "device, after all children");
+    spmv_destroy(&a);
+    spmv_device_close(&d);
+    desc.device = NULL;
+}
+
 static void test_host(void)
 {
     spmv_matrix a;
@@ -88,7 +142,7 @@ static void test_host(void)
     spmv_destroy(&a);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     int i;
     for (i = 0; i < ROWS; i++) {
@@ -102,7 +156,10 @@ int main(void)
     desc.matrix.col = col;
     desc.matrix.val = val;
     desc.updatable = 1;
+    desc.hooks.log = hear;
     test_host();
+    test_device(argc > 1 ? argv[1] : NULL, "csr", SPMV_CONVERT_ON_HOST);
+    test_device(argc > 1 ? argv[1] : NULL, "sell", SPMV_CONVERT_ON_DEVICE);
     printf("%u passed, %u failed\n", passed, failed);
     return failed != 0;
 }

@@ -1131,10 +1131,10 @@ Test(device, compilers_do_not_warn)
     cr_assert(store_make(&store, &m, "dia", d.info.f64 ? SPMV_F64 : SPMV_F32, 0));
     cr_assert_eq(spmv_variant_parse(&v, SPMV_DIA, "V=16", NULL), SPMV_OK);
     cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, store.type, store.part, 1, &v), SPMV_OK, "%s", said);
-    cr_assert_not_null(d.programs);
-    cr_assert_eq(clGetProgramBuildInfo((cl_program)d.programs->program, id, CL_PROGRAM_BUILD_OPTIONS, sizeof options, options, NULL), 0);
+    cr_assert_not_null(d.common->programs);
+    cr_assert_eq(clGetProgramBuildInfo((cl_program)d.common->programs->program, id, CL_PROGRAM_BUILD_OPTIONS, sizeof options, options, NULL), 0);
     cr_assert(strstr(options, "-w "), "%s", options);
-    clGetProgramBuildInfo((cl_program)d.programs->program, id, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
+    clGetProgramBuildInfo((cl_program)d.common->programs->program, id, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
     cr_assert(!strstr(log, "warning"), "%s", log);
     spmv_device_matrix_free(&a);
     spmv_store_free(&store);
