@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # tests/readme.sh - checks README.md. Its first C block is compiled by its first cc line, in a directory with only the headers, and must
 # print the first text block. The second, about threads, is a file by itself, and the others must compile unchanged in functions. Every
-# format, key, builder and example must be named, and the table of speed must agree with bench/results.
+# format, key, builder and example must be named, and the table of speed must agree with bench/results. The programs of docs/platforms.md
+# must print the same.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$(pwd)
@@ -13,7 +14,7 @@ block() { # block LANGUAGE N: prints the N-th fenced block of that language
     awk -v lang="$1" -v n="$2" '
         /^```/ { if (on) { on = 0; next }
                  if ($0 == "```" lang && ++seen == n) on = 1; next }
-        on' README.md
+        on' "${3-README.md}"
 }
 ln -s "$root"/spmv*.h "$dir"/
 block c 1 >"$dir/quick.c"
@@ -72,4 +73,16 @@ done
 for e in examples/*.c; do
     grep -q "\`$e\`" README.md || { echo "README.md does not name $e"; rc=1; }
 done
+
+# the wrapper of docs/platforms.md, called from the languages there
+block c 1 docs/platforms.md >$dir/wrap.c
+block python 1 docs/platforms.md >$dir/quick.py
+block fortran 1 docs/platforms.md >$dir/quick.f90
+cd $dir || exit 1
+{ sh -c "$(block sh 1 "$root/docs/platforms.md") -DSPMV_NO_SIMD -O0" && python3 quick.py >got && [ "$(cat got)" = '7.0 6.0 7.0' ]; } ||
+    { echo "docs/platforms.md: Python"; rc=1; }
+if command -v gfortran >/dev/null; then
+    { gfortran quick.f90 -L. -lwrap -Wl,-rpath,. -o fortran && ./fortran >got && grep -Eq '^ +7\.0+ +6\.0+ +7\.0+ *$' got; } ||
+        { echo "docs/platforms.md: Fortran"; rc=1; }
+fi
 exit $rc
