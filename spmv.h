@@ -513,7 +513,7 @@ static spmv_status spmv__leave_unseen(spmv_matrix *m, const spmv_desc *d, const 
     a.rows = t->work.rows;
     a.cols = t->work.cols;
     a.nnz = t->work.entries;
-    a.type = how.type = d->type;
+    a.type = how.type = spmv__type(d->type);
     if (!table) s = spmv__keep_table(d->device, &target);
     padded = s ? 0 : spmv__convert_padding(d->device, &a, t->ptr, t->work.ptr_bits, &d->hooks);
     plan = padded > 0 ? spmv__plan_unseen(table ? table : target.table, &a, &how, hints, padded) : NULL;
@@ -571,6 +571,7 @@ SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
     t.in = d->matrix;
     if (!d->device) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: there is no device");
     if (d->csr) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: csr must be NULL");
+    if (!t.in.val_type) t.in.val_type = spmv__stored_type(d->type);
     if (t.in.form != SPMV_IN_CSR || t.in.base || t.in.transpose || t.in.symmetry || t.in.drop_zeros ||
         (t.in.index_bits && t.in.index_bits != 32) || spmv_value_size(t.in.val_type) != spmv_value_size(d->type))
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "buffers: the matrix must be zero-based general CSR with 32-bit columns and "
@@ -592,7 +593,7 @@ SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
     if (!s) s = spmv__take_columns(d, &t, columns_stay, &col);
     if (!s) s = spmv__holds(d, "matrix.val", d->matrix.val, t.work.entries, spmv_value_size(d->type));
     t.in.val = &t.in; /* borrowed and not looked at */
-    t.in.val_type = m->own.type = d->type == SPMV_F64 ? SPMV_F64 : SPMV_F32;
+    t.in.val_type = m->own.type = spmv__stored_type(d->type);
     m->own.rows = t.work.rows;
     m->own.cols = t.work.cols;
     m->own.nnz = t.work.entries;
@@ -1226,7 +1227,7 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     memset(m, 0, sizeof *m);
     memset(&how, 0, sizeof how);
     m->updatable = d->updatable;
-    how.type = d->type;
+    how.type = spmv__type(d->type);
     how.updatable = d->updatable;
     how.strict = d->strict;
     how.reproducible = d->reproducible;

@@ -1566,17 +1566,16 @@ static spmv_status spmv__take_cocktail(spmv__chooser *c, const spmv_cocktail *ma
 /* Makes the plan by the policies of clSpMV. keys: what the text "cocktail" sets, else zero. */
 static spmv_status spmv__choose_cocktail(spmv__chooser *c, const spmv_cocktail_desc *keys)
 {
-    static const spmv_type order[SPMV_TYPE_COUNT][3] = { { SPMV_F64, SPMV_F32, SPMV_MIXED }, { SPMV_F32, SPMV_F64, SPMV_MIXED },
-                                                         { SPMV_MIXED, SPMV_F32, SPMV_F64 } };
+    const spmv_type *order = spmv__rates_order[c->e.how->type];
     spmv_cocktail_desc d;
     void *block;
     spmv_status s = spmv__new(c->e.h, &block, 1, sizeof(spmv_cocktail), 0);
     int i;
     size_t k;
     if (s) return s;
-    for (i = 2; i >= 0; i--) /* the first of these types that the table has */
+    for (i = SPMV__RATES - 1; i >= 0; i--) /* the first of these types that the table has */
         for (k = 0; k < c->e.t->count; k++)
-            if (c->e.t->row[k].type == order[c->e.how->type][i]) c->e.rates = order[c->e.how->type][i];
+            if (c->e.t->row[k].type == order[i]) c->e.rates = order[i];
     d = *keys;
     d.rate = spmv__cocktail_rate_of;
     d.user = &c->e;
@@ -1656,7 +1655,7 @@ static double spmv__seconds_by_size(const spmv_tuning *t, const spmv_csr *a, con
     e.a = a;
     e.how = how;
     e.t = t;
-    for (i = 0; i < SPMV_TYPE_COUNT && !found; i++) {
+    for (i = 0; i < SPMV__RATES && !found; i++) {
         e.rates = spmv__rates_order[how->type][i];
         found = spmv__plain_candidate(t, format, e.rates, &k);
     }

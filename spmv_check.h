@@ -441,6 +441,7 @@ static spmv_status spmv__check_store(spmv__checker *k, spmv__check_case *c)
     in.ptr_bits = 64;
     in.col = c->col;
     in.val = c->val;
+    in.val_type = SPMV_F64;
     how.type = k->now.type;
     how.reproducible = k->desc->reproducible;
     s = spmv_plan_parse(&plan, k->now.plan, NULL, &k->hooks);
@@ -558,7 +559,7 @@ SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc
     s = spmv__common_make(&k->device); /* programs and memory of its own */
     if (!s) k->device.common->images = spmv__dev_images(d);
     for (i = 0; !s && i < SPMV__CHECK_MATRICES; i++) s = spmv__check_make(k, i);
-    for (i = 0; !s && i < SPMV_TYPE_COUNT; i++)
+    for (i = SPMV_F64; !s && i < SPMV_TYPE_COUNT; i++)
         if (!k->desc->types || k->desc->types >> i & 1u) s = spmv__check_type(k, (spmv_type)i);
     if (s) spmv_log(&h, s, "self-check: %s", k->message);
     spmv__check_free(k);

@@ -431,7 +431,9 @@ static spmv_status spmv__look_far(spmv__estimator *e)
 
 /* The types by whose rates a product of a type is estimated, the first of which the table has any: the type itself, then the one that moves
  * nearly as many bytes. */
-static const spmv_type spmv__rates_order[SPMV_TYPE_COUNT][SPMV_TYPE_COUNT] = {
+enum { SPMV__RATES = 3 };
+static const spmv_type spmv__rates_order[SPMV_TYPE_COUNT][SPMV__RATES] = {
+    { SPMV_F64, SPMV_F32, SPMV_MIXED }, /* where the type was left out */
     { SPMV_F64, SPMV_F32, SPMV_MIXED }, { SPMV_F32, SPMV_F64, SPMV_MIXED }, { SPMV_MIXED, SPMV_F32, SPMV_F64 }
 };
 
@@ -444,7 +446,7 @@ static spmv_status spmv__find_candidates(spmv__estimator *e)
     uint64_t points = (uint64_t)(e->t->rows * e->t->per_row);
     spmv_status s = spmv__new(e->h, &block, (uint64_t)SPMV__GROUPS * (uint64_t)SPMV_TUNE_KIND_COUNT * points, sizeof *e->best, 0);
     e->best = (float *)block;
-    for (i = 0; i < SPMV_TYPE_COUNT && !s && !e->cands; i++) {
+    for (i = 0; i < SPMV__RATES && !s && !e->cands; i++) {
         memset(e->any, 0, sizeof e->any);
         e->rates = spmv__rates_order[e->how->type][i];
         s = spmv__gather_candidates(e, e->rates);

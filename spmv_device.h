@@ -2816,7 +2816,7 @@ SPMV_API spmv_status spmv_device_programs_give(spmv_device *d, const void *from,
 
 static void spmv__dev_option_types(spmv__dev_options *o, spmv_type t)
 {
-    spmv__dev_option(o, "VAL", t == SPMV_F64 ? "double" : "float");
+    spmv__dev_option(o, "VAL", spmv_value_size(t) == sizeof(double) ? "double" : "float");
     spmv__dev_option(o, "VEC", t == SPMV_F32 ? "float" : "double");
     if (t != SPMV_F32) spmv__dev_option(o, "F64", "1");
 }
@@ -3925,7 +3925,7 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
     spmv_status s = spmv__dev_check_type(d, type);
     memset(out, 0, sizeof *out);
     out->device = d;
-    out->type = type;
+    out->type = spmv__type(type);
     out->rows = rows;
     out->cols = cols;
     out->hooks = d->hooks;

@@ -159,9 +159,10 @@ typedef struct spmv_hooks {
 } spmv_hooks;
 
 /* ---- types -------------------------------------------------------------------------------------------------------
- * What a product computes in. Values are those of the matrix; vectors are x and y. Sums are formed in the type of the vectors. */
+ * What a product computes in. Values are those of the matrix; vectors are x and y. Sums are formed in the type of the vectors. A type that
+ * is left out, zero, is f64, but for spmv_input.val_type. */
 typedef enum spmv_type {
-    SPMV_F64 = 0, /* double values, double vectors (the default) */
+    SPMV_F64 = 1, /* double values, double vectors (the default) */
     SPMV_F32,     /* float values, float vectors */
     SPMV_MIXED,   /* float values, double vectors: two thirds of the bytes of f64 */
     SPMV_TYPE_COUNT
@@ -205,7 +206,8 @@ typedef struct spmv_input {
     int         ptr_bits;    /* 32 or 64; 0: 32 */
     int         index_bits;  /* of row and col: 32 or 64; 0: 32 */
     int         base;        /* 0 or 1: the number from which pointers and indices count */
-    spmv_type   val_type;    /* type of val: SPMV_F64 or SPMV_F32 */
+    spmv_type   val_type;    /* type of val: SPMV_F64 or SPMV_F32; 0: that of the values stored, which are doubles for products in f64,
+                                else floats */
     int         block_rows, block_cols; /* BSR only */
     int         block_by_columns;       /* BSR: 1 if blocks are stored column by column */
     spmv_symmetry   symmetry;           /* whether the arrays leave out one half of the matrix; 0: they do not */
@@ -832,7 +834,7 @@ SPMV_API int spmv_status_is_refusal(spmv_status s)
     return (unsigned)s < SPMV_STATUS_COUNT && refusals[s];
 }
 
-static const char *const spmv__type_names[] = { "f64", "f32", "mixed" };
+static const char *const spmv__type_names[] = { "f64", "f64", "f32", "mixed" }; /* the first is of a type that was left out */
 
 SPMV_API const char *spmv_type_name(spmv_type t)
 {
@@ -841,7 +843,7 @@ SPMV_API const char *spmv_type_name(spmv_type t)
 
 SPMV_API spmv_type spmv_type_from(const char *name)
 {
-    int t = 0;
+    int t = SPMV_F64;
     while (name && t < SPMV_TYPE_COUNT && strcmp(name, spmv__type_names[t]) != 0) t++;
     return name ? (spmv_type)t : SPMV_TYPE_COUNT;
 }
@@ -890,8 +892,14 @@ static int spmv__type_built(spmv_type t)
 #endif
 }
 
-SPMV_API size_t spmv_value_size(spmv_type t) { return t == SPMV_F64 ? 8 : 4; }
+SPMV_API size_t spmv_value_size(spmv_type t) { return t && t != SPMV_F64 ? 4 : 8; }
 SPMV_API size_t spmv_vector_size(spmv_type t) { return t == SPMV_F32 ? 4 : 8; }
+
+/* What a type means that may have been left out. */
+SPMV__SHARED spmv_type spmv__type(spmv_type t) { return t ? t : SPMV_F64; }
+
+/* The type of the values that products in a type read. */
+SPMV__SHARED spmv_type spmv__stored_type(spmv_type t) { return spmv_value_size(t) == sizeof(double) ? SPMV_F64 : SPMV_F32; }
 
 static const char *const spmv__format_names[] = {
 #define X(NAME, name, text) #name,
@@ -1399,12 +1407,12 @@ static int64_t spmv__raw_index(const void *array, int bits, uint64_t i)
 static double spmv__value(const void *val, spmv_type t, uint64_t i)
 {
     if (!val) return 1.0;
-    return t == SPMV_F64 ? ((const double *)val)[i] : (double)((const float *)val)[i];
+    return spmv_value_size(t) == sizeof(double) ? ((const double *)val)[i] : (double)((const float *)val)[i];
 }
 
 static void spmv__store_value(void *val, spmv_type t, uint64_t i, double v)
 {
-    if (t == SPMV_F64) ((double *)val)[i] = v;
+    if (spmv_value_size(t) == sizeof v) ((double *)val)[i] = v;
     else ((float *)val)[i] = (float)v;
 }
 
@@ -1700,7 +1708,7 @@ static spmv_status spmv__import_settings(const spmv__import *m)
         return spmv_log(h, SPMV_ERR_ARGUMENT, "ptr_bits and index_bits must be 32 or 64 (or 0 for 32)");
     if (in->base != 0 && in->base != 1) return spmv_log(h, SPMV_ERR_ARGUMENT, "base must be 0 or 1, not %d", in->base);
     if (in->val_type != SPMV_F64 && in->val_type != SPMV_F32)
-        return spmv_log(h, SPMV_ERR_ARGUMENT, "val_type must be SPMV_F64 or SPMV_F32");
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "val_type must be SPMV_F64, SPMV_F32 or 0");
     if (in->nnz < 0) return spmv_log(h, SPMV_ERR_ARGUMENT, "nnz is negative");
     if (in->drop_zeros && in->updatable)
         return spmv_log(h, SPMV_ERR_ARGUMENT, "drop_zeros and updatable exclude each other: dropped entries have no place for new values");
@@ -2087,10 +2095,12 @@ SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_typ
 {
     if (!out || !in) return spmv__null(hooks, "spmv_csr_from", !out ? "out" : "in", out, sizeof *out);
     spmv__import m;
+    spmv_input given = *in;
     spmv_status s;
     memset(out, 0, sizeof *out);
     memset(&m, 0, sizeof m);
-    m.in = in;
+    if (!given.val_type) given.val_type = spmv__stored_type(store);
+    m.in = &given;
     m.h = hooks;
     m.ptr_bits = in->ptr_bits ? in->ptr_bits : 32;
     m.index_bits = in->index_bits ? in->index_bits : 32;
@@ -2099,10 +2109,10 @@ SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_typ
     if (hooks) out->hooks = *hooks;
     out->rows = m.rows;
     out->cols = m.cols;
-    out->type = store == SPMV_F64 ? SPMV_F64 : SPMV_F32;
+    out->type = spmv__stored_type(store);
     out->updatable = in->updatable;
     out->source = m.entries;
-    out->source_type = in->val_type;
+    out->source_type = given.val_type;
     out->symmetry = in->symmetry;
     s = spmv__import_in_order(&m) ? spmv__import_copy(out, &m) : spmv__import_general(out, &m);
     if (s) spmv_csr_free(out);
@@ -7002,7 +7012,7 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
     if ((unsigned)how->type >= SPMV_TYPE_COUNT) return spmv_log(h, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)how->type);
     if (spmv_value_size(how->type) != spmv_value_size(v->a->type))
         return spmv_log(h, SPMV_ERR_ARGUMENT, "a product in %s needs a CSR matrix of %s", spmv_type_name(how->type),
-                        how->type == SPMV_F64 ? "doubles" : "floats");
+                        spmv_value_size(how->type) == sizeof(double) ? "doubles" : "floats");
     if (!spmv__type_built(how->type))
         return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s was left out of this build", spmv_type_name(how->type));
     s = spmv__simd_check(how->simd, h);
@@ -7044,7 +7054,7 @@ SPMV__APART spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, 
     if (s) return s;
     if (hooks) out->hooks = *hooks;
     out->spec = *spec;
-    out->type = how->type;
+    out->type = spmv__type(how->type);
     out->reproducible = how->reproducible;
     out->simd = how->simd == SPMV_SIMD_BEST ? spmv__simd_best() : how->simd;
     out->rows = view->rows;
@@ -7229,7 +7239,7 @@ SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_
     in.form = SPMV_IN_COO;
     in.rows = (int64_t)rows;
     in.cols = count ? (int64_t)parts[0].cols : 0;
-    in.val_type = count && parts[0].type == SPMV_F64 ? SPMV_F64 : SPMV_F32;
+    in.val_type = spmv__stored_type(count ? parts[0].type : SPMV_F32);
     in.duplicates = SPMV_DUP_REFUSE;
     for (i = 0; i < count; i++)
         if (parts[i].cols != parts[0].cols || parts[i].type != parts[0].type)

@@ -302,18 +302,19 @@ static uint64_t spmv__block_slab_make(spmv__block_slab *b, const spmv_part *p, u
 #define SPMV__IF_BELL(text)
 #endif
 
-/* A format's products by type: in any order of additions, and the reproducible ones. */
+/* A format's products by type, the first for one that was left out: in any order of additions, and the reproducible ones. */
 typedef struct spmv__products {
     spmv__product mul[SPMV_TYPE_COUNT], repeat[SPMV_TYPE_COUNT];
 } spmv__products;
 
 #ifndef SPMV_NO_F64
 #define SPMV__PRODUCTS(name) \
-    { SPMV__CAT3(name, f64, SPMV__LEVEL), SPMV__CAT3(name, f32, SPMV__LEVEL), SPMV__CAT3(name, mixed, SPMV__LEVEL) }
+    { SPMV__CAT3(name, f64, SPMV__LEVEL), SPMV__CAT3(name, f64, SPMV__LEVEL), SPMV__CAT3(name, f32, SPMV__LEVEL), \
+      SPMV__CAT3(name, mixed, SPMV__LEVEL) }
 #else
-#define SPMV__PRODUCTS(name) { NULL, SPMV__CAT3(name, f32, SPMV__LEVEL), NULL }
+#define SPMV__PRODUCTS(name) { NULL, NULL, SPMV__CAT3(name, f32, SPMV__LEVEL), NULL }
 #endif
-#define SPMV__NONE { NULL, NULL, NULL }
+#define SPMV__NONE { NULL, NULL, NULL, NULL }
 #ifdef SPMV_REPRODUCIBLE
 #define SPMV__REPEAT(name) SPMV__PRODUCTS(repeat_##name)
 #else

@@ -73,7 +73,7 @@ typedef enum spmv_mm_symmetry {
 /* Zero-initialise; a NULL pointer means all zero. */
 typedef struct spmv_mm_options {
     int       drop_zeros; /* 1: entries that are zero after summing duplicates are left out */
-    spmv_type store;      /* the type of the values that are made: SPMV_F64; SPMV_F32 (SPMV_MIXED: f32 matrices, f64 vectors) */
+    spmv_type store;      /* the type of the values that are made: SPMV_F64; SPMV_F32 (SPMV_MIXED: f32 matrices, f64 vectors); 0: f64 */
     uint64_t  max_dim;    /* the most rows and the most columns; 0: 2^20 + 64 for every nonzero of the matrix, so that a short file cannot
                              make the reader allocate long row pointers or vectors. Both forms have the same limit, so what one reader
                              accepts, the other does as well. Set it for large matrices that are almost empty */
@@ -1211,6 +1211,7 @@ static spmv_status spmv__mm_to_csr(spmv_csr *out, const spmv__mm_coo *c, const s
     input.row = c->row;
     input.col = c->col;
     input.val = c->val;
+    input.val_type = SPMV_F64;
     input.symmetry = info->symmetry == SPMV_MM_SKEW ? SPMV_SKEW : info->symmetry == SPMV_MM_SYMMETRIC ? SPMV_SYMMETRIC : SPMV_GENERAL;
     input.drop_zeros = opt && opt->drop_zeros;
     return spmv_csr_from(out, &input, opt ? opt->store : SPMV_F64, hooks);
@@ -1397,7 +1398,7 @@ SPMV_API spmv_status spmv_mm_write(const spmv_sink *sink, const spmv_csr *a, con
         for (i = a->ptr[r]; i < a->ptr[r + 1]; i++) {
             spmv__io_put_count(&o, r + 1, ' ');
             spmv__io_put_count(&o, (uint64_t)a->col[i] + 1, ' ');
-            spmv__io_put_value(&o, a->val, a->type != SPMV_F64, i);
+            spmv__io_put_value(&o, a->val, spmv_value_size(a->type) == sizeof(float), i);
         }
     }
     spmv__io_flush(&o);
@@ -1425,10 +1426,12 @@ SPMV_API spmv_status spmv_mm_write_vector(const spmv_sink *sink, spmv_type type,
 /* ---- the binary form --------------------------------------------------------------------------------------------- */
 typedef struct spmv__bin_head {
     unsigned char magic[8];
-    uint32_t version, order, type, unused; /* unused and spare are 0 */
+    uint32_t version, order, type, unused; /* type: 0 doubles, 1 floats; unused and spare are 0 */
     uint64_t rows, cols, nnz;
     uint64_t sum, spare;
 } spmv__bin_head;
+
+static spmv_type spmv__bin_type(const spmv__bin_head *h) { return h->type ? SPMV_F32 : SPMV_F64; }
 
 /* The bytes around SPMV change if a transfer converts line ends or drops the eighth bit. */
 static const unsigned char spmv__bin_magic[8] = {0x89, 'S', 'P', 'M', 'V', 0x0d, 0x0a, 0x1a};
@@ -1473,7 +1476,7 @@ static uint64_t spmv__bin_sum_all(spmv__bin_head head, const void *ptr, const vo
     sum = spmv__bin_sum(0, &head, sizeof head);
     sum = spmv__bin_sum(sum, ptr, (head.rows + 1) * 8);
     sum = spmv__bin_sum(sum, col, head.nnz * 4);
-    return spmv__bin_sum(sum, val, head.nnz * spmv_value_size((spmv_type)head.type));
+    return spmv__bin_sum(sum, val, head.nnz * spmv_value_size(spmv__bin_type(&head)));
 }
 
 static spmv_status spmv__bin_refuse(const spmv_source *src, const spmv_hooks *hooks, spmv_status s,
@@ -1526,7 +1529,7 @@ static spmv_status spmv__bin_check_head(const spmv__bin_head *h, const spmv_sour
         return spmv__bin_refuse(src, hooks, SPMV_ERR_UNSUPPORTED, "this machine's byte order 16909060", h->order);
     if (h->version != SPMV__BIN_VERSION)
         return spmv__bin_refuse(src, hooks, SPMV_ERR_UNSUPPORTED, "version 1", h->version);
-    if (h->type != SPMV_F64 && h->type != SPMV_F32)
+    if (h->type > 1)
         return spmv__bin_refuse(src, hooks, SPMV_ERR_PARSE, "value type 0 (f64) or 1 (f32)", h->type);
     if (h->unused || h->spare)
         return spmv__bin_refuse(src, hooks, SPMV_ERR_PARSE, "0 in unused fields", h->unused ? h->unused : h->spare);
@@ -1537,7 +1540,7 @@ static spmv_status spmv__bin_check_head(const spmv__bin_head *h, const spmv_sour
         return spmv__bin_refuse(src, hooks, SPMV_ERR_OVERFLOW, "at most rows * columns nonzeros", h->nnz);
     s = spmv__io_check_dims(src, 0, h->rows, h->cols, h->nnz, max_dim, hooks);
     if (s) return s;
-    bytes = sizeof *h + (h->rows + 1) * 8 + h->nnz * (4 + spmv_value_size((spmv_type)h->type));
+    bytes = sizeof *h + (h->rows + 1) * 8 + h->nnz * (4 + spmv_value_size(spmv__bin_type(h)));
     if (src->bytes && src->bytes != bytes) {
         return spmv_log(hooks, SPMV_ERR_PARSE, "%s: expected %llu bytes for %llu x %llu with %llu nonzeros, found %llu",
                         spmv__io_name(src->name, "input"), (spmv__ull)bytes, (spmv__ull)h->rows, (spmv__ull)h->cols,
@@ -1573,14 +1576,14 @@ SPMV_API spmv_status spmv_bin_read(spmv_csr *out, const spmv_source *src, uint64
     if (!s) s = spmv__bin_check_head(&head, src, max_dim, hooks);
     if (!s) s = spmv__bin_array(src, head.rows + 1, 8, &ptr, hooks);
     if (!s) s = spmv__bin_array(src, head.nnz, 4, &col, hooks);
-    if (!s) s = spmv__bin_array(src, head.nnz, spmv_value_size((spmv_type)head.type), &val, hooks);
+    if (!s) s = spmv__bin_array(src, head.nnz, spmv_value_size(spmv__bin_type(&head)), &val, hooks);
     if (!s) s = spmv__bin_check_end(src, hooks);
     if (!s && (sum = spmv__bin_sum_all(head, ptr, col, val)) != head.sum)
         s = spmv__bin_refuse(src, hooks, SPMV_ERR_PARSE, "contents that match the checksum in the header", sum);
     out->rows = head.rows;
     out->cols = head.cols;
     out->nnz = out->source = head.nnz;
-    out->type = out->source_type = (spmv_type)head.type;
+    out->type = out->source_type = spmv__bin_type(&head);
     out->ptr = (const uint64_t *)ptr;
     out->col = (const uint32_t *)col;
     out->val = val;
@@ -1619,14 +1622,14 @@ SPMV_API spmv_status spmv_bin_write(const spmv_sink *sink, const spmv_csr *a, co
     memcpy(head.magic, spmv__bin_magic, sizeof head.magic);
     head.version = SPMV__BIN_VERSION;
     head.order = SPMV__BIN_ORDER;
-    head.type = a->type == SPMV_F64 ? SPMV_F64 : SPMV_F32;
+    head.type = spmv_value_size(a->type) == sizeof(float);
     head.rows = a->rows;
     head.cols = a->cols;
     head.nnz = a->nnz;
     head.sum = spmv__bin_sum_all(head, ptr, a->col, a->val);
     ok = spmv__bin_put(sink, &head, sizeof head) && spmv__bin_put(sink, ptr, (a->rows + 1) * 8) &&
          spmv__bin_put(sink, a->col, a->nnz * 4) &&
-         spmv__bin_put(sink, a->val, a->nnz * spmv_value_size((spmv_type)head.type));
+         spmv__bin_put(sink, a->val, a->nnz * spmv_value_size(a->type));
     return spmv__io_written(sink, !ok, hooks);
 }
 

@@ -1287,7 +1287,7 @@ static spmv_status spmv__store_by_plan(spmv_store *out, const spmv_csr *a, const
 {
     const spmv_spec *first = &out->plan.part[0];
     spmv_status s = spmv_plan_check(&out->plan, how->strict, &out->hooks);
-    out->type = how->type;
+    out->type = spmv__type(how->type);
     out->rows = a->rows;
     out->cols = a->cols;
     out->nnz = a->nnz;

@@ -932,7 +932,7 @@ static spmv_status spmv__fill_curves(const spmv_tuning *t)
     f.all = at += n * n;
     for (i = 0; i < SPMV_FORMAT_COUNT; i++) f.format[i] = at += n;
     spmv__fill_weigh(&f);
-    for (type = 0; type < SPMV_TYPE_COUNT; type++)
+    for (type = SPMV_F64; type < SPMV_TYPE_COUNT; type++)
         for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++) spmv__fill_kind(&f, (spmv_type)type, (spmv_tune_kind)kind);
     spmv_free(&t->hooks, block);
     return SPMV_OK;

@@ -45,6 +45,7 @@ static spmv_matrix prepare(spmv_device *d, const char *plan, const int32_t *ptr,
     desc.matrix.ptr = ptr;
     desc.matrix.col = col;
     desc.matrix.val = val;
+    desc.matrix.val_type = SPMV_F64;
     desc.type = d->info.f64 ? SPMV_F64 : SPMV_F32;
     desc.plan = plan;
     desc.device = d;

@@ -67,7 +67,7 @@ int main(void)
     desc.matrix.ptr = ptr;
     desc.matrix.col = col;
     desc.matrix.val = val;
-    desc.type = desc.matrix.val_type = SPMV_F32;
+    desc.type = SPMV_F32;
     desc.plan = "sell:h=32";
     desc.device = &device;
     if (spmv_create(&a, &desc) != SPMV_OK) return 1;

@@ -52,7 +52,6 @@ int main(int argc, char **argv)
     desc.matrix.ptr = ptr;
     desc.matrix.col = col; /* the entries of a row need not be sorted, and duplicates are summed */
     desc.matrix.val = val;
-    desc.matrix.val_type = SPMV_F32;
     desc.type = SPMV_F32; /* every device supports it; not every device supports the default, SPMV_F64 */
     desc.plan = "ell:w=3+coo"; /* three entries of each row as ELLPACK, the rest as coordinates */
     desc.device = &device;

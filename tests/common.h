@@ -452,10 +452,10 @@ static inline spmv_input matrix_input(const matrix *m, spmv_type t)
     in.nnz = (int64_t)m->nnz;
     in.ptr = m->ptr;
     in.col = m->col;
-    in.val = t == SPMV_F64 ? (const void *)m->val : (const void *)m->valf;
+    in.val = spmv_value_size(t) == 8 ? (const void *)m->val : (const void *)m->valf;
     in.ptr_bits = 64;
     in.index_bits = 32;
-    in.val_type = t == SPMV_F64 ? SPMV_F64 : SPMV_F32;
+    in.val_type = spmv_value_size(t) == 8 ? SPMV_F64 : SPMV_F32;
     return in;
 }
 

@@ -1616,7 +1616,7 @@ Test(estimate, not_below_the_floors, .timeout = 120)
             matrix m;
             adverse = matrix_adverse(&m, i);
             if (!adverse && !matrix_awkward(&m, i - 7, INTEGERS)) break;
-            for (type = 0; type < (adverse ? 2 : 1); type++) {
+            for (type = SPMV_F64; type <= (adverse ? SPMV_F32 : SPMV_F64); type++) {
                 spmv_csr a = matrix_csr(&m, (spmv_type)type);
                 how.type = (spmv_type)type;
                 cr_assert_eq(spmv_choose(c, "auto", &a, &how, NULL, &hints, NULL, NULL), SPMV_OK, "%s", m.name);

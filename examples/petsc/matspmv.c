@@ -306,7 +306,7 @@ static PetscErrorCode Build(Mat A, Prepared *p)
     desc.matrix.col = p->col;
     desc.matrix.val = p->val;
     desc.matrix.ptr_bits = desc.matrix.index_bits = (int)(8 * sizeof(PetscInt));
-    desc.matrix.val_type = desc.type = sizeof(PetscScalar) == sizeof(double) ? SPMV_F64 : SPMV_F32;
+    desc.type = sizeof(PetscScalar) == sizeof(double) ? SPMV_F64 : SPMV_F32;
     desc.matrix.borrow = 1;
     desc.plan = text;
     desc.variant = knobs;

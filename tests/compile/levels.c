@@ -45,6 +45,7 @@ static void make(spmv_csr *a, spmv_type t, int *dense)
     in.row = row;
     in.col = col;
     in.val = val;
+    in.val_type = SPMV_F64;
     if (spmv_csr_from(a, &in, t, NULL)) exit(1);
 }
 
@@ -78,7 +79,7 @@ int main(void)
     static int dense[SIDE * SIDE];
     int t, level, wrong = 0;
     size_t i;
-    for (t = 0; t < SPMV_TYPE_COUNT; t++) {
+    for (t = SPMV_F64; t < SPMV_TYPE_COUNT; t++) {
         spmv_csr a;
         make(&a, (spmv_type)t, dense);
         for (level = SPMV_SIMD_PLAIN; level < SPMV_SIMD_COUNT; level++) {

@@ -60,10 +60,10 @@ static void fuzz_resum(uint8_t *data, size_t bytes)
     uint64_t ptr, col;
     if (bytes < sizeof head) return;
     memcpy(&head, data, sizeof head);
-    if (head.type > SPMV_F32 || head.rows > bytes || head.nnz > bytes) return;
+    if (head.type > 1 || head.rows > bytes || head.nnz > bytes) return;
     ptr = (head.rows + 1) * 8;
     col = head.nnz * 4;
-    if (sizeof head + ptr + col + head.nnz * spmv_value_size((spmv_type)head.type) != bytes) return;
+    if (sizeof head + ptr + col + head.nnz * spmv_value_size(head.type ? SPMV_F32 : SPMV_F64) != bytes) return;
     head.sum = spmv__bin_sum_all(head, data + sizeof head, data + sizeof head + ptr, data + sizeof head + ptr + col);
     memcpy(data, &head, sizeof head);
 }

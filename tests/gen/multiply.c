@@ -329,7 +329,7 @@ static int try_job(const job *j)
     own.build = build;
     d.info.backend = &own;
     snprintf(file_of_plan, sizeof file_of_plan, "%.*s.cl", (int)strcspn(j->plan, ":"), j->plan);
-    for (t = 0; t < SPMV_TYPE_COUNT; t++) {
+    for (t = SPMV_F64; t < SPMV_TYPE_COUNT; t++) {
         if (strcmp(j->types, "all") && strcmp(j->types, spmv_type_name((spmv_type)t))) continue;
         if (t != SPMV_F32 && !d.info.f64) continue;
         for (kind = 0; kind < KINDS; kind++)

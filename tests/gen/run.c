@@ -113,6 +113,7 @@ static void make(spmv_csr *out, const sample *s, spmv_type type)
     in.row = row;
     in.col = col;
     in.val = val;
+    in.val_type = SPMV_F64;
     TEST(spmv_csr_from(out, &in, type == SPMV_F64 ? SPMV_F64 : SPMV_F32, NULL) == SPMV_OK, "%d x %d", s->rows, s->cols);
 }
 

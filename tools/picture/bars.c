@@ -266,7 +266,7 @@ static void ratio_of_matrix(ratios *r, const bench_lines *l, const char *matrix)
     int type, n = 0, timed = 0;
     memset(one, 0, sizeof *one);
     one->matrix = matrix;
-    for (type = 0; type < SPMV_TYPE_COUNT; type++) {
+    for (type = SPMV_F64; type < SPMV_TYPE_COUNT; type++) {
         const char *name = spmv_type_name((spmv_type)type);
         double ours = best_time(l, matrix, name, 0), peer = best_time(l, matrix, name, 1);
         timed |= ours > 0;
@@ -294,7 +294,7 @@ static int ratios_make(tool *t, ratios *r, const bench_lines *l, const arguments
         for (k = 0; k < i && strcmp(l->at[k].matrix, l->at[i].matrix) != 0; k++) continue;
         if (k == i) ratio_of_matrix(r, l, l->at[i].matrix);
     }
-    for (type = 0; type < SPMV_TYPE_COUNT; type++) r->types += r->number[type] > 0;
+    for (type = SPMV_F64; type < SPMV_TYPE_COUNT; type++) r->types += r->number[type] > 0;
     qsort(r->at, r->count, sizeof *r->at, compare_means);
     if (r->count) return DONE;
     return cli_complain(t, "no matrix has both a time of ours%s%s and a peer's", args->plans ? " with the plan " : "",
@@ -339,7 +339,7 @@ static void ratio_row(picture *p, const ratios *r, const ratio *one, double y)
     double from = ratio_x(p, r, 1);
     char text[32];
     int type, i = 0;
-    for (type = SPMV_TYPE_COUNT; type-- > 0;) { /* f32 above f64 */
+    for (type = SPMV_TYPE_COUNT; type-- > SPMV_F64;) { /* f32 above f64 */
         double x;
         if (!r->number[type]) continue;
         if (one->of[type] > 0) {
@@ -365,7 +365,7 @@ static void ratio_title(picture *p, const ratios *r, const bench_lines *l, const
              args->plans ? args->plan[0] : "fastest plan");
     if (r->alone) snprintf(text + strlen(text), sizeof text - strlen(text), "; %d matrices without both times are left out", (int)r->alone);
     picture_fitted(p, 14, 54, TEXT, FAINT, AT_LEFT, p->width - 28, text);
-    for (type = SPMV_TYPE_COUNT; type-- > 0;) {
+    for (type = SPMV_TYPE_COUNT; type-- > SPMV_F64;) {
         if (!r->number[type]) continue;
         snprintf(text, sizeof text, "%s: geometric mean %.2f, faster on %d of %d", spmv_type_name((spmv_type)type),
                  exp2(r->sum[type] / r->number[type]), r->above[type], r->number[type]);

@@ -238,7 +238,7 @@ static void heat_page(heat *h)
     double y = HEAT_TOP;
     char text[64];
     heat_title(h);
-    for (type = 0; type < SPMV_TYPE_COUNT; type++)
+    for (type = SPMV_F64; type < SPMV_TYPE_COUNT; type++)
         for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++) {
             if (!heat_is_measured(h, type, kind)) continue;
             snprintf(text, sizeof text, "%s, %s", spmv_type_name((spmv_type)type), spmv_tune_kind_name((spmv_tune_kind)kind));
@@ -258,7 +258,7 @@ static int heat_plot(tool *t, const spmv_tuning *table, const char *path)
     memset(&h, 0, sizeof h);
     h.table = table;
     heat_scan(&h);
-    for (type = 0; type < SPMV_TYPE_COUNT; type++)
+    for (type = SPMV_F64; type < SPMV_TYPE_COUNT; type++)
         for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++) panels += heat_is_measured(&h, type, kind);
     if (!panels) return cli_complain(t, "the table has no rates");
     across = h.formats < ACROSS ? h.formats : ACROSS;

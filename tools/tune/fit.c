@@ -398,7 +398,7 @@ static void fit_level(fitting *f, int left_out, int level)
 static void shifts_centre(fitting *f, const double *weights, int left_out)
 {
     int i, type;
-    for (type = 0; type < SPMV_TYPE_COUNT; type++) {
+    for (type = SPMV_F64; type < SPMV_TYPE_COUNT; type++) {
         double sum = 0, count = 0;
         for (i = 0; i < f->structures; i++) {
             const int at = i * SPMV_TYPE_COUNT + type;
@@ -602,14 +602,14 @@ static void fit_judge(fitting *f, error_sum *own, fit_quality *q, normal *n)
     e.own = own;
     for (i = 0; i < f->structures; i++) {
         fit_all(f, i, n);
-        for (type = 0; type < SPMV_TYPE_COUNT; type++) judge(f, i, (spmv_type)type, &e, &choices[type], q);
+        for (type = SPMV_F64; type < SPMV_TYPE_COUNT; type++) judge(f, i, (spmv_type)type, &e, &choices[type], q);
     }
     correlations(e.pairs, q->alike);
     q->structures = (unsigned)f->structures;
     q->terms = (unsigned)f->terms;
     q->error = e.all.weights > 0 ? sqrt(e.all.squares / e.all.weights) : 0;
     q->order = e.order.weights > 0 ? sqrt(e.order.squares / e.order.weights) : 0;
-    for (type = 0; type < SPMV_TYPE_COUNT; type++)
+    for (type = SPMV_F64; type < SPMV_TYPE_COUNT; type++)
         if (choices[type]) q->regret[type] = library_exp2(q->regret[type] / choices[type]);
     q->good = q->samples ? q->good / q->samples : 0;
 }
@@ -718,7 +718,7 @@ static int estimate_all(fitting *f)
         memset(&a, 0, sizeof a);
         if (strchr(f->structure[i], '/')) result = file_load_matrix(f->t, f->structure[i], SPMV_F64, &a);
         else result = generate_matrix(f->t, f->structure[i], &a);
-        for (type = 0; type < SPMV_TYPE_COUNT && result == DONE; type++) result = estimate_type(f, &a, i, (spmv_type)type);
+        for (type = SPMV_F64; type < SPMV_TYPE_COUNT && result == DONE; type++) result = estimate_type(f, &a, i, (spmv_type)type);
         spmv_csr_free(&a);
     }
     return result;

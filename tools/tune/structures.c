@@ -95,12 +95,11 @@ static int sample_parse(tool *t, char *line, sample *s)
     char word[300], *slash;
     spmv_plan *one = (spmv_plan *)malloc(sizeof *one);
     double v;
-    int type, fine;
+    int fine;
     memset(s, 0, sizeof *s);
     fine = one && next_word(&line, word, sizeof word);
-    for (type = 0; fine && type < SPMV_TYPE_COUNT && strcmp(word, spmv_type_name((spmv_type)type)) != 0;) type++;
-    s->type = (spmv_type)type;
-    fine = fine && type < SPMV_TYPE_COUNT && next_word(&line, s->structure, sizeof s->structure) && next_word(&line, word, sizeof word);
+    if (fine) s->type = spmv_type_from(word);
+    fine = fine && s->type < SPMV_TYPE_COUNT && next_word(&line, s->structure, sizeof s->structure) && next_word(&line, word, sizeof word);
     slash = fine ? strchr(word, '/') : NULL;
     if (slash) *slash = 0;
     fine = slash && strlen(slash + 1) < sizeof s->variant && spmv_plan_parse(one, word, NULL, &t->hooks) == SPMV_OK && one->count == 1;
@@ -509,7 +508,7 @@ static int rows_set(measuring *m)
     m->table = *t;
     m->table.row = row;
     if (result == DONE && t->count) memcpy(row, t->row, t->count * sizeof *row);
-    for (type = 0; type < SPMV_TYPE_COUNT && result == DONE; type++) {
+    for (type = SPMV_F64; type < SPMV_TYPE_COUNT && result == DONE; type++) {
         if (library_unmeasured(t, (spmv_type)type, extra, most - m->table.count, &n, &m->u->t->hooks) != SPMV_OK) result = FAILED;
         for (i = 0; i < n && result == DONE; i++) {
             row[m->table.count].type = (spmv_type)type;
@@ -535,7 +534,7 @@ static int measure_types(measuring *m)
         if (++m->made > m->structures) m->structures = m->made;
     }
     leave_time(m);
-    for (type = 0; type < SPMV_TYPE_COUNT && result == DONE && pattern.rows <= longest && pattern.cols <= longest; type++) {
+    for (type = SPMV_F64; type < SPMV_TYPE_COUNT && result == DONE && pattern.rows <= longest && pattern.cols <= longest; type++) {
         if (!(m->wish->types >> type & 1u) || sample_out_of_time(u)) continue;
         u->type = (spmv_type)type;
         result = sample_inputs(u);

@@ -147,7 +147,7 @@ static void fits_print(growing *out, const spmv_tuning *t, const unsigned char *
     growing_add(out, "high");
     factors_print(out, t->high);
     works_print(out, t);
-    for (k = 0; k < SPMV_TYPE_COUNT; k++)
+    for (k = SPMV_F64; k < SPMV_TYPE_COUNT; k++)
         if (t->regret[k] > 0) growing_add(out, "regret %s %.3f %.3f\n", spmv_type_name((spmv_type)k), t->regret[k], t->worst[k]);
     for (i = 0; i < t->fits; i++) {
         if (!fit_is_used(t, keep, &t->fit[i])) continue;

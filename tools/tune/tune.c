@@ -157,8 +157,8 @@ static int tune_types(tuner *u, unsigned types)
 {
     int type, left = 0, result = DONE;
     double whole = 1;
-    for (type = 0; type < SPMV_TYPE_COUNT; type++) left += (int)(types >> type & 1u);
-    for (type = 0; type < SPMV_TYPE_COUNT && result == DONE; type++) {
+    for (type = SPMV_F64; type < SPMV_TYPE_COUNT; type++) left += (int)(types >> type & 1u);
+    for (type = SPMV_F64; type < SPMV_TYPE_COUNT && result == DONE; type++) {
         double share = left > 1 ? whole * 1.2 / (left + 0.2) : whole, now = cli_seconds();
         if (!(types >> type & 1u)) continue;
         u->type = (spmv_type)type;
@@ -308,7 +308,7 @@ static void fit_print(const spmv_tuning *t, const fit_quality *q, unsigned bytes
             "%.0f%% of the samples within 0.8 to 1.25", t->device, (unsigned)t->fits, q->samples, q->structures, q->terms, q->error,
             100 * q->good);
     if (t->noise > 0) fprintf(stderr, "; of a measurement around the median of several: %.3f", t->noise);
-    for (type = 0; type < SPMV_TYPE_COUNT; type++)
+    for (type = SPMV_F64; type < SPMV_TYPE_COUNT; type++)
         if (q->regret[type] > 0)
             fprintf(stderr, "; the choice over the fastest, %s: geometric mean %.3f, worst %.3f", spmv_type_name((spmv_type)type),
                     q->regret[type], q->worst[type]);

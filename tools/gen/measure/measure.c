@@ -417,7 +417,7 @@ static void run_group(int first, int end, const char *device, const char *types,
             fprintf(stderr, "%s: %u programs\n", lines[first].group, (unsigned)d.compiled);
         }
         for (m = 0; m < matrix_count; m++)
-            for (t = 0; t < SPMV_TYPE_COUNT; t++) {
+            for (t = SPMV_F64; t < SPMV_TYPE_COUNT; t++) {
                 vectors v;
                 if (!strstr(types, spmv_type_name((spmv_type)t)) || (pass && now() - begin > seconds)) continue;
                 j.m = &matrices[m];
