@@ -543,7 +543,7 @@ static spmv_status spmv__bad_columns(const spmv__import *m)
             const uint64_t c = spmv__index(m->index, 32, 0, i), before = i > begin ? spmv__index(m->index, 32, 0, i - 1) : 0;
             if (c >= m->cols) return spmv__bad_index(m, "column", m->index, i, m->cols, "row", r);
             if (i > begin && c <= before)
-                return spmv_log(m->h, SPMV_ERR_UNSUPPORTED, "buffers: entry %llu in row %llu: column %llu does not exceed the one before, %llu",
+                return spmv_log(m->h, SPMV_ERR_UNSUPPORTED, "buffers: entry %llu in row %llu: column %llu does not exceed %llu before it",
                                 (spmv__ull)i, (spmv__ull)r, (spmv__ull)c, (spmv__ull)before);
         }
     }
