@@ -497,9 +497,7 @@ typedef struct spmv_backend {
 #if defined(_MSC_VER) && !defined(__GNUC__)
 #include <intrin.h> /* _InterlockedExchange */
 #endif
-#ifdef SPMV__POSIX
-#include <pthread.h> /* mutexes, for which no library is needed */
-#elif defined(_WIN32)
+#if defined(_WIN32) && !defined(SPMV__POSIX)
 #  ifndef WIN32_LEAN_AND_MEAN
 #    define WIN32_LEAN_AND_MEAN
 #  endif
@@ -785,8 +783,8 @@ static spmv_status spmv__dev_not_here(const spmv_device *d, const char *function
 {
     if (out) memset(out, 0, size);
     if (!d->common) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "%s: the device is not open", function);
-    return spmv_log(&d->hooks, SPMV_ERR_BACKEND, "%s: the device was opened by process %ld, off which this one was forked: drivers do not "
-                    "work in both", function, d->common->process);
+    return spmv_log(&d->hooks, SPMV_ERR_BACKEND, "%s: the device was opened by a process off which this one was forked: drivers do not work "
+                    "in both", function);
 }
 
 /* The programs and the images that there are by now. */

@@ -774,8 +774,12 @@ extern int posix_memalign(void **out, size_t alignment, size_t bytes);
 #include <omp.h>
 #endif
 #if defined(__GNUC__) && (defined(__unix__) || defined(__APPLE__))
-#include <unistd.h> /* getpid */
 #define SPMV__POSIX
+#include <pthread.h> /* mutexes, which no library is needed for, and where they need none, handlers of forks */
+#include <unistd.h>  /* getpid */
+#if defined(_OPENMP) || !defined(__GLIBC__) || __GLIBC__ * 100 + __GLIBC_MINOR__ >= 234
+#define SPMV__ATFORK /* costs a product nothing, where getpid is a call of the system, for each one */
+#endif
 #endif
 
 #ifdef __GNUC__
@@ -1496,6 +1500,13 @@ static spmv_status spmv__import_diagonal(const spmv__import *m, uint64_t r, uint
                     "skew-symmetric matrix", (spmv__ull)source, (spmv__ull)(r + (uint64_t)in->base));
 }
 
+/* Puts the values of a batch into their slots; inlined, so that the types are known where they are constants. */
+SPMV__INLINE void spmv__import_values(const spmv__import *m, const spmv__import_batch *b, spmv_type from, spmv_type to)
+{
+    uint64_t i;
+    for (i = 0; i < b->n; i++) spmv__store_value(m->val, to, b->slot[i], spmv__signed_value(m->in->val, from, b->source[i]));
+}
+
 /* Places the entries of a batch. The memory for all of them is loaded first: rows that are filled in turn lie far apart. */
 static void spmv__import_store(const spmv__import *m, spmv__import_batch *b)
 {
@@ -1507,11 +1518,11 @@ static void spmv__import_store(const spmv__import *m, spmv__import_batch *b)
         spmv__prefetch(m->col, b->slot[i] * sizeof *m->col);
         spmv__prefetch(m->val, b->slot[i] * size);
     }
-    for (i = 0; i < b->n; i++) {
-        m->col[b->slot[i]] = b->col[i];
-        spmv__store_value(m->val, m->type, b->slot[i], spmv__signed_value(in->val, in->val_type, b->source[i]));
-        if (m->order) m->order[b->slot[i]] = b->source[i];
-    }
+    for (i = 0; i < b->n; i++) m->col[b->slot[i]] = b->col[i];
+    if (m->type == SPMV_F64 && in->val_type == SPMV_F64) spmv__import_values(m, b, SPMV_F64, SPMV_F64);
+    else if (m->type == SPMV_F32 && in->val_type == SPMV_F32) spmv__import_values(m, b, SPMV_F32, SPMV_F32);
+    else spmv__import_values(m, b, in->val_type, m->type);
+    for (i = 0; m->order && i < b->n; i++) m->order[b->slot[i]] = b->source[i];
 }
 
 /* Counts the entries of the batch in the first pass, places them in their rows in the second. */
@@ -2361,10 +2372,21 @@ SPMV__SHARED size_t spmv__thread_count(void)
 #endif
 }
 
-/* The number of this process; 0 where there is no fork. */
+#ifdef SPMV__ATFORK
+static long spmv__forks; /* 1 + forks behind this process since it first asked; with spmv__forked's, spmv__team and what spmv_cuda.h has
+                            loaded, all that the library remembers outside of objects */
+static void spmv__count_fork(void) { spmv__forks++; }
+#endif
+
+/* A number that a child which is forked off does not share with its parent, if that has asked for its own; 0 where there is no fork. */
 SPMV__SHARED long spmv__process(void)
 {
-#ifdef SPMV__POSIX
+#if defined(SPMV__ATFORK)
+    long none = 0;
+    if (!__atomic_load_n(&spmv__forks, __ATOMIC_RELAXED) && !pthread_atfork(NULL, NULL, spmv__count_fork))
+        __atomic_compare_exchange_n(&spmv__forks, &none, 1L, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return __atomic_load_n(&spmv__forks, __ATOMIC_RELAXED);
+#elif defined(SPMV__POSIX)
     return (long)getpid();
 #else
     return 0;
@@ -2376,7 +2398,7 @@ SPMV__SHARED long spmv__process(void)
 SPMV__SHARED int spmv__forked(void)
 {
 #ifdef SPMV__POSIX
-    static long owner; /* remembered outside of objects, as spmv__team and what spmv_cuda.h has loaded */
+    static long owner;
     const long process = spmv__process(), first = __atomic_load_n(&owner, __ATOMIC_RELAXED);
     if (!first) __atomic_store_n(&owner, process, __ATOMIC_RELAXED);
     return first && first != process;
