@@ -660,8 +660,6 @@ SPMV_API spmv_target spmv_target_of(const spmv_device *d)
 static spmv_status spmv__store_given(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, const char *text)
 {
     spmv_status s;
-    if (!d->plan && d->hints && d->hints->without >> SPMV_CSR & 1u && !strcmp(text, "csr"))
-        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "hints.without excludes csr, the plan where none is given and none chosen");
     spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
     s = spmv_plan_make(&m->store.plan, text, csr, d->hints, NULL, &d->hooks);
     m->store.hooks = d->hooks;
@@ -1170,6 +1168,7 @@ static spmv_status spmv__take_input(const spmv_csr **csr, spmv_csr *own, const s
         in.val = a->val;
         in.val_type = a->type;
     }
+    if (!in.val_type) in.val_type = spmv__stored_type(d->type);
     in.updatable = d->updatable;
     if (!d->updatable) in.borrow = 1;
     return spmv_csr_from(own, &in, d->type, &d->hooks);
@@ -1246,6 +1245,8 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     if (d->reproducible && !d->device)
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "reproducible products on the host need a build with SPMV_REPRODUCIBLE");
 #endif
+    if (!d->plan && d->hints && d->hints->without >> SPMV_CSR & 1u && !strcmp(spmv__plan_text(d), "csr"))
+        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "hints.without excludes csr, the plan where none is given and none chosen");
     spmv__phase(&d->hooks, SPMV_PHASE_INPUT);
     s = d->buffers ? spmv__take_buffers(m, d) : spmv__take_input(&csr, &m->own, d);
     m->borrowed_csr = d->buffers || csr != &m->own;

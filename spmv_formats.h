@@ -2101,17 +2101,24 @@ done:
     return s;
 }
 
+/* spmv_csr_from of values that have the type stored. Apart, as a second input would take much of the stack that tiny matrices may use. */
+SPMV__APART spmv_status spmv__csr_from_stored(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks)
+{
+    spmv_input given = *in;
+    given.val_type = spmv__stored_type(store);
+    return spmv_csr_from(out, &given, store, hooks);
+}
+
 /* Checks the input, then copies or borrows it if it is in order, else sorts it. */
 SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks)
 {
     if (!out || !in) return spmv__null(hooks, "spmv_csr_from", !out ? "out" : "in", out, sizeof *out);
     spmv__import m;
-    spmv_input given = *in;
     spmv_status s;
     memset(out, 0, sizeof *out);
+    if (!in->val_type) return spmv__csr_from_stored(out, in, store, hooks);
     memset(&m, 0, sizeof m);
-    if (!given.val_type) given.val_type = spmv__stored_type(store);
-    m.in = &given;
+    m.in = in;
     m.h = hooks;
     m.ptr_bits = in->ptr_bits ? in->ptr_bits : 32;
     m.index_bits = in->index_bits ? in->index_bits : 32;
@@ -2123,7 +2130,7 @@ SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_typ
     out->type = spmv__stored_type(store);
     out->updatable = in->updatable;
     out->source = m.entries;
-    out->source_type = given.val_type;
+    out->source_type = in->val_type;
     out->symmetry = in->symmetry;
     s = spmv__import_in_order(&m) ? spmv__import_copy(out, &m) : spmv__import_general(out, &m);
     if (s) spmv_csr_free(out);
