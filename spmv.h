@@ -868,14 +868,22 @@ static double spmv__seconds_beside(const spmv_matrix *m, const spmv_matrix *othe
 /* Exchanges what two matrices with the same nonzeros are stored as. */
 static void spmv__exchange_stores(spmv_matrix *a, spmv_matrix *b)
 {
-    spmv_matrix first = *a;
-    a->store = b->store;
-    b->store = first.store;
+    unsigned char *at = (unsigned char *)&a->store, *other = (unsigned char *)&b->store;
+    size_t i;
+    for (i = 0; i < sizeof a->store; i++) { /* a third store would make a large frame */
+        const unsigned char byte = at[i];
+        at[i] = other[i];
+        other[i] = byte;
+    }
 #ifdef SPMV_DEVICE_H
-    a->on_device = b->on_device;
-    a->exec = b->exec;
-    b->on_device = first.on_device;
-    b->exec = first.exec;
+    {
+        spmv_device_matrix *on_device = a->on_device;
+        spmv_exec *exec = a->exec;
+        a->on_device = b->on_device;
+        a->exec = b->exec;
+        b->on_device = on_device;
+        b->exec = exec;
+    }
 #endif
 }
 
@@ -909,28 +917,31 @@ static double spmv__challenge(spmv_matrix *m, const spmv_desc *d, const spmv_csr
                               double seconds, spmv__vectors *v)
 {
     spmv_option *o = &c->option[option], *kept = &c->option[spmv__fastest_option(c) - c->option];
-    spmv_matrix other;
+    spmv_matrix *other; /* large */
     double begin;
-    memset(&other, 0, sizeof other);
-    other.updatable = m->updatable;
     o->measured = -1;
     if (spmv_plan_parse(&c->plan, o->plan, NULL, &d->hooks)) return seconds;
+    other = (spmv_matrix *)spmv_alloc(&d->hooks, 1, sizeof *other);
+    if (!other) return seconds;
+    memset(other, 0, sizeof *other);
+    other->updatable = m->updatable;
     spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
     begin = spmv__clock_now(d->hints);
-    if (!spmv__store_quietly(&other.store, &c->plan, csr, how, &d->hooks) && !spmv__to_device(&other, d, o->variant)) {
+    if (!spmv__store_quietly(&other->store, &c->plan, csr, how, &d->hooks) && !spmv__to_device(other, d, o->variant)) {
         double now;
         if (!m->device) spmv__keep_convert(c, o, spmv__clock_now(d->hints) - begin);
         spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
-        now = spmv__seconds_beside(m, &other, d, &seconds, v);
+        now = spmv__seconds_beside(m, other, d, &seconds, v);
         kept->measured = seconds;
         if (now > 0) o->measured = now;
     }
     if (o->measured > 0 && o->measured < seconds) {
-        spmv__exchange_stores(m, &other);
+        spmv__exchange_stores(m, other);
         seconds = o->measured;
     }
-    spmv__off_device(&other);
-    spmv_store_free(&other.store);
+    spmv__off_device(other);
+    spmv_store_free(&other->store);
+    spmv_free(&d->hooks, other);
     return seconds;
 }
 
@@ -998,18 +1009,17 @@ SPMV__APART void spmv__verify_prepared(spmv_matrix *m, const spmv_desc *d, const
 
 /* On a host with a clock, stores the matrix as csr, which takes little time, and measures that, if the choice is to be checked. The
  * predictions are then corrected by what csr takes here, and plans that would gain little are not prepared. *base: seconds of a product;
- * 0: this was not done, and nothing is stored. */
+ * 0: this was not done, and nothing is stored. plan: becomes csr. */
 static spmv_status spmv__store_base(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, double *base,
-                                    spmv__vectors *v)
+                                    spmv_plan *plan, spmv__vectors *v)
 {
-    spmv_plan plan;
     spmv_status s;
     *base = 0;
     if (d->device || !csr->nnz || !spmv__is_checked(d, how) || !spmv__has_clock(d->hints) || !spmv_format_built(SPMV_CSR)) return SPMV_OK;
     if (d->hints && (d->hints->without >> SPMV_CSR & 1u || d->hints->refine > 0)) return SPMV_OK;
     spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
-    s = spmv_plan_parse(&plan, "csr", NULL, &d->hooks);
-    if (!s) s = spmv_store_make(&m->store, &plan, csr, how, &d->hooks);
+    s = spmv_plan_parse(plan, "csr", NULL, &d->hooks);
+    if (!s) s = spmv_store_make(&m->store, plan, csr, how, &d->hooks);
     if (s) return s == SPMV_ERR_TOO_LARGE ? SPMV_OK : s;
     spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
     *base = spmv__prepared_seconds(m, d, 0, v);
@@ -1081,7 +1091,7 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
     spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *c, 0);
     if (s) return s;
     c = (spmv_choice *)block;
-    s = spmv__store_base(m, d, csr, how, &base, &v);
+    s = spmv__store_base(m, d, csr, how, &base, &c->plan, &v);
 #ifdef SPMV_DEVICE_H
     target = spmv_target_of(d->device);
 #endif

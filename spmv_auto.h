@@ -118,7 +118,7 @@ SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size);
 typedef struct spmv__chooser {
     spmv__estimator         e;
     const spmv_build_hints *hints;
-    spmv_choice            *out;
+    spmv_choice            *out;  /* its plan, which is large, is also the place for every plan that is looked at */
     double                  flat; /* the least predicted seconds of a flat format for the whole matrix */
     double                  least; /* the same if padded formats, with their rows in order, needed no padding: hardly any plan of several
                                       flat parts takes less */
@@ -160,22 +160,12 @@ static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec 
     if (m->count > 1 && c->e.t->read > 0) m->seconds += 2e-9 * rows * (double)spmv_vector_size(c->e.how->type) / c->e.t->read;
 }
 
-/* Copies the parts of a plan that there are. */
-static void spmv__mix_plan(const spmv__mix *m, spmv_plan *plan)
-{
-    int i;
-    plan->count = m->count;
-    for (i = 0; i < m->count; i++) plan->part[i] = m->part[i];
-}
-
 /* Writes the plan and its variants into an option. 0: they are too long. */
 static int spmv__mix_texts(const spmv__mix *m, spmv_option *o)
 {
-    spmv_plan plan;
     spmv__text t;
     int i;
-    spmv__mix_plan(m, &plan);
-    if (spmv_plan_print(&plan, o->plan, sizeof o->plan) >= sizeof o->plan) return 0;
+    if (spmv__print_parts(m->part, m->count, o->plan, sizeof o->plan) >= sizeof o->plan) return 0;
     spmv__text_open(&t, o->variant, sizeof o->variant);
     for (i = 0; i < m->count; i++) {
         if (i) spmv__put_char(&t, '+');
@@ -305,7 +295,7 @@ static spmv_status spmv__count_option(spmv__chooser *c, const spmv__look *l, con
 /* Does the best option, a part of blocks, stay the best even if the sample that it was estimated from errs by as much as is likely? The
  * same format with blocks of the same size errs alike, so that it needs no margin. Where the widest block row pads all others, a sample,
  * which may lack it, says nothing. */
-static int spmv__sample_decides(const spmv_choice *out, const spmv_spec *best)
+static int spmv__sample_decides(spmv_choice *out, const spmv_spec *best)
 {
     const spmv_features *f = &out->features;
     const spmv_block_features *b = spmv__features_of_block(f, best);
@@ -315,10 +305,10 @@ static int spmv__sample_decides(const spmv_choice *out, const spmv_spec *best)
     if (spmv__trait[best->format]->pads == SPMV__PADS_ALL) return 0;
     most = out->option[0].cost * (1 + SPMV__SAMPLE_ERRORS * b->error);
     for (i = 1; i < out->count; i++) {
-        spmv_plan plan;
+        const spmv_spec *other = &out->plan.part[0];
         if (out->option[i].cost >= most) return 1;
-        if (spmv_plan_parse(&plan, out->option[i].plan, NULL, NULL)) return 0;
-        if (plan.count > 1 || plan.part[0].format != best->format || spmv__features_of_block(f, &plan.part[0]) != b) return 0;
+        if (spmv_plan_parse(&out->plan, out->option[i].plan, NULL, NULL)) return 0;
+        if (out->plan.count > 1 || other->format != best->format || spmv__features_of_block(f, other) != b) return 0;
     }
     return 1;
 }
@@ -333,12 +323,13 @@ static spmv_status spmv__count_best(spmv__chooser *c, const spmv__look *l)
     spmv_status s = SPMV_OK;
     while (!s && out->count && out->option[0].sampled) {
         spmv_option o = out->option[0];
-        spmv_plan plan;
+        spmv_spec spec;
         int at;
-        s = spmv_plan_parse(&plan, o.plan, NULL, c->e.h);
-        if (!s && out->base > 0 && spmv__is_block(plan.part[0].format)) return SPMV_OK;
-        if (!s && spmv__is_block(plan.part[0].format) && spmv__sample_decides(out, &plan.part[0])) return SPMV_OK;
-        if (!s) s = spmv__count_option(c, l, &plan.part[0], o.variant, &o.predicted);
+        s = spmv_plan_parse(&out->plan, o.plan, NULL, c->e.h);
+        if (s) return s;
+        spec = out->plan.part[0];
+        if (spmv__is_block(spec.format) && (out->base > 0 || spmv__sample_decides(out, &spec))) return SPMV_OK;
+        s = spmv__count_option(c, l, &spec, o.variant, &o.predicted);
         if (s) return s;
         o.sampled = 0;
         o.cost = spmv__option_cost(c, &o, 1, 0);
@@ -742,37 +733,40 @@ static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const 
 /* Takes one or two prefixes out of the matrix and offers them together with every flat format for the rest. */
 static spmv_status spmv__offer_prefix(spmv__chooser *c, const spmv__prefix *const *p, int count)
 {
-    spmv_plan plan;
+    spmv_plan *plan = &c->out->plan;
     spmv_split split;
     spmv_view rest;
     spmv__look l;
-    spmv_features f;
+    spmv_features *f; /* large */
     spmv__mix m;
+    void *block;
     int i, all_there = 1;
-    spmv_status s;
-    memset(&plan, 0, sizeof plan);
-    memset(&m, 0, sizeof m);
-    for (i = 0; i < count; i++) plan.part[plan.count++] = p[i]->spec;
-    plan.part[plan.count++].format = SPMV_CSR;
-    s = spmv_split_make(&split, &plan, c->e.a, c->e.h);
+    spmv_status s = spmv__new(c->e.h, &block, 1, sizeof *f, 0);
     if (s) return s;
+    f = (spmv_features *)block;
+    memset(plan, 0, sizeof *plan);
+    memset(&m, 0, sizeof m);
+    for (i = 0; i < count; i++) plan->part[plan->count++] = p[i]->spec;
+    plan->part[plan->count++].format = SPMV_CSR;
+    s = spmv_split_make(&split, plan, c->e.a, c->e.h); /* on failure zeroed */
     rest = spmv_split_view(&split, c->e.a, count);
     for (i = 0; i < count && !s; i++) {
         spmv_estimate counted;
         spmv_view own = spmv_split_view(&split, c->e.a, i);
-        s = spmv__part_estimate(&c->e, &p[i]->spec, p[i]->variant, &own, &counted);
+        s = spmv__part_estimate(&c->e, &p[i]->spec, p[i]->variant, &own, f, &counted);
         all_there = all_there && split.nnz[i] && counted.seconds > 0;
         spmv__mix_add(c, &m, &p[i]->spec, p[i]->variant, counted.seconds, (double)counted.slots, p[i]->rows);
     }
     if (!s && all_there && split.nnz[count]) {
         s = spmv__look_make(&l, &rest, c->e.h);
         if (!s) {
-            s = spmv__look_features(&l, &f, 0, spmv__class_bits(SPMV_CLASS_DIAGONAL) | spmv__class_bits(SPMV_CLASS_BLOCK));
-            if (!s) s = spmv__offer_flat(c, &l, &f, &m);
+            s = spmv__look_features(&l, f, 0, spmv__class_bits(SPMV_CLASS_DIAGONAL) | spmv__class_bits(SPMV_CLASS_BLOCK));
+            if (!s) s = spmv__offer_flat(c, &l, f, &m);
             spmv__look_free(&l);
         }
     }
     spmv_split_free(&split);
+    spmv_free(c->e.h, f);
     return s;
 }
 
@@ -838,11 +832,10 @@ static spmv_status spmv__offer_builders(spmv__chooser *c, const spmv__look *l, c
     spmv_status s = SPMV_OK;
     memset(&none, 0, sizeof none);
     for (b = 0; b < SPMV_BUILDER_COUNT && !s; b++) {
-        spmv_plan plan;
         if (b == SPMV_BUILDER_PANELS || (b == SPMV_BUILDER_CMRS && !spmv__suits(SPMV_CMRS, f))) continue;
         if (b == SPMV_BUILDER_CMRS ? spmv__format_is_behind(c, SPMV_CMRS, l, f) : spmv__parts_are_behind(c)) continue;
-        s = spmv__plan_of_builder(&plan, (spmv_builder)b, c->e.a, &none, l->longer, l->longest, c->e.h);
-        if (!s) spmv__offer_plan(c, &plan, l, f);
+        s = spmv__plan_of_builder(&c->out->plan, (spmv_builder)b, c->e.a, &none, l->longer, l->longest, c->e.h);
+        if (!s) spmv__offer_plan(c, &c->out->plan, l, f);
     }
     return s;
 }
@@ -1198,15 +1191,14 @@ typedef struct spmv__outlook {
     double             products; /* SPMV__RIVAL_PRODUCTS or SPMV__RIVAL_PRODUCTS_BASE */
 } spmv__outlook;
 
-/* What a plan has in common with others. */
-static spmv__likeness spmv__plan_likeness(const char *text)
+/* What a plan has in common with others. room: becomes the plan. */
+static spmv__likeness spmv__plan_likeness(const char *text, spmv_plan *room)
 {
     spmv__likeness k;
-    spmv_plan plan;
     int i;
     memset(&k, 0, sizeof k);
-    if (spmv_plan_parse(&plan, text, NULL, NULL)) return k;
-    for (i = 0; i < plan.count; i++) spmv__likeness_add(&k, &plan.part[i]);
+    if (spmv_plan_parse(room, text, NULL, NULL)) return k;
+    for (i = 0; i < room->count; i++) spmv__likeness_add(&k, &room->part[i]);
     return k;
 }
 
@@ -1253,17 +1245,17 @@ static void spmv__outlook_add(spmv__outlook *k, int option)
     k->at[k->count++] = option;
 }
 
-static void spmv__outlook_make(spmv__outlook *k, const spmv_choice *c, const spmv_option *best)
+static void spmv__outlook_make(spmv__outlook *k, spmv_choice *c, const spmv_option *best)
 {
     const int based = c->base > 0;
     int i;
     k->c = c;
     k->count = 0;
-    k->csr = spmv__plan_likeness("csr");
+    k->csr = spmv__plan_likeness("csr", &c->plan);
     k->own = best->measured;
     k->error = based ? SPMV__ERROR_LEFT_BASE * c->error : c->error;
     k->products = based ? SPMV__RIVAL_PRODUCTS_BASE : SPMV__RIVAL_PRODUCTS;
-    for (i = 0; i < c->count; i++) k->likeness[i] = spmv__plan_likeness(c->option[i].plan);
+    for (i = 0; i < c->count; i++) k->likeness[i] = spmv__plan_likeness(c->option[i].plan, &c->plan);
     for (i = 0; i < c->count; i++)
         if (c->option[i].measured > 0 && c->option[i].predicted > 0 && (!based || strcmp(c->option[i].plan, "csr") != 0))
             spmv__outlook_add(k, i);
@@ -1306,7 +1298,7 @@ static double spmv__must_save(double cost, int before)
 
 /* The place of the next option to be measured beside those that were: of those for which it pays, the one that is expected to save most.
  * -1: there is none. */
-static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints)
+static int spmv__next_rival(spmv_choice *c, const spmv_build_hints *hints)
 {
     const spmv_option *best = spmv__fastest_option(c);
     const double calls = spmv__calls(hints);
@@ -1384,9 +1376,9 @@ static void spmv__to_front(spmv_choice *c, int best)
 /* Measures an option by the caller's clock, unless that was done. */
 static void spmv__measure_option(const spmv__chooser *c, spmv_option *o)
 {
-    spmv_plan plan;
-    if (o->measured != 0 || spmv_plan_parse(&plan, o->plan, NULL, c->e.h)) return;
-    o->measured = c->hints->measure(c->hints->measure_user, &plan, o->variant);
+    spmv_plan *plan = &c->out->plan;
+    if (o->measured != 0 || spmv_plan_parse(plan, o->plan, NULL, c->e.h)) return;
+    o->measured = c->hints->measure(c->hints->measure_user, plan, o->variant);
 }
 
 /* Measures the best few options by the caller's clock and moves the fastest to the front. */

@@ -949,17 +949,16 @@ static spmv_status spmv__part_counted(const spmv__estimator *e, const spmv_spec 
     return SPMV_OK;
 }
 
-/* Looks at a view and estimates one part that takes all of it. */
+/* Looks at a view and estimates one part that takes all of it. f: becomes what was seen. */
 static spmv_status spmv__part_estimate(const spmv__estimator *e, const spmv_spec *spec, const char *variant, const spmv_view *v,
-                                       spmv_estimate *out)
+                                       spmv_features *f, spmv_estimate *out)
 {
     spmv__look l;
-    spmv_features f;
     spmv_status s = spmv__look_make(&l, v, e->h);
     memset(out, 0, sizeof *out);
     if (s) return s;
-    s = spmv__look_features(&l, &f, 0, ~(1u << spec->format));
-    if (!s) s = spmv__part_counted(e, spec, variant, &l, &f, out);
+    s = spmv__look_features(&l, f, 0, ~(1u << spec->format));
+    if (!s) s = spmv__part_counted(e, spec, variant, &l, f, out);
     spmv__look_free(&l);
     return s;
 }
@@ -997,6 +996,7 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
     char knobs[SPMV_TUNE_VARIANT];
     spmv__estimator e;
     spmv_split split;
+    spmv_features f;
     spmv_csr seen = *a; /* with only the columns of x that a part may read */
     int i;
     spmv_status s = spmv_plan_check(plan, how->strict, hooks);
@@ -1012,7 +1012,7 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
             variant = spmv__part_variant(variant, knobs);
             seen.cols = spmv__columns_left(plan, i, a->cols);
             spmv__set_far(&e);
-            s = spmv__part_estimate(&e, &plan->part[i], knobs, &v, &out[i]);
+            s = spmv__part_estimate(&e, &plan->part[i], knobs, &v, &f, &out[i]);
         }
         spmv_split_free(&split);
     }

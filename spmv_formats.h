@@ -1079,23 +1079,39 @@ SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...)
     return t.length;
 }
 
-/* A spmv__text on the stack, so that a message about lack of memory needs none. */
-SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *format, ...)
+/* Writes a message, which begins with the part of a plan that it is about, and returns its length, which may be beyond size. */
+static size_t spmv__message(const spmv_hooks *h, char *out, size_t size, const char *format, va_list args)
 {
-    char line[4096];
     spmv__text t;
-    va_list args;
-    t.out = line;
-    t.size = sizeof line;
+    t.out = out;
+    t.size = size;
     t.length = 0;
     if (h && h->part) {
         spmv__put_text(&t, "part ");
         spmv__put_integer(&t, h->part);
         spmv__put_text(&t, ": ");
     }
-    va_start(args, format);
     spmv__format_text(&t, format ? format : "", args);
+    return t.length;
+}
+
+/* A short message is on the stack, so that one about lack of memory needs none. A longer one is allocated, or else cut off. */
+SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *format, ...)
+{
+    char brief[512], *whole = NULL;
+    const char *line = brief;
+    size_t length;
+    va_list args;
+    va_start(args, format);
+    length = spmv__message(h, brief, sizeof brief, format, args);
     va_end(args);
+    if (length >= sizeof brief) whole = (char *)spmv_alloc(h, length + 1, 1);
+    if (whole) {
+        va_start(args, format);
+        spmv__message(h, whole, length + 1, format, args);
+        va_end(args);
+        line = whole;
+    }
     if (h && h->log) {
         h->log(h->user, s, line);
     } else {
@@ -1103,6 +1119,7 @@ SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *fo
         fprintf(stderr, "spmv: %s\n", line);
 #endif
     }
+    spmv_free(h, whole);
     return s;
 }
 
@@ -3289,7 +3306,7 @@ SPMV__APART void spmv__csr_lengths_among(const uint64_t *ptr, uint64_t rows, uin
  * 12 matrices: a mispredicted row costs as much as so many nonzeros more in an uneven block do. */
 SPMV__APART int spmv__csr_is_uneven(const spmv_part *p, const uint64_t *ptr)
 {
-    uint8_t next[1 << SPMV__GUESS_BITS];
+    uint8_t next[1 << (SPMV__GUESS_BITS - 1)]; /* two guesses of 4 bits in a byte */
     const uint64_t count = spmv__smaller(p->rows / SPMV__GUESS_PLACES, SPMV__GUESS_ROWS);
     uint64_t place, i, missed = 0, nonzeros = 0;
     uint32_t last = 0;
@@ -3297,10 +3314,11 @@ SPMV__APART int spmv__csr_is_uneven(const spmv_part *p, const uint64_t *ptr)
     for (place = 0; place < SPMV__GUESS_PLACES; place++) {
         const uint64_t first = p->rows / SPMV__GUESS_PLACES * place;
         for (i = first; i < first + count; i++) {
-            const uint8_t n = (uint8_t)spmv__smaller(ptr[i + 1] - ptr[i], 15);
-            uint8_t *guess = &next[(uint32_t)(last * 0x9e3779b1u) >> (32 - SPMV__GUESS_BITS)];
-            missed += *guess != n;
-            *guess = n;
+            const uint32_t n = (uint32_t)spmv__smaller(ptr[i + 1] - ptr[i], 15);
+            const uint32_t slot = (uint32_t)(last * 0x9e3779b1u) >> (32 - SPMV__GUESS_BITS), shift = slot % 2 * 4;
+            uint8_t *guess = &next[slot / 2];
+            missed += (*guess >> shift & 15) != n;
+            *guess = (uint8_t)((*guess & 0xf0 >> shift) | n << shift);
             last = (last << 4 | n) & 0xffff;
         }
         nonzeros += ptr[first + count] - ptr[first];

@@ -573,17 +573,22 @@ static void spmv__put_spec(spmv__text *t, const spmv_spec *spec)
         }
 }
 
-SPMV_API size_t spmv_plan_print(const spmv_plan *plan, char *out, size_t size)
+/* Writes parts as the text of a plan. */
+static size_t spmv__print_parts(const spmv_spec *part, int count, char *out, size_t size)
 {
-    if (!plan) return spmv_print(out, size, "%s", "");
     spmv__text t;
     int i;
     spmv__text_open(&t, out, size);
-    for (i = 0; i < plan->count; i++) {
+    for (i = 0; i < count; i++) {
         if (i) spmv__put_char(&t, '+');
-        spmv__put_spec(&t, &plan->part[i]);
+        spmv__put_spec(&t, &part[i]);
     }
     return spmv__text_close(&t);
+}
+
+SPMV_API size_t spmv_plan_print(const spmv_plan *plan, char *out, size_t size)
+{
+    return spmv__print_parts(plan ? plan->part : NULL, plan ? plan->count : 0, out, size);
 }
 
 SPMV_API spmv_status spmv_plan_check(const spmv_plan *plan, int strict, const spmv_hooks *hooks)
@@ -1156,7 +1161,7 @@ static spmv_status spmv__split_there(spmv_split *out, const spmv_plan *plan, con
     s.converter = converter;
     status = spmv__split_parts(&s, plan);
     if (!status && s.left_all) {
-        char text[SPMV_PLAN_TEXT];
+        char text[512]; /* of most plans all; larger ones would only make the stack deeper */
         spmv_plan_print(plan, text, sizeof text);
         status = spmv_log(hooks, SPMV_ERR_INCOMPLETE, "plan \"%s\" leaves %llu of %llu nonzeros: end it with a part that takes all, "
                           "such as csr or coo", text, (spmv__ull)s.left_all, (spmv__ull)a->nnz);
@@ -1704,28 +1709,27 @@ static spmv_status spmv__panel_rows(const spmv_csr *a, uint64_t width, uint64_t 
 }
 
 /* Makes panels: the parts of m->plan, or csr if there are none, once for each of n panels of equal width. The last panel takes what is
- * left. Rows without nonzeros cost the reading and writing of y and a row pointer, which rows=nonempty saves for 4 bytes a row. The copy of
- * the plan is large, so its frame is kept apart. */
+ * left. Rows without nonzeros cost the reading and writing of y and a row pointer, which rows=nonempty saves for 4 bytes a row. */
 SPMV__APART spmv_status spmv__make_panels(spmv__maker *m)
 {
     uint64_t rows[SPMV_MAX_PARTS], cols = m->a->cols ? m->a->cols : 1, width, panels, i;
-    spmv_plan each = *m->plan;
-    int j;
+    int j, each;
     spmv_status status;
-    memset(m->plan, 0, sizeof *m->plan);
-    if (!each.count) spmv__add_part(&each, SPMV_CSR, SPMV_KEY_W, 0, SPMV_KEY_W, 0);
+    if (!m->plan->count) spmv__add_part(m->plan, SPMV_CSR, SPMV_KEY_W, 0, SPMV_KEY_W, 0);
+    each = m->plan->count;
     width = spmv__ceil_div(cols, (uint64_t)m->key[SPMV__BUILDER_N]);
     panels = spmv__ceil_div(cols, width);
-    if (panels * (uint64_t)each.count > SPMV_MAX_PARTS)
+    if (panels * (uint64_t)each > SPMV_MAX_PARTS)
         return spmv_log(m->h, SPMV_ERR_PLAN, "panels: %d panels of %d parts each are more than the %d parts that a plan may have",
-                        (int)panels, each.count, (int)SPMV_MAX_PARTS);
+                        (int)panels, each, (int)SPMV_MAX_PARTS);
     status = spmv__panel_rows(m->a, width, rows, m->h);
     if (status) return status;
-    for (i = 0; i < panels; i++)
-        for (j = 0; j < each.count; j++) {
-            spmv_spec *s = &m->plan->part[m->plan->count++];
+    m->plan->count = (int)panels * each;
+    for (i = panels; i-- > 0;) /* the parts of the first panel, which the others are copied from, come last */
+        for (j = 0; j < each; j++) {
+            spmv_spec *s = &m->plan->part[(int)i * each + j];
             int64_t end = (int64_t)((i + 1) * width);
-            *s = each.part[j];
+            *s = m->plan->part[j];
             if (i + 1 < panels && (!s->key[SPMV_KEY_COLS] || s->key[SPMV_KEY_COLS] > end)) s->key[SPMV_KEY_COLS] = end;
             if (2 * rows[i] < m->a->rows && spmv_format_flags(s->format) & SPMV_CAN_LIST && !s->key[SPMV_KEY_ROWS])
                 s->key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;

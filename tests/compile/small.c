@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The heap and stack that create, mul and destroy use for a tiny matrix, with the plan "csr" and arrays that can be borrowed, and with
  * the choice left to the library. Fails if they use more than LIMIT_STACK bytes of stack, or any heap besides the record of the one part
- * and its row pointers. Prints the figures. list.sh compiles it in many ways. */
+ * and its row pointers. For a larger matrix, whose rows are uneven, and for a message, only the stack is limited. Prints the figures. list.sh
+ * compiles it in many ways. */
 #define _POSIX_C_SOURCE 200809L
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #define SPMV_IMPLEMENTATION
@@ -14,7 +15,8 @@
 #ifndef LIMIT_STACK
 #define LIMIT_STACK 1024 /* bytes */
 #endif
-enum { ROWS = 3, STACK = 1 << 20, FRAME = 128 /* bytes of the frame of begin */, PAINT = 0xa5, ARENA = 1 << 20 };
+enum { DEEP_CSR = 7000, DEEP_AUTO = 18000, DEEP_COCKTAIL = 23000, DEEP_LOG = 1200 }; /* bytes of stack for the larger matrix */
+enum { ROWS = 3, LARGE = 20000, LONGEST = 12, STACK = 1 << 20, FRAME = 128 /* bytes of the frame of begin */, PAINT = 0xa5, ARENA = 1 << 20 };
 
 /* ---- heap: from an arena, so that the stack of the C library's allocator is not counted ---- */
 static union {
@@ -64,21 +66,64 @@ static void work(void) {
     spmv_destroy(&matrix);
 }
 
+static void hush(void *user, spmv_status s, const char *message) {
+    (void)user;
+    (void)s;
+    (void)message;
+}
+
+/* Creates a matrix with LARGE rows of 0 to LONGEST nonzeros, and multiplies by it. */
+static void work_large(void) {
+    static uint64_t ptr[LARGE + 1];
+    static uint32_t col[LARGE * LONGEST];
+    static double val[LARGE * LONGEST], x[LARGE], z[LARGE];
+    static spmv_desc d;
+    uint32_t r, k, state = 1;
+    for (r = 0; r < LARGE; r++) {
+        state = state * 1664525u + 1013904223u;
+        for (k = 0, ptr[r + 1] = ptr[r]; k < (state >> 16) % (LONGEST + 1); k++, ptr[r + 1]++) {
+            col[ptr[r + 1]] = k ? r % 1000 + k * 1500 + (k > 5 ? state >> 24 : 0) : r % 1000;
+            val[ptr[r + 1]] = 1;
+        }
+    }
+    d.matrix.rows = d.matrix.cols = LARGE;
+    d.matrix.ptr = ptr;
+    d.matrix.col = col;
+    d.matrix.val = val;
+    d.matrix.ptr_bits = 64;
+    d.plan = plan;
+    d.hooks.log = hush;
+    failed |= spmv_create(&matrix, &d) != SPMV_OK;
+    failed |= spmv_mul(&matrix, 1, x, 0, z) != SPMV_OK;
+    spmv_destroy(&matrix);
+}
+
+static void say(void) {
+    static spmv_hooks h;
+    h.log = hush;
+    spmv_log(&h, SPMV_OK, "row %d of %s", 3, "a matrix");
+}
+
+static void (*job)(void); /* NULL: work, which may be inlined */
+
 /* Paints the stack below its own frame, works, and finds the depth down to which the paint is gone. */
 static void *begin(void *unused) {
     volatile unsigned char here = 0;
     size_t top = (size_t)((uintptr_t)&here - (uintptr_t)stack), i;
     for (i = 0; i < top - FRAME; i++) stack[i] = PAINT;
-    work();
+    if (job) job();
+    else work();
     for (i = 0; i < top - FRAME && stack[i] == PAINT; i++) {}
     depth = top - i;
     return unused;
 }
 
-static int measure(const char *text, int own) {
+/* Does a job in a thread of its own and sets depth. 1: that failed. */
+static int measure_stack(void (*what)(void), const char *text) {
     pthread_attr_t how;
     pthread_t thread;
     int n;
+    job = what;
     for (n = 0; n < 2; n++) { /* in the first turn the dynamic linker resolves functions, which also takes stack */
         used = live = peak = calls = largest = 0;
         plan = text;
@@ -87,11 +132,22 @@ static int measure(const char *text, int own) {
         pthread_join(thread, NULL);
         pthread_attr_destroy(&how);
     }
+    return failed;
+}
+
+static int measure(const char *text, int own) {
+    if (measure_stack(NULL, text)) return 1;
     printf("plan %-6s stack %6u bytes; heap %6u bytes in %u blocks, the largest %u\n", text ? text : "NULL", (unsigned)depth,
            (unsigned)peak, (unsigned)calls, (unsigned)largest);
-    if (failed || y[0] != 201 || y[1] != 0 || y[2] != 430 || live) return 1;
+    if (y[0] != 201 || y[1] != 0 || y[2] != 430 || live) return 1;
     if (!own) return 0;
     return depth > LIMIT_STACK || calls != 2 || peak != sizeof(spmv_part) + (ROWS + 1) * sizeof(uint32_t);
+}
+
+static int measure_large(void (*what)(void), const char *text, unsigned limit) {
+    if (measure_stack(what, text)) return 1;
+    printf("%-11s stack %6u bytes, limit %u\n", text, (unsigned)depth, limit);
+    return depth > limit;
 }
 
 int main(void) {
@@ -102,5 +158,11 @@ int main(void) {
     bad |= measure(NULL, 1);
     bad |= measure(" csr ", 1);
     bad |= measure("hyb", 0);
+    bad |= measure_large(say, "a message", DEEP_LOG);
+    bad |= measure_large(work_large, "csr", DEEP_CSR);
+#ifndef SPMV_NO_AUTO
+    bad |= measure_large(work_large, "auto", DEEP_AUTO);
+    bad |= measure_large(work_large, "cocktail", DEEP_COCKTAIL);
+#endif
     return bad;
 }
