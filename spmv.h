@@ -1215,7 +1215,7 @@ static spmv_status spmv__own_array(spmv_matrix *m, const void **array, unsigned 
 }
 
 /* Copies those arrays of the caller that parts point into, unless they were given for longer than the call. */
-static spmv_status spmv__keep_lent(spmv_matrix *m, const spmv_desc *d)
+SPMV__APART spmv_status spmv__keep_lent(spmv_matrix *m, const spmv_desc *d)
 {
     const void *col = m->own.col, *val = m->own.val;
     spmv_status s;

@@ -716,7 +716,8 @@ SPMV_API void spmv_free(const spmv_hooks *h, void *block);
 
 /* Passes a message to h->log and returns s. format is as for printf, with %s, %c, %d, %u, %f and %%, the length modifiers l and ll, and
  * a precision of up to 9 digits for %f (6 by default): "%llu", "%.2f", "%.*f". From the first other conversion on, the format is
- * copied unchanged. The result does not depend on the locale. Messages are cut at 4095 bytes. */
+ * copied unchanged. The result does not depend on the locale. Messages are cut at 4095 bytes; from 512 on they take memory, and are cut
+ * there if there is none. */
 SPMV__PRINTF(3, 4) SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *format, ...);
 /* Writes such a text into a buffer of size bytes, cut and terminated as snprintf does; out may be NULL if size is 0. Returns the length
  * of the whole text without its terminator. */
@@ -1095,20 +1096,21 @@ static size_t spmv__message(const spmv_hooks *h, char *out, size_t size, const c
     return t.length;
 }
 
-/* A short message is on the stack, so that one about lack of memory needs none. A longer one is allocated, or else cut off. */
+/* A short message is on the stack, so that one about lack of memory needs none. */
 SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *format, ...)
 {
     char brief[512], *whole = NULL;
     const char *line = brief;
-    size_t length;
+    size_t size;
     va_list args;
     va_start(args, format);
-    length = spmv__message(h, brief, sizeof brief, format, args);
+    size = spmv__message(h, brief, sizeof brief, format, args) + 1;
     va_end(args);
-    if (length >= sizeof brief) whole = (char *)spmv_alloc(h, length + 1, 1);
+    if (size > 4096) size = 4096;
+    if (size > sizeof brief) whole = (char *)spmv_alloc(h, size, 1);
     if (whole) {
         va_start(args, format);
-        spmv__message(h, whole, length + 1, format, args);
+        spmv__message(h, whole, size, format, args);
         va_end(args);
         line = whole;
     }

@@ -3353,5 +3353,13 @@ Test(names, messages)
     cr_assert(!strcmp(out, "1.00 2.000000000"), "%s", out);
     memset(longer, 'q', 5999);
     cr_assert(spmv_log(&h, SPMV_ERR_PLAN, "%s", longer) == SPMV_ERR_PLAN && strlen(l.text) == 4095);
+    longer[511] = 0;
+    l.messages = 0;
+    l.cap = 511; /* bytes: no memory for a longer message */
+    cr_assert(spmv_log(&h, SPMV_ERR_PLAN, "%s", longer) == SPMV_ERR_PLAN && !strcmp(l.text, longer));
+    longer[511] = 'q';
+    l.messages = 0;
+    cr_assert(spmv_log(&h, SPMV_ERR_PLAN, "%s", longer) == SPMV_ERR_PLAN && strlen(l.text) == 511);
+    cr_assert(l.live == 0);
     free(longer);
 }
