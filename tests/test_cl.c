@@ -1128,6 +1128,7 @@ Test(device, compilers_do_not_warn)
     spmv_device_matrix a;
     char options[2048], log[4096] = "";
     cl_device_id id = (cl_device_id)d.info.id;
+    if (!by_opencl(&d)) cr_skip("the device is not driven by OpenCL");
     cr_assert(store_make(&store, &m, "dia", d.info.f64 ? SPMV_F64 : SPMV_F32, 0));
     cr_assert_eq(spmv_variant_parse(&v, SPMV_DIA, "V=16", NULL), SPMV_OK);
     cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, store.type, store.part, 1, &v), SPMV_OK, "%s", said);
