@@ -36,9 +36,8 @@ enum {
  * matrices of 4 to 32 KiB, a choice took 400 us, as long as 700 products of csr, and found nothing that was more than 3% faster than csr.
  * On an H100 the best plans of such matrices were up to 1.5 times as fast as csr (arc130, lagraph_* in
  * bench/results/nvidia-h100-plans.txt), and csr waits for memory the longer, the longer a row is. On GPUs, small matrices therefore cost a
- * choice each, unless a plan is given. Of fewer products than SPMV_EXPECTED_CALLS, the matrix may be
- * as much larger; of fewer than SPMV_FEW_CALLS, it may have any size: where a choice gained most, it and the conversion took as long as 40
- * products. */
+ * choice each, unless a plan is given. Where fewer products than SPMV_EXPECTED_CALLS are expected, the limit grows in proportion; below
+ * SPMV_FEW_CALLS there is none, because even where a choice gained most, it and the conversion took as long as 40 products. */
 enum { SPMV_TINY_BYTES = 16384, SPMV_FEW_CALLS = 20 };
 
 /* A plan with the knobs of its kernels, and what it would cost. */

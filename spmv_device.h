@@ -783,7 +783,7 @@ static spmv_status spmv__dev_not_here(const spmv_device *d, const char *function
 {
     if (out) memset(out, 0, size);
     if (!d->common) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "%s: the device is not open", function);
-    return spmv_log(&d->hooks, SPMV_ERR_BACKEND, "%s: the device was opened by a process off which this one was forked: drivers do not work "
+    return spmv_log(&d->hooks, SPMV_ERR_BACKEND, "%s: the device was opened by a process that this one was forked off: drivers do not work "
                     "in both", function);
 }
 

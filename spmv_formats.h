@@ -1987,7 +1987,7 @@ static spmv_status spmv__import_merge(spmv_csr *out, spmv__import *m, uint64_t *
     return SPMV_OK;
 }
 
-/* Makes the tasks of an import, each with a stretch of the entries and a count for each row. The last one's counts are ptr, which is zeroed;
+/* Makes the tasks of an import, each with a stretch of the entries and a count for each row. The last one's counts are ptr, which is 0;
  * those of the others take at most half as much memory as columns and values in f32. */
 static spmv_status spmv__import_deal(spmv__import *m, uint64_t *ptr, const spmv_hooks *quiet, spmv__import **task)
 {
@@ -6835,8 +6835,8 @@ static spmv_status spmv__part_limit(const spmv_part *p, const spmv_csr *a, uint6
     if (bytes <= limit) return SPMV_OK;
     if (bytes == UINT64_MAX)
         return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take more than 2^64 bytes for %llu nonzeros", name, (spmv__ull)p->nnz);
-    return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take %llu bytes for %llu nonzeros, %.1f times the CSR form; the limit is %llu bytes", name,
-                    (spmv__ull)bytes, (spmv__ull)p->nnz, (double)bytes / (double)csr, (spmv__ull)limit);
+    return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take %llu bytes for %llu nonzeros, %.1f times the CSR form; the limit is %llu bytes",
+                    name, (spmv__ull)bytes, (spmv__ull)p->nnz, (double)bytes / (double)csr, (spmv__ull)limit);
 }
 
 /* Counts the view's nonzeros in each row of a share into ptr. */
