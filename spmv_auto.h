@@ -1587,11 +1587,12 @@ static spmv_status spmv__choose_cocktail(spmv__chooser *c, const spmv_cocktail_d
 static int spmv__is_tiny(const spmv_csr *a, spmv_device_class device_class, const spmv_build_hints *hints)
 {
     const double calls = spmv__calls(hints), bytes = (double)spmv__csr_bytes(a), most = (double)SPMV_TINY_BYTES;
+    const double usual = (double)SPMV_EXPECTED_CALLS;
     if (a->nnz && device_class == SPMV_DEVICE_CLASS_GPU) return 0;
     if (!spmv_format_built(SPMV_CSR)) return 0;
     if (hints && (hints->tuning || (hints->measure && hints->refine > 0) || (hints->without >> SPMV_CSR & 1u))) return 0;
     if (bytes <= most) return 1;
-    return calls < SPMV_FEW_CALLS || bytes * calls <= most * SPMV_EXPECTED_CALLS ? 2 : 0;
+    return calls < (double)SPMV_FEW_CALLS || bytes * calls <= most * usual ? 2 : 0;
 }
 
 /* ---- a matrix on a device that is not worth a look ------------------------------------------------------------------- */
