@@ -633,7 +633,7 @@ static int spmv__convert_is_likely(const spmv__convert *c)
 }
 
 /* Begins to upload the matrix in a thread of its own, if it is so large that this pays, and is likely to be needed. Until the first part
- * needs it or the converter is closed, this thread does not use the device. Without threads nothing happens. */
+ * needs it or the converter is closed, the thread that called does not use the device. Without threads nothing happens. */
 SPMV__SHARED void spmv__converter_begin(spmv_converter *base)
 {
     spmv__convert *c = (spmv__convert *)base;
@@ -2116,7 +2116,8 @@ SPMV_API spmv_status spmv_converter_finish(spmv_converter *base)
     spmv__convert *c = (spmv__convert *)base;
     spmv_status s = SPMV_OK;
     spmv__convert_wait(c);
-    if (c->count) s = c->device->info.backend->finish(c->device, c->device->queue);
+    if (!spmv__dev_is_here(c->device)) s = spmv__dev_not_here(c->device, "spmv_converter_finish", NULL, 0);
+    else if (c->count) s = c->device->info.backend->finish(c->device, c->device->queue);
     if (!c->kept) spmv__convert_drop(c);
     if (!c->given) spmv__scratch_give(c->device, c->val);
     c->val = NULL;

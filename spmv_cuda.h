@@ -302,7 +302,8 @@ static spmv_status spmv__cuda_describe(spmv_device_info *out, int device, const 
 
 static const char *spmv__cuda_absent(void)
 {
-    return spmv__cuda_api.driver == -2 ? SPMV__CUDA_FILE ", the driver, was not found" : "the driver does not start, or finds no GPU";
+    return spmv__cuda_api.driver == -2 ? SPMV__CUDA_FILE ", the driver, was not found"
+                                       : "the driver is too old, does not start, or finds no GPU";
 }
 
 static spmv_status spmv__cuda_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *h)

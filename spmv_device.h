@@ -21,14 +21,16 @@
  *     to make, update or destroy a matrix           beside all that uses other matrices, also of the same device
  *     products, spmv_exec_create, spmv_exec_free    beside each other on one matrix as well, each thread with an exec of its own
  *     spmv_buffer_..., spmv_device_finish, _program, _programs_take, _programs_give    beside all but spmv_device_close
- *     an spmv_converter, an spmv_group (spmv_group.h: with all of its devices)         one thread
+ *     spmv_self_check                               as making a matrix
+ *     another call with an spmv_exec, an spmv_converter, an spmv_group (with all of its devices)    one thread
  *
- * While one thread compiles a program, others wait only if they need a program that is not compiled yet; products never wait. The hooks
- * of a device are called in all of these threads, and must not use the device. One thread alone may use a device whose queue is another
- * one in each thread (CU_STREAM_PER_THREAD), and, where there is neither POSIX nor Windows, a device.
+ * While one thread compiles a program, others wait only if they need a program that is not compiled yet; uploads and downloads through
+ * pinned memory take turns; products on buffers never wait. The hooks of a device are called in all of these threads; they must neither
+ * use the device nor wait for a thread that does. One thread alone may use a device whose queue is another one in each thread
+ * (CU_STREAM_PER_THREAD), or any device where there is neither Windows nor POSIX with gcc or clang.
  *
  * In a process that was forked off the one which opened a device, all calls but those that free are refused (SPMV_ERR_BACKEND), and those
- * free nothing of the driver's. Such a process may open devices of its own if its parent had opened none.
+ * free nothing of the driver's. No device can be opened there either, since drivers do not work in both.
  *
  * The same matrix, variant and device give the same bits in every product (except with the knob ATOMIC). Configuration macros:
  * spmv_formats.h. The self-check, which tries every variant on a device, is in spmv_check.h.
@@ -808,6 +810,7 @@ static spmv__image *spmv__dev_images(const spmv_device *d)
 
 SPMV_API spmv_status spmv_backends_open(const spmv_backend *const *all, spmv_device *out, const spmv_device_desc *desc)
 {
+    static long opened; /* the process that first opened a device */
     spmv_device_desc plain;
     spmv_status s = SPMV_OK;
     if (!all || !out) return spmv__null(desc ? &desc->hooks : NULL, "spmv_backends_open", !all ? "all" : "out", out, sizeof *out);
@@ -815,6 +818,8 @@ SPMV_API spmv_status spmv_backends_open(const spmv_backend *const *all, spmv_dev
     memset(&plain, 0, sizeof plain);
     if (!desc) desc = &plain;
     out->hooks = desc->hooks;
+    if (spmv__left_by(&opened))
+        return spmv_log(&out->hooks, SPMV_ERR_BACKEND, "spmv_device_open: a process that this one was forked off has opened a device");
     if (desc->context || desc->device || desc->queue) out->info.backend = desc->backend ? desc->backend : *all;
     else s = spmv__dev_find(all, &out->info, desc->which, &out->hooks);
     if (!s && !out->info.backend) s = spmv_log(&out->hooks, SPMV_ERR_NO_DEVICE, "no back end was given");
@@ -3394,14 +3399,15 @@ static spmv_status spmv__dev_copy_rest(spmv_device *d, void *buffer, uint64_t *a
         spmv__lock(&d->common->copying);
         s = spmv__stage_put(d, buffer, *at, want, (const unsigned char *)from + *at, stop != NULL, &count);
         if (!s && !count) d->common->stage.copied += left;
+        if (s) b->finish(d, d->queue);
         spmv__unlock(&d->common->copying);
-        if (!s && !count) {
-            s = b->write(d, d->queue, buffer, bytes, from);
-            count = left;
-        }
+        if (s) break;
+        if (count) continue;
+        s = b->write(d, d->queue, buffer, bytes, from);
+        count = left;
+        if (s) b->finish(d, d->queue);
         if (s) break;
     }
-    if (s) b->finish(d, d->queue);
     return s;
 }
 
@@ -3767,6 +3773,8 @@ static spmv_status spmv__dev_check_part(const spmv_device_matrix *m, const spmv_
     if (!p->list.count && p->rows && p->rows != m->rows)
         return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "part %llu: %llu rows without a row list, but the matrix has %llu", (spmv__ull)i,
                         (spmv__ull)p->rows, (spmv__ull)m->rows);
+    if (p->list.count && !p->list.data)
+        return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "part %llu: its row list is NULL", (spmv__ull)i);
     for (r = 0; r < p->list.count; r++)
         if (((const uint32_t *)p->list.data)[r] >= m->rows)
             return spmv_log(&m->hooks, SPMV_ERR_INDEX, "part %llu: its row list has row %u, but the matrix has %llu rows", (spmv__ull)i,

@@ -45,7 +45,8 @@
  *   SPMV_PARALLEL(task, job, count)   a statement that calls task(job, i) once for each i from 0 to count - 1, in any threads and any
  *                         order, and ends when all these calls have returned. task is a void (*)(void *, size_t), job a void *, and count
  *                         a size_t, at least 2 and at most what SPMV_THREADS() was. If the library is called in several threads at once,
- *                         so is this. Products are fastest if a thread gets the same i each time
+ *                         so is this. Products are fastest if a thread gets the same i each time. The thread that calls does nothing
+ *                         else meanwhile, since it may hold a lock of a device (TBB: within this_task_arena::isolate)
  * Tasks do not wait for each other and use no SPMV_PARALLEL themselves; they call no hook, so they neither allocate nor log. A stack of
  * 32 KiB is enough for them, except where CUDA compiles several kernels at once: NVRTC is a whole compiler and needs the usual stack. The
  * library then starts no thread of its own. Without OpenMP there is no clock: set hints.clock if a choice for the host is to be checked.
@@ -2399,8 +2400,8 @@ SPMV__SHARED size_t spmv__thread_count(void)
 }
 
 #ifdef SPMV__ATFORK
-static long spmv__forks; /* 1 + forks behind this process since it first asked; with spmv__forked's, spmv__team and what spmv_cuda.h has
-                            loaded, all that the library remembers outside of objects */
+static long spmv__forks; /* 1 + forks behind this process since it first asked; with the processes of spmv__left_by, spmv__team and what
+                            spmv_cuda.h has loaded, all that the library remembers outside of objects */
 static void spmv__count_fork(void) { spmv__forks++; }
 #endif
 
@@ -2419,18 +2420,25 @@ SPMV__SHARED long spmv__process(void)
 #endif
 }
 
+/* 1 in a process that was forked off *owner, which becomes the first process that asks. */
+SPMV__SHARED int spmv__left_by(long *owner)
+{
+#ifdef SPMV__POSIX
+    const long process = spmv__process(), first = __atomic_load_n(owner, __ATOMIC_RELAXED);
+    if (!first) __atomic_store_n(owner, process, __ATOMIC_RELAXED);
+    return first && first != process;
+#else
+    (void)owner;
+    return 0;
+#endif
+}
+
 /* 1 in a process that was forked off the one which called this first: OpenMP's threads have stayed there, and GNU's runtime would wait for
  * them for ever. */
 SPMV__SHARED int spmv__forked(void)
 {
-#ifdef SPMV__POSIX
     static long owner;
-    const long process = spmv__process(), first = __atomic_load_n(&owner, __ATOMIC_RELAXED);
-    if (!first) __atomic_store_n(&owner, process, __ATOMIC_RELAXED);
-    return first && first != process;
-#else
-    return 0;
-#endif
+    return spmv__left_by(&owner);
 }
 
 #if defined(_OPENMP) && !defined(SPMV_PARALLEL)

@@ -409,7 +409,7 @@ static spmv_status spmv__group_finish_device(const spmv_group_block *b)
 {
     const spmv_backend *back = b->device->info.backend;
     spmv_status s = SPMV_OK, other;
-    if (!spmv__dev_is_here(b->device)) return spmv__dev_not_here(b->device, "spmv_group_wait", NULL, 0);
+    if (!spmv__dev_is_here(b->device)) return s; /* spmv_group_wait refuses it; what frees does not wait */
     if (b->queue_) s = back->finish(b->device, b->queue_);
     other = back->finish(b->device, b->device->queue);
     return s ? s : other;
@@ -1354,6 +1354,18 @@ static void spmv__group_block_free(const spmv_group *g, spmv_group_block *b)
     else spmv_free(&g->hooks, b->stage_);
 }
 
+/* Waits, but not in a process that was forked off. */
+static spmv_status spmv__group_finish(spmv_group *g)
+{
+    spmv_status s = SPMV_OK, one;
+    size_t i;
+    for (i = 0; i < g->count; i++) {
+        one = g->block[i].device ? spmv__group_blame(g, &g->block[i], spmv__group_finish_device(&g->block[i])) : SPMV_OK;
+        if (!s) s = one;
+    }
+    return s;
+}
+
 SPMV_API void spmv_group_destroy(spmv_group *g)
 {
     spmv_hooks h;
@@ -1362,7 +1374,7 @@ SPMV_API void spmv_group_destroy(spmv_group *g)
     h = g->hooks;
     spmv_group_vector_free(&g->x_);
     spmv_group_vector_free(&g->y_);
-    if (g->count) spmv_group_wait(g);
+    if (g->count) spmv__group_finish(g);
     for (i = 0; i < g->count; i++) spmv__group_block_free(g, &g->block[i]);
     spmv_csr_free(&g->own_);
     spmv_free(&h, g->block);
@@ -1459,7 +1471,7 @@ SPMV_API void spmv_group_vector_free(spmv_group_vector *v)
     size_t i;
     if (!v || !v->group) return;
     g = v->group;
-    spmv_group_wait(g);
+    spmv__group_finish(g);
     for (i = 0; i < g->count; i++) {
         if (!g->block[i].device) spmv_free(&g->hooks, v->part[i].at);
         else if (v->part[i].at) spmv__group_room_free_device(g->block[i].device, v->part[i].at);
@@ -1508,14 +1520,9 @@ SPMV_API spmv_status spmv_group_vector_read(const spmv_group_vector *v, void *to
 
 SPMV_API spmv_status spmv_group_wait(spmv_group *g)
 {
-    spmv_status s = SPMV_OK, one;
-    size_t i;
     if (!g) return spmv__null(NULL, "spmv_group_wait", "g", NULL, 0);
-    for (i = 0; i < g->count; i++) {
-        one = g->block[i].device ? spmv__group_blame(g, &g->block[i], spmv__group_finish_device(&g->block[i])) : SPMV_OK;
-        if (!s) s = one;
-    }
-    return s;
+    spmv_status s = g->count ? spmv__group_is_made(g, "spmv_group_wait") : SPMV_OK;
+    return s ? s : spmv__group_finish(g);
 }
 
 /* ---- products -------------------------------------------------------------------------------------------------------- */

@@ -93,8 +93,13 @@ static int refuses_products(spmv_matrix *a)
 
 static int refuses_preparation(spmv_matrix *a)
 {
+    spmv_device own;
+    spmv_device_desc wish;
     spmv_matrix b;
-    return spmv_create(&b, &desc) == SPMV_ERR_BACKEND && spmv_update(a, val) == SPMV_ERR_BACKEND && refuses_products(a);
+    memset(&wish, 0, sizeof wish);
+    wish.hooks.log = hear;
+    return spmv_create(&b, &desc) == SPMV_ERR_BACKEND && spmv_update(a, val) == SPMV_ERR_BACKEND && refuses_products(a) &&
+           spmv_device_open(&own, &wish) == SPMV_ERR_BACKEND;
 }
 
 /* The end of the matrix and of the device, as in a child that cleans up before it exits; then products on the host. */
