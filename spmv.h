@@ -837,7 +837,7 @@ static double spmv__host_seconds(const spmv_matrix *m, const spmv_build_hints *h
         if (i && took > slowest) slowest = took;
         if (i && most > 0 && least > (i > 1 ? clearly : hopeless) * most) known = 1;
     }
-    v->disturbed = slowest > disturbed * least;
+    v->disturbed = least > 0 && slowest > disturbed * least;
     if (v->disturbed)
         spmv_log(&m->store.hooks, SPMV_OK, "the choice is not checked by the clock: products took %.*f to %.*f us, as other programs use "
                  "the processors", SPMV__FIGURE(least * 1e6), SPMV__FIGURE(slowest * 1e6));
@@ -1168,8 +1168,10 @@ static spmv_status spmv__take_input(const spmv_csr **csr, spmv_csr *own, const s
         return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "desc.csr holds %s values, which do not fit type %s", spmv_type_name(a->type),
                         spmv_type_name(d->type));
     *csr = a && !in.transpose ? a : own;
-    if (*csr == a) return spmv__csr_there(&d->hooks, "desc.csr", a);
     if (a) {
+        const spmv_status s = spmv__csr_there(&d->hooks, "desc.csr", a);
+        if (s || *csr == a) return s;
+        in.nnz = (int64_t)a->nnz;
         in.rows = (int64_t)a->rows;
         in.cols = (int64_t)a->cols;
         in.ptr = a->ptr;
@@ -1257,6 +1259,7 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
 #endif
     if (!d->plan && d->hints && d->hints->without >> SPMV_CSR & 1u && !strcmp(spmv__plan_text(d), "csr"))
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "hints.without excludes csr, the plan where none is given and none chosen");
+    (void)spmv__forked(); /* a process that has made a matrix is known to those that are forked off it */
     spmv__phase(&d->hooks, SPMV_PHASE_INPUT);
     s = d->buffers ? spmv__take_buffers(m, d) : spmv__take_input(&csr, &m->own, d);
     m->borrowed_csr = d->buffers || csr != &m->own;

@@ -224,8 +224,8 @@ typedef struct spmv_input {
 
 /* ---- CSR ---------------------------------------------------------------------------------------------------------
  * The interchange form: zero-based, columns strictly rising within each row. Members may be read but not changed. The functions that make
- * one check it (spmv_csr_from, spmv_parts_to_csr, the readers); of those that take one, only the writers check its arrays again, so arrays
- * of your own go through spmv_csr_from. A zeroed one is a matrix without rows and columns. */
+ * one check it (spmv_csr_from, spmv_parts_to_csr, the readers). Of those that take one, the writers check all of it again, spmv_create only
+ * that arrays are there and row pointers end at nnz. Arrays of your own go through spmv_csr_from. A zeroed one has no rows or columns. */
 typedef struct spmv_csr {
     uint64_t        rows, cols, nnz;
     const uint64_t *ptr;   /* rows + 1 */
@@ -1757,17 +1757,17 @@ static spmv_status spmv__import_settings(const spmv__import *m)
     return SPMV_OK;
 }
 
-/* Reports pointer i: the first is not the base, or it is negative (or too large), or below the one before. */
+/* Reports pointer i: the first is not the base, or it is negative, too large, or below the one before. */
 static spmv_status spmv__bad_pointer(const spmv__import *m, uint64_t i, int below)
 {
-    const uint64_t base = (uint64_t)m->in->base;
-    const int64_t v = spmv__raw_index(m->in->ptr, m->ptr_bits, i);
+    const long long v = spmv__raw_index(m->in->ptr, m->ptr_bits, i);
     if (below)
         return spmv_log(m->h, SPMV_ERR_INDEX, "pointer %llu is %llu, but pointer %llu is %llu", (spmv__ull)i,
                         (spmv__ull)(spmv__index(m->in->ptr, m->ptr_bits, 0, i)), (spmv__ull)(i - 1),
                         (spmv__ull)(spmv__index(m->in->ptr, m->ptr_bits, 0, i - 1)));
-    return spmv_log(m->h, SPMV_ERR_INDEX, "pointer %llu is %lld, but matrix.base is %llu%s", (spmv__ull)i, (long long)v, (spmv__ull)base,
-                    v < 0 && m->ptr_bits == 32 && !m->in->nnz ? " (a pointer above 2^31 - 1 needs matrix.nnz)" : "");
+    if (!i) return spmv_log(m->h, SPMV_ERR_INDEX, "pointer 0 is %lld, but matrix.base is %d", v, m->in->base);
+    return spmv_log(m->h, SPMV_ERR_INDEX, "pointer %llu is %lld, which is negative or above nnz%s", (spmv__ull)i, v,
+                    m->ptr_bits == 32 && !m->in->nnz ? " (a pointer above 2^31 - 1 needs matrix.nnz)" : "");
 }
 
 /* Checks the pointers of CSR, CSC or BSR and sets the number of entries. */
@@ -2020,7 +2020,7 @@ static void spmv__import_work(void *tasks, uint64_t t)
 }
 
 /* 1 if no task has found fault, and those that have met entries off the diagonal of a half agree on which half it is. */
-static int spmv__import_agree(spmv__import *m, const spmv__import *task)
+static int spmv__import_agree(const spmv__import *m, const spmv__import *task)
 {
     int half = 0;
     uint64_t t;
@@ -2028,7 +2028,6 @@ static int spmv__import_agree(spmv__import *m, const spmv__import *task)
         if (task[t].status || half * task[t].half < 0) return 0;
         if (task[t].half) half = task[t].half;
     }
-    m->half = half;
     return 1;
 }
 
@@ -2445,6 +2444,7 @@ SPMV__SHARED int spmv__forked(void)
 /* Seconds: a region that takes so much longer than its tasks would in one thread is held up. Starting threads takes less; one of them waits
  * for a processor that another program uses. */
 #define SPMV__HELD_UP 1e-3
+#define SPMV__HELD_UP_OWN 1e-2 /* seconds: where tasks take longer, waiting costs little beside them, or only means that one is longest */
 #define SPMV__HELD_UP_TIMES 4 /* for so many times as long as a region was held up, the thread that called does tasks alone */
 
 /* What the calling thread knows of its team, and remembers as spmv__forked does.
@@ -2498,7 +2498,7 @@ static void spmv__do_in_team(spmv__task task, void *job, size_t first, size_t co
     }
     spmv__team.team = team;
     held_up = omp_get_wtime() - begin - own * (double)(count - first);
-    if (held_up > SPMV__HELD_UP) spmv__team.alone = SPMV__HELD_UP_TIMES * held_up;
+    if (held_up > SPMV__HELD_UP && own < SPMV__HELD_UP_OWN) spmv__team.alone = SPMV__HELD_UP_TIMES * held_up;
 }
 #endif
 

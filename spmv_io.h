@@ -1572,6 +1572,7 @@ SPMV_API spmv_status spmv_bin_read(spmv_csr *out, const spmv_source *src, uint64
     uint64_t sum;
     spmv_status s;
     memset(out, 0, sizeof *out);
+    memset(&head, 0, sizeof head);
     s = spmv__bin_get(src, &head, sizeof head, hooks);
     if (!s) s = spmv__bin_check_head(&head, src, max_dim, hooks);
     if (!s) s = spmv__bin_array(src, head.rows + 1, 8, &ptr, hooks);

@@ -1553,8 +1553,8 @@ Test(input, bad_pointers)
     BAD(CSR, SPMV_ERR_INDEX, "pointer 0 is 0, but matrix.base is 1", s.in.base = 1);
     BAD(CSR, SPMV_ERR_INDEX, "pointer 2 is 1, but pointer 1 is 2", s.ptr[2] = 1);
     BAD(CSR, SPMV_ERR_INDEX, "pointer 3 is 5, but pointer 2 is 6", s.ptr[2] = 6);
-    BAD(CSR, SPMV_ERR_INDEX, "pointer 1 is -5, but matrix.base is 0", s.ptr[1] = -5);
-    BAD(CSR, SPMV_ERR_INDEX, "pointer 1 is -5, but matrix.base is 0 (a pointer above 2^31 - 1 needs matrix.nnz)", s.in.nnz = 0; s.ptr[1] = -5);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 1 is -5, which is negative or above nnz", s.ptr[1] = -5);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 1 is -5, which is negative or above nnz (a pointer above 2^31 - 1 needs matrix.nnz)", s.in.nnz = 0; s.ptr[1] = -5);
     BAD(CSR, SPMV_ERR_INDEX, "pointer 3 is 5, but pointer 2 is 4294967290", s.in.nnz = 0xffffffff; s.ptr[2] = -6);
     BAD(CSC, SPMV_ERR_INDEX, "pointer 4", s.ptr[3] = 100);
     BAD(CSR, SPMV_ERR_INDEX, "5 entries", s.in.nnz = 6);
@@ -3155,6 +3155,14 @@ Test(matrix, a_csr_may_be_transposed)
     d.type = SPMV_MIXED;
     cr_assert_eq(spmv_create(&a, &d), SPMV_ERR_ARGUMENT);
     cr_assert(strstr(l.text, "desc.csr holds f64 values"), "%s", l.text);
+    d.type = SPMV_F64;
+    for (i = 0; i < 2; i++) { /* without its values, as it is and transposed */
+        spmv_csr part = csr;
+        part.val = NULL;
+        d.csr = &part;
+        d.matrix.transpose = (int)i;
+        cr_assert_eq(spmv_create(&a, &d), SPMV_ERR_ARGUMENT);
+    }
     spmv_csr_free(&csr);
 }
 
