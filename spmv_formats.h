@@ -2020,7 +2020,7 @@ static void spmv__import_work(void *tasks, uint64_t t)
 }
 
 /* 1 if no task has found fault, and those that have met entries off the diagonal of a half agree on which half it is. */
-static int spmv__import_agree(const spmv__import *m, const spmv__import *task)
+static int spmv__import_agree(spmv__import *m, const spmv__import *task)
 {
     int half = 0;
     uint64_t t;
@@ -2028,6 +2028,7 @@ static int spmv__import_agree(const spmv__import *m, const spmv__import *task)
         if (task[t].status || half * task[t].half < 0) return 0;
         if (task[t].half) half = task[t].half;
     }
+    m->half = half; /* for what is said about an entry that is there twice */
     return 1;
 }
 
