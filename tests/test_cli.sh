@@ -787,7 +787,7 @@ shape 'plan --json --explain: options' 'd["choice"]["options"][0]["plan"] == d["
 gives 'plan --json of 0 x 0' 0 plan none.mtx --json --explain
 shape 'plan --json of 0 x 0: a plan' 'd["plan"] == "csr"'
 gives 'plan --max-bytes' 1 plan arrow.mtx --builder hyb --max-bytes 1000K
-says 'plan --max-bytes: what and how much' err 'ell:w=2: .* the limit is 0.98 MiB'
+says 'plan --max-bytes: what and how much' err 'ell:w=2: .* the limit is 1024000 bytes'
 gives 'plan --max-bytes --json' 1 plan arrow.mtx --builder hyb --max-bytes 1000K --json
 shape 'plan --max-bytes --json: null bytes for what was refused' '[p["bytes"] is None for p in d["parts"]] == [True, False]'
 gives 'plan --max-bytes: enough' 0 plan arrow.mtx --builder hyb --max-bytes 2M
@@ -1072,7 +1072,7 @@ if [ "$devices" != host ]; then
             [ $? -eq 1 ]
             verdict "self-check finds $1" $?
         }
-        gives_defect 'a sum that is off by one' 'alpha * sum=>alpha * sum + 1'
+        gives_defect 'a sum that is off by one' 'MULADD(before, alpha, sum)=>MULADD(before, alpha, sum + 1)'
         says 'self-check finds a sum that is off by one: where' out '^WRONG   f32   dia/L=2: [0-9]+x[0-9]+, integers, alpha'
         gives_defect 'a missing step over lanes' 'd = L / 2; d > 0=>d = L / 2; d > 1'
         says 'self-check finds a missing step over lanes: and what is usable' out '[1-9][0-9]* usable, 0 refused, 0 failed, [1-9]'
