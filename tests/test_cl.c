@@ -1126,6 +1126,7 @@ Test(device, compilers_do_not_warn)
     spmv_store store;
     spmv_variant v;
     spmv_device_matrix a;
+    cl_program program;
     char options[2048], log[4096] = "";
     cl_device_id id = (cl_device_id)d.info.id;
     if (!by_opencl(&d)) cr_skip("the device is not driven by OpenCL");
@@ -1133,9 +1134,10 @@ Test(device, compilers_do_not_warn)
     cr_assert_eq(spmv_variant_parse(&v, SPMV_DIA, "V=16", NULL), SPMV_OK);
     cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, store.type, store.part, 1, &v), SPMV_OK, "%s", said);
     cr_assert_not_null(d.common->programs);
-    cr_assert_eq(clGetProgramBuildInfo((cl_program)d.common->programs->program, id, CL_PROGRAM_BUILD_OPTIONS, sizeof options, options, NULL), 0);
+    program = (cl_program)d.common->programs->program;
+    cr_assert_eq(clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_OPTIONS, sizeof options, options, NULL), 0);
     cr_assert(strstr(options, "-w "), "%s", options);
-    clGetProgramBuildInfo((cl_program)d.common->programs->program, id, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
+    clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
     cr_assert(!strstr(log, "warning"), "%s", log);
     spmv_device_matrix_free(&a);
     spmv_store_free(&store);

@@ -1554,7 +1554,8 @@ Test(input, bad_pointers)
     BAD(CSR, SPMV_ERR_INDEX, "pointer 2 is 1, but pointer 1 is 2", s.ptr[2] = 1);
     BAD(CSR, SPMV_ERR_INDEX, "pointer 3 is 5, but pointer 2 is 6", s.ptr[2] = 6);
     BAD(CSR, SPMV_ERR_INDEX, "pointer 1 is -5, which is negative or above nnz", s.ptr[1] = -5);
-    BAD(CSR, SPMV_ERR_INDEX, "pointer 1 is -5, which is negative or above nnz (a pointer above 2^31 - 1 needs matrix.nnz)", s.in.nnz = 0; s.ptr[1] = -5);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 1 is -5, which is negative or above nnz (a pointer above 2^31 - 1 needs matrix.nnz)",
+        s.in.nnz = 0; s.ptr[1] = -5);
     BAD(CSR, SPMV_ERR_INDEX, "pointer 3 is 5, but pointer 2 is 4294967290", s.in.nnz = 0xffffffff; s.ptr[2] = -6);
     BAD(CSC, SPMV_ERR_INDEX, "pointer 4", s.ptr[3] = 100);
     BAD(CSR, SPMV_ERR_INDEX, "5 entries", s.in.nnz = 6);
