@@ -1916,7 +1916,7 @@ static void spmv__import_move(void *elements, size_t bytes, const spmv__pair *pa
 {
     uint64_t i;
     for (i = 0; i < n; i++) memcpy((char *)room + i * bytes, (char *)elements + pair[i].load * bytes, bytes);
-    memcpy(elements, room, n * bytes);
+    memcpy(elements, room, (size_t)(n * bytes));
 }
 
 /* Sorts each row by column, and entries of one column in the order given. */
