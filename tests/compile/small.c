@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The heap and stack that create, mul and destroy use for a tiny matrix, with the plan "csr" and arrays that can be borrowed, and with
  * the choice left to the library. Fails if they use more than LIMIT_STACK bytes of stack, or any heap besides the record of the one part
- * and its row pointers. For a larger matrix, whose rows are uneven, and for a message, only the stack is limited. Prints the figures. list.sh
- * compiles it in many ways. */
+ * and its row pointers. For a larger matrix, whose rows are uneven, and for a message, only the stack is limited. Prints the figures.
+ * list.sh compiles it in many ways. */
 #define _POSIX_C_SOURCE 200809L
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #define SPMV_IMPLEMENTATION
@@ -16,7 +16,8 @@
 #define LIMIT_STACK 1024 /* bytes */
 #endif
 enum { DEEP_CSR = 7000, DEEP_AUTO = 18000, DEEP_COCKTAIL = 23000, DEEP_LOG = 1200 }; /* bytes of stack for the larger matrix */
-enum { ROWS = 3, LARGE = 20000, LONGEST = 12, STACK = 1 << 20, FRAME = 128 /* bytes of the frame of begin */, PAINT = 0xa5, ARENA = 1 << 20 };
+enum { ROWS = 3, LARGE = 20000, LONGEST = 12 };
+enum { STACK = 1 << 20, FRAME = 128 /* bytes of the frame of begin */, PAINT = 0xa5, ARENA = 1 << 20 };
 
 /* ---- heap: from an arena, so that the stack of the C library's allocator is not counted ---- */
 static union {
