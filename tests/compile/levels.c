@@ -83,7 +83,7 @@ int main(void)
         spmv_csr a;
         make(&a, (spmv_type)t, dense);
         for (level = SPMV_SIMD_PLAIN; level < SPMV_SIMD_COUNT; level++) {
-            if (!t) printf("%s: %s\n", spmv_simd_name((spmv_simd)level), spmv_simd_usable((spmv_simd)level) ? "tested" : "not usable here");
+            if (t == SPMV_F64) printf("%s: %s\n", spmv_simd_name((spmv_simd)level), spmv_simd_usable((spmv_simd)level) ? "tested" : "not usable here");
             if (!spmv_simd_usable((spmv_simd)level)) continue;
             for (i = 0; i < sizeof plans / sizeof *plans; i++) wrong += multiply(plans[i], &a, dense, (spmv_type)t, (spmv_simd)level);
         }
