@@ -47,10 +47,10 @@ extern "C" {
 /* What the rows are divided by. */
 typedef enum spmv_group_division {
     SPMV_GROUP_BY_RATE = 0, /* by the time that each device needs for its own block, measured or estimated. If with the exchange of halos
-                               this takes longer than one device alone, that one gets all rows. If nothing is measured and the matrix
-                               is so small that no plans are compared on one of the devices (SPMV_TINY_BYTES), the first one does.
-                               Estimates do not know that an OpenCL device may be the host's own processors: measure, or give
-                               shares, then */
+                               this takes more than four fifths of the time of one device alone, that one gets all rows; so it does if
+                               the others are the same processors, as the host and a CPU of OpenCL are. If nothing is measured and the
+                               matrix is so small that no plans are compared on one of the devices (SPMV_TINY_BYTES), the first one
+                               gets all rows */
     SPMV_GROUP_BY_NNZ,      /* every device gets as many nonzeros, within a row */
     SPMV_GROUP_BY_ROWS      /* every device gets as many rows, as Kuresson 2012, 9 */
 } spmv_group_division;
@@ -242,9 +242,19 @@ enum { SPMV__GROUP_GRAIN = 96, SPMV__GROUP_MANY = 128 };
 #define SPMV__GROUP_CPU_LATENCY 150e-6
 #define SPMV__GROUP_MEMORY_BYTES 10e9 /* between two blocks on the host */
 
-/* Seconds that the host takes to enqueue a product with an exchange, for each device: a product takes at least as long as the sum, however
- * small it is. Measured as above: 29 to 33 us for two H200s. */
-#define SPMV__GROUP_CALLS 15e-6
+/* Seconds of the host for each operation of a queue that it enqueues for a product with an exchange, and how many of these there are for
+ * each device (spmv__group_begin_device, _gather, _end_device, two products) and each message (its copy, the points before and behind it).
+ * A product takes at least as long as all of them. Measured as above: 29 to 50 us for the 22 of two H200s. */
+#define SPMV__GROUP_OPERATION 2e-6
+enum { SPMV__GROUP_DEVICE_OPERATIONS = 8, SPMV__GROUP_MESSAGE_OPERATIONS = 3 };
+
+/* Seconds that a device takes for each step which the exchange adds to its product, however short: waiting for the point of another queue,
+ * and beginning the second matrix of a block. Measured as above: 6 to 7 us, and 5 to 13. */
+#define SPMV__GROUP_STEP 6e-6
+
+/* Rows are divided only if by the predictions this takes at most so much of the time of the fastest device alone: more than half of all
+ * predictions are within 0.8 to 1.25 of what is measured (bench/results/predicted.txt). */
+#define SPMV__GROUP_CLEARLY 0.8
 
 static void *spmv__group_at(void *base, uint64_t bytes) { return base ? (unsigned char *)base + bytes : NULL; }
 
@@ -303,13 +313,14 @@ static int spmv__group_is_alike(const spmv_device *a, const spmv_device *b)
     return a == b || (a && b && a->info.backend == b->info.backend && !strcmp(a->info.name, b->info.name));
 }
 
-/* 1: both are the same processor, so that they share its time. */
+static int spmv__group_is_cpu(const spmv_device *d) { return d && d->info.type == SPMV_DEVICE_CPU; }
+
+/* 1: both are the same processor, so that they share its time; a CPU is the host's. */
 static int spmv__group_is_same(const spmv_device *a, const spmv_device *b)
 {
-    return a == b || (a && b && a->info.backend == b->info.backend && a->info.id == b->info.id);
+    if (!a || !b) return a == b || spmv__group_is_cpu(a) || spmv__group_is_cpu(b);
+    return a == b || (a->info.backend == b->info.backend && a->info.id == b->info.id);
 }
-
-static int spmv__group_is_cpu(const spmv_device *d) { return d && d->info.type == SPMV_DEVICE_CPU; }
 
 static spmv_status spmv__group_peer_open(const spmv_device *to, const spmv_device *from)
 {
@@ -1061,17 +1072,27 @@ static double spmv__group_hidden(const spmv_group_block *b)
     return could < b->exchange ? could : b->exchange;
 }
 
-/* Seconds until a block is done, by the predictions. */
-static double spmv__group_seconds(const spmv_group_block *b) { return b->predicted + b->exchange - spmv__group_hidden(b); }
+/* 1: a product uses the block's own queue. */
+static int spmv__group_is_aside(const spmv_group_block *b) { return b->device && (b->sends || b->before + b->after); }
 
 /* Seconds of enqueueing a product of the group. */
 static double spmv__group_calls(const spmv_group *g)
 {
-    double sum = 0;
+    uint64_t n = 0;
     size_t i;
     for (i = 0; i < g->count; i++)
-        if (g->block[i].device && (g->block[i].sends || g->block[i].before + g->block[i].after)) sum += SPMV__GROUP_CALLS;
-    return sum;
+        if (spmv__group_is_aside(&g->block[i])) n += SPMV__GROUP_DEVICE_OPERATIONS;
+    for (i = 0; i < g->messages; i++)
+        if (g->block[g->message[i].from].device || g->block[g->message[i].to].device) n += SPMV__GROUP_MESSAGE_OPERATIONS;
+    return (double)n * SPMV__GROUP_OPERATION;
+}
+
+/* Seconds until a block is done, by the predictions. The host's comes after all is enqueued. */
+static double spmv__group_seconds(const spmv_group *g, const spmv_group_block *b)
+{
+    double steps = b->device ? (b->before + b->after > 0) + b->split : 0;
+    double before = b->device || !b->rows ? 0 : spmv__group_calls(g);
+    return before + b->predicted + b->exchange - spmv__group_hidden(b) + steps * SPMV__GROUP_STEP;
 }
 
 /* Seconds of a product of the group. */
@@ -1080,11 +1101,14 @@ static double spmv__group_predicted(const spmv_group *g)
     double most = spmv__group_calls(g), one;
     size_t i;
     for (i = 0; i < g->count; i++) {
-        one = spmv__group_seconds(&g->block[i]);
+        one = spmv__group_seconds(g, &g->block[i]);
         if (one > most) most = one;
     }
     return most;
 }
+
+/* 1: by the predictions, dividing the rows clearly pays. */
+static int spmv__group_pays(const spmv_group *g) { return g->together < SPMV__GROUP_CLEARLY * g->alone; }
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------------- */
 
@@ -1230,7 +1254,7 @@ static spmv_status spmv__group_lay_out(const spmv__group_maker *k)
     return s;
 }
 
-/* Gives all rows to the fastest device if, by the predictions, dividing them does not pay. */
+/* Gives all rows to the fastest device unless, by the predictions, dividing them clearly pays. */
 static spmv_status spmv__group_reconsider(const spmv__group_maker *k)
 {
     spmv_group *g = k->g;
@@ -1238,7 +1262,7 @@ static spmv_status spmv__group_reconsider(const spmv__group_maker *k)
     if (!(k->alone > 0) || g->count < 2) return SPMV_OK;
     g->alone = k->alone;
     g->together = spmv__group_predicted(g);
-    if (g->together < g->alone) return SPMV_OK;
+    if (spmv__group_pays(g)) return SPMV_OK;
     spmv__group_only(k, k->best);
     for (i = 0; i < g->count; i++) g->block[i].predicted = i == k->best ? k->alone : 0;
     return spmv__group_lay_out(k);
@@ -1565,9 +1589,6 @@ static spmv_status spmv__group_mul_block(const spmv__group_run *r, size_t i, spm
     return s;
 }
 
-/* 1: a product uses the block's own queue. */
-static int spmv__group_is_aside(const spmv_group_block *b) { return b->device && (b->sends || b->before + b->after); }
-
 /* Begins a product in the blocks' own queues. */
 static spmv_status spmv__group_begin(const spmv__group_run *r)
 {
@@ -1777,7 +1798,7 @@ static void spmv__group_explain_limit(spmv__text *t, const spmv_group *g)
     size_t i;
     for (i = 0; i < g->count; i++) {
         const spmv_group_block *b = &g->block[i];
-        time = b->predicted > 0 ? spmv__group_seconds(b) : 0;
+        time = b->predicted > 0 ? spmv__group_seconds(g, b) : 0;
         if (time > most) {
             most = time;
             last = b;
@@ -1805,7 +1826,7 @@ SPMV_API size_t spmv_group_explain(const spmv_group *g, char *out, size_t size)
                     (spmv__ull)g->nnz, g->shares ? "given shares" : by[g->divided]);
     if (g->alone > 0)
         SPMV__GROUP_SAY(&t, "predicted     %.*f us on the fastest device alone, %.*f us divided%s\n", SPMV__FIGURE(g->alone * 1e6),
-                        SPMV__FIGURE(g->together * 1e6), g->together < g->alone ? "" : ", so it gets all rows");
+                        SPMV__FIGURE(g->together * 1e6), spmv__group_pays(g) ? "" : ", so it gets all rows");
     for (i = 0; i < g->count; i++) spmv__group_explain_block(&t, g, i);
     spmv__group_explain_limit(&t, g);
     return spmv__text_close(&t);

@@ -608,6 +608,8 @@ Test(group, divides_by_measured_rates)
     cr_assert(matrix_awkward(&m, 11, INTEGERS));
     d = desc_of(&teams[2], &m, SPMV_F64, "csr", &h);
     d.divide = SPMV_GROUP_BY_RATE;
+    type = device[OTHER].info.type;
+    device[OTHER].info.type = SPMV_DEVICE_GPU; /* a CPU would be the host's */
     d.measure = as_if;
     d.measure_user = &calls;
     cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
@@ -623,6 +625,7 @@ Test(group, divides_by_measured_rates)
     cr_assert(strstr(text, " us divided, so it gets all rows\n"), "%s", text);
     spmv_group_destroy(&g);
     matrix_free(&m);
+    device[OTHER].info.type = type;
     cr_assert(matrix_awkward(&m, 8, INTEGERS));
     d = desc_of(&teams[2], &m, SPMV_F64, "csr", &h); /* by estimates, a tiny matrix is not worth dividing */
     d.divide = SPMV_GROUP_BY_RATE;
@@ -630,13 +633,60 @@ Test(group, divides_by_measured_rates)
     cr_assert(g.block[0].nnz == m.nnz || g.block[1].nnz == m.nnz);
     cr_assert_eq(g.messages, 0);
     spmv_group_destroy(&g);
-    type = device[OTHER].info.type;
     device[OTHER].info.type = SPMV_DEVICE_GPU; /* which compares plans for it: its estimate counts no more than that of the host */
     cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
     device[OTHER].info.type = type;
     cr_assert_eq(g.block[0].nnz, m.nnz);
     cr_assert(!(g.block[0].predicted > 0) && !(g.block[1].predicted > 0));
     spmv_group_destroy(&g);
+    matrix_free(&m);
+    cr_assert_eq(l.live, 0);
+}
+
+/* Seconds of nonzeros on either device. */
+typedef struct rates { double each[2]; } rates;
+
+static double at_rates(void *user, size_t i, spmv_matrix *block) { return (double)spmv_nnz(block) * ((const rates *)user)->each[i]; }
+
+/* A matrix is divided only if that is clearly predicted to pay: what each device adds to the other's product must be worth the host's time
+ * for the operations of an exchange, a second matrix, and what predictions are off by. */
+Test(group, divides_only_where_it_clearly_pays)
+{
+    static const struct { const char *what; size_t team; spmv_device_type type; double whole[2]; int divided; } cases[] = {
+        { "equal GPUs, long", 1, SPMV_DEVICE_GPU, { 300e-6, 300e-6 }, 1 },
+        { "equal GPUs, no longer than enqueueing", 1, SPMV_DEVICE_GPU, { 48.6e-6, 48.6e-6 }, 0 },
+        { "equal GPUs, no longer than enqueueing for one", 1, SPMV_DEVICE_GPU, { 20e-6, 20e-6 }, 0 },
+        { "a slow one that takes a ninth", 1, SPMV_DEVICE_GPU, { 10e-3, 80e-3 }, 0 },
+        { "a slow one that takes a third", 1, SPMV_DEVICE_GPU, { 10e-3, 20e-3 }, 1 },
+        { "the host and a GPU, long", 2, SPMV_DEVICE_GPU, { 10e-3, 10e-3 }, 1 },
+        { "the host, which enqueues first, and a GPU", 2, SPMV_DEVICE_GPU, { 90e-6, 90e-6 }, 0 },
+        { "the host and a CPU, which it is itself", 2, SPMV_DEVICE_CPU, { 10e-3, 10e-3 }, 0 },
+        { "the host twice", 4, SPMV_DEVICE_CPU, { 10e-3, 10e-3 }, 0 },
+    };
+    const spmv_device_type type = device[OTHER].info.type;
+    matrix m;
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    size_t c, i;
+    matrix_bands(&m, "tridiagonal", 3000, 3000, -1, 1, -1, 1);
+    matrix_close(&m, INTEGERS);
+    for (c = 0; c < LENGTH(cases); c++) {
+        spmv_group_desc d = desc_of(&teams[cases[c].team], &m, SPMV_F64, "csr", &h);
+        rates r;
+        spmv_group g;
+        if (cases[c].team == 1 && device[HALF_A].info.id == device[HALF_B].info.id) continue; /* it cannot be halved */
+        for (i = 0; i < 2; i++) r.each[i] = cases[c].whole[i] / (double)m.nnz;
+        for (i = 0; i < DEVICES; i++) device[i].info.type = cases[c].type;
+        d.divide = SPMV_GROUP_BY_RATE;
+        d.measure = at_rates;
+        d.measure_user = &r;
+        cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+        for (i = 0; i < DEVICES; i++) device[i].info.type = type;
+        cr_assert_eq(g.block[0].nnz && g.block[1].nnz, cases[c].divided, "%s: %g us alone, %g us divided", cases[c].what, g.alone * 1e6,
+                     g.together * 1e6);
+        if (cases[c].team == 1) cr_assert_geq(g.together, 2 * (8 + 3) * 2e-6); /* devices, operations of each and of its message */
+        spmv_group_destroy(&g);
+    }
     matrix_free(&m);
     cr_assert_eq(l.live, 0);
 }
