@@ -69,8 +69,7 @@ help:
 
 # ---- programs ----
 # Each .c file of tools/ is compiled by itself, those for pictures only with cairo. The .d file beside an object lists its sources.
-# tools/ready.c is a program of its own.
-TOOLS   = $(filter-out ready,$(patsubst tools/%.c,%,$(wildcard tools/*.c tools/[!gp]*/*.c)))
+TOOLS   = $(patsubst tools/%.c,%,$(wildcard tools/*.c tools/[!gp]*/*.c))
 DRAWN   = $(patsubst tools/%.c,%,$(wildcard tools/picture/*.c))
 TOOL_CC = $(CC) $(C99) $(OPT) $(OMP) $(WARN) -pedantic -Wshadow -Wconversion -Wmissing-prototypes -DSPMV_REPRODUCIBLE $(CFLAGS)
 OBJECTS = $(patsubst %,build/obj/%.o,$(TOOLS) $(if $(CAIRO),$(DRAWN)))

@@ -507,7 +507,7 @@ static spmv_status spmv__leave_unseen(spmv_matrix *m, const spmv_desc *d, const 
     spmv_status s = SPMV_OK;
     if (!t->there || (d->plan && !spmv__is_auto(d->plan)) || d->reproducible || d->strict || d->max_bytes) return s;
     if (target.device_class != SPMV_DEVICE_CLASS_GPU) return s;
-    if (hints && (hints->measure || hints->verify == SPMV_VERIFY_ON || hints->without & both)) return s;
+    if (hints && hints->without & both) return s;
     memset(&a, 0, sizeof a);
     memset(&how, 0, sizeof how);
     a.rows = t->work.rows;
@@ -681,7 +681,7 @@ static int spmv__borrows(const spmv_store *st)
 #ifdef SPMV_NO_AUTO
 static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
-    if (d->plan && (spmv__is_auto(d->plan) || spmv__is_cocktail(d->plan)))
+    if (d->plan && (spmv__is_auto(d->plan) || spmv__is_measure(d->plan) || spmv__is_cocktail(d->plan)))
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "plan \"%s\": the choice was left out of this build (SPMV_NO_AUTO)", d->plan);
     return spmv__store_given(m, d, csr, how, spmv__plan_text(d));
 }
@@ -701,362 +701,16 @@ static int spmv__csr_is_left(const spmv_choice *c, const spmv_build_hints *hints
     return left;
 }
 
-#ifdef SPMV_DEVICE_H
-/* A product that is timed if timed is 1. */
-static spmv_status spmv__dev_exec_mul_timed(spmv_exec *e, void *x, void *y, int timed)
+/* Moves an option to the front. */
+static void spmv__to_front(spmv_choice *c, int at)
 {
-    spmv__dev_run r = spmv__dev_run_of(e, 1, x, 0, y, 0);
-    e->timing = timed;
-    return spmv__dev_exec_mul(&r, 0, NULL);
-}
-
-/* Seconds of a product y = A*x among products in a row, from the begin of the first to the end of the last. */
-static spmv_status spmv__dev_exec_row_seconds(spmv_exec *e, void *x, void *y, double *seconds)
-{
-    const double row = 1e-3; /* seconds that a row is to take, so that the first launch, the timer's steps of 0.5 us and short delays of
-                                the host count little */
-    enum { LEAST = 3, MOST = 300 }; /* products in a row; the most bounds what a small matrix spends on this */
-    const spmv_device *d = e->matrix->device;
-    void *begin = NULL;
-    double took = 0;
-    int i, n = LEAST;
-    spmv_status s = spmv__dev_exec_mul_timed(e, x, y, 0); /* loads the kernels and fills the caches */
-    if (!s) s = spmv__dev_exec_mul_timed(e, x, y, 1);
-    if (!s) s = spmv__dev_exec_seconds(e, &took);
-    while (n < MOST && n * took < row) n++;
-    if (!s) s = spmv__dev_exec_mul_timed(e, x, y, 1);
-    if (!s) s = spmv__dev_event_keep(d, &begin, e->first);
-    for (i = 2; i < n && !s; i++) s = spmv__dev_exec_mul_timed(e, x, y, 0);
-    if (!s) s = spmv__dev_exec_mul_timed(e, x, y, 1);
-    if (!s) s = d->info.backend->seconds(d, begin, e->last, &took);
-    spmv__dev_event_free(d, begin);
-    spmv__dev_exec_timing(e, 0);
-    *seconds = s ? 0 : took / n;
-    return s;
-}
-
-/* Seconds of a product by the events of the device, 0 if the queue does not measure time or something failed, which products will report.
- * Products in a row are timed, because that is what predictions are of: one by itself contains the gap of a launch. */
-static double spmv__product_seconds(const spmv_matrix *m, spmv_type type)
-{
-    uint64_t size = spmv_vector_size(type), x_bytes = m->store.cols * size, y_bytes = m->store.rows * size;
-    void *x = NULL, *y = NULL;
-    double seconds = 0;
-    spmv_status s;
-    if (!m->exec->profiles) return 0;
-    s = spmv_buffer_create(m->device, x_bytes, &x);
-    if (!s) s = spmv_buffer_create(m->device, y_bytes, &y);
-    if (!s && x_bytes) s = spmv_buffer_fill(m->device, x, x_bytes, 0);
-    if (!s) s = spmv__dev_exec_row_seconds(m->exec, x, y, &seconds);
-    spmv_buffer_free(m->device, x);
-    spmv_buffer_free(m->device, y);
-    return s ? 0 : seconds;
-}
-
-/* Measures two matrices on a device by turns, so that whatever disturbs the device or the host disturbs both: measured one after the other,
- * in shorter rows, an H200 preferred csr in runs to tcsr where it takes 1.28 times as long. *seconds: of a product with m; becomes less if
- * one of its rows now takes less. Returns those of the other, 0 if they cannot be measured. */
-static double spmv__seconds_by_turns(const spmv_matrix *m, const spmv_matrix *other, double *seconds)
-{
-    enum { TURNS = 5 }; /* rows of each, of which the fastest counts: a delay of the host spoils one */
-    double least = 0;
-    int i;
-    for (i = 0; i < TURNS; i++) {
-        double second = spmv__product_seconds(other, m->store.type), first = spmv__product_seconds(m, m->store.type);
-        if (!(first > 0) || !(second > 0)) return 0;
-        if (first < *seconds) *seconds = first;
-        if (!i || second < least) least = second;
-    }
-    return least;
-}
-#endif
-
-/* Is there a clock for products on the host? */
-static int spmv__has_clock(const spmv_build_hints *hints)
-{
-#ifdef _OPENMP
-    (void)hints;
-    return 1;
-#else
-    return hints && hints->clock;
-#endif
-}
-
-/* Seconds by that clock. */
-static double spmv__clock_now(const spmv_build_hints *hints)
-{
-    if (hints && hints->clock) return hints->clock(hints->clock_user);
-#ifdef _OPENMP
-    return omp_get_wtime();
-#else
-    return 0;
-#endif
-}
-
-/* The vectors x and y of zeros with which products are measured on the host, y at y_at bytes. They are made for the first product and
- * serve all options, as fresh memory takes as long as several products. */
-typedef struct spmv__vectors {
-    void    *block;
-    uint64_t y_at;
-    int      disturbed; /* 1: rows of the same products took such different times that nothing more is measured */
-} spmv__vectors;
-
-/* Makes the vectors, unless they are there. */
-static spmv_status spmv__vectors_make(spmv__vectors *v, const spmv_matrix *m)
-{
-    const uint64_t line = 64, size = spmv_vector_size(m->store.type); /* bytes of a line of the cache: y begins at one */
-    if (v->block) return SPMV_OK;
-    v->y_at = spmv__round_up(m->store.cols * size, line);
-    return spmv__new(&m->store.hooks, &v->block, v->y_at + m->store.rows * size + 1, 1, 0);
-}
-
-/* Seconds of a product on the host: the least of up to three rows of products, after one product that fills the caches; 0 if there is no
- * clock or no memory for the vectors. most: seconds of the fastest plan so far; 0: there is none. One row is enough for a hopeless plan,
- * two if they agree or both are clearly slower. The first products after a conversion may take twice as long as later ones, as what was
- * written leaves the caches meanwhile. A matrix with more columns than nonzeros is not measured, as x may be larger than all its arrays. */
-static double spmv__host_seconds(const spmv_matrix *m, const spmv_build_hints *hints, double most, spmv__vectors *v)
-{
-    const double row = 3e-5; /* seconds that a row takes at least: clocks have steps of up to 1 us */
-    const double agree = 1.05;                /* times: rows that differ by less agree */
-    const double clearly = 1.3, hopeless = 3; /* times most: beyond what rows of one matrix, and first ones, differ by */
-    const double disturbed = 10;              /* times: rows that differ by more were held up by other programs */
-    enum { ROWS = 3, LEAST = 1, MOST = 100 }; /* products in a row */
-    double least = 0, slowest = 0, took = 0;
-    int i, k, n = LEAST, known = 0;
-    spmv_status s;
-    if (!spmv__has_clock(hints) || v->disturbed || m->store.cols > m->store.nnz) return 0;
-    s = spmv__vectors_make(v, m);
-    for (i = 0; i <= ROWS && !s && !known; i++) { /* the first is one product, which fills the caches and shows how many make a row */
-        double begin = spmv__clock_now(hints);
-        for (k = 0; k < (i ? n : 1) && !s; k++)
-            s = spmv_store_mul(&m->store, 1, v->block, 0, (unsigned char *)v->block + v->y_at);
-        took = (spmv__clock_now(hints) - begin) / (i ? n : 1);
-        if (!i) while (n < MOST && n * took < row) n++;
-        known = i > 1 && took < agree * least && least < agree * took;
-        if (i == 1 || (i && took < least)) least = took;
-        if (i && took > slowest) slowest = took;
-        if (i && most > 0 && least > (i > 1 ? clearly : hopeless) * most) known = 1;
-    }
-    v->disturbed = least > 0 && slowest > disturbed * least;
-    if (v->disturbed)
-        spmv_log(&m->store.hooks, SPMV_OK, "the choice is not checked by the clock: products took %.*f to %.*f us, as other programs use "
-                 "the processors", SPMV__FIGURE(least * 1e6), SPMV__FIGURE(slowest * 1e6));
-    return s || v->disturbed || !(least > 0) ? 0 : least;
-}
-
-/* Seconds of a product by the clock that there is; 0: there is none. most: of the fastest so far. */
-static double spmv__prepared_seconds(const spmv_matrix *m, const spmv_desc *d, double most, spmv__vectors *v)
-{
-#ifdef SPMV_DEVICE_H
-    if (m->device) return spmv__product_seconds(m, m->store.type);
-#endif
-    return spmv__host_seconds(m, d->hints, most, v);
-}
-
-/* Measures another matrix beside one of which a product takes *seconds, which becomes less if that is seen now. Returns the seconds of a
- * product with the other; 0: it could not be measured. */
-static double spmv__seconds_beside(const spmv_matrix *m, const spmv_matrix *other, const spmv_desc *d, double *seconds, spmv__vectors *v)
-{
-#ifdef SPMV_DEVICE_H
-    if (m->device) return spmv__seconds_by_turns(m, other, seconds);
-#else
-    (void)m;
-#endif
-    return spmv__prepared_seconds(other, d, *seconds, v);
-}
-
-/* Exchanges what two matrices with the same nonzeros are stored as. */
-static void spmv__exchange_stores(spmv_matrix *a, spmv_matrix *b)
-{
-    unsigned char *at = (unsigned char *)&a->store, *other = (unsigned char *)&b->store;
-    size_t i;
-    for (i = 0; i < sizeof a->store; i++) { /* a third store would make a large frame */
-        const unsigned char byte = at[i];
-        at[i] = other[i];
-        other[i] = byte;
-    }
-#ifdef SPMV_DEVICE_H
-    {
-        spmv_device_matrix *on_device = a->on_device;
-        spmv_exec *exec = a->exec;
-        a->on_device = b->on_device;
-        a->exec = b->exec;
-        b->on_device = on_device;
-        b->exec = exec;
-    }
-#endif
-}
-
-/* Keeps how long the conversion took for an option, as the next ones will err alike. seconds: 0 if there is no clock. */
-static void spmv__keep_convert(spmv_choice *c, const spmv_option *o, double seconds)
-{
-    const double expected = o->convert, least = 0.5; /* times: faster ones are not expected to go on like that */
-    double times;
-    if (!(seconds > 0) || !(expected > 0)) return;
-    times = spmv__longer(seconds / expected, least);
-    c->convert_times = c->convert_times > 0 ? (c->convert_times + times) / 2 : times;
-}
-
-/* Stores the matrix by a plan. If that fails, no message is logged. */
-static spmv_status spmv__store_quietly(spmv_store *out, const spmv_plan *plan, const spmv_csr *csr, const spmv_build *how,
-                                       const spmv_hooks *h)
-{
-    spmv_hooks quiet = *h;
-    spmv_status s;
-    int i;
-    quiet.log = spmv__hush;
-    s = spmv_store_make(out, plan, csr, how, &quiet);
-    if (!s) out->hooks.log = h->log;
-    for (i = 0; !s && i < out->count; i++) out->part[i].hooks.log = h->log;
-    return s;
-}
-
-/* Prepares another option, measures it, and keeps it in place of the matrix if a product takes less than seconds. It is no failure if it
- * cannot be prepared beside the matrix. Returns the seconds of the one that is kept. */
-static double spmv__challenge(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c, int option,
-                              double seconds, spmv__vectors *v)
-{
-    spmv_option *o = &c->option[option], *kept = &c->option[spmv__fastest_option(c) - c->option];
-    spmv_matrix *other; /* large */
-    double begin;
-    o->measured = -1;
-    if (spmv_plan_parse(&c->plan, o->plan, NULL, &d->hooks)) return seconds;
-    other = (spmv_matrix *)spmv_alloc(&d->hooks, 1, sizeof *other);
-    if (!other) return seconds;
-    memset(other, 0, sizeof *other);
-    other->updatable = m->updatable;
-    spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
-    begin = spmv__clock_now(d->hints);
-    if (!spmv__store_quietly(&other->store, &c->plan, csr, how, &d->hooks) && !spmv__to_device(other, d, o->variant)) {
-        double now;
-        if (!m->device) spmv__keep_convert(c, o, spmv__clock_now(d->hints) - begin);
-        spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
-        now = spmv__seconds_beside(m, other, d, &seconds, v);
-        kept->measured = seconds;
-        if (now > 0) o->measured = now;
-    }
-    if (o->measured > 0 && o->measured < seconds) {
-        spmv__exchange_stores(m, other);
-        seconds = o->measured;
-    }
-    spmv__off_device(other);
-    spmv_store_free(&other->store);
-    spmv_free(&d->hooks, other);
-    return seconds;
-}
-
-/* Says which plan is kept in place of the first, which took c->slow seconds. Without a log of the caller's this is only said of devices,
- * which take as long as predicted: hosts differ from the one that the table was measured on. */
-static void spmv__say_kept(const spmv_matrix *m, const spmv_desc *d, const spmv_choice *c, const char *first, double seconds)
-{
-    char kept[SPMV_CHOICE_TEXT];
-    spmv_plan_print(&m->store.plan, kept, sizeof kept);
-    if (!strcmp(first, kept) || (!m->device && !d->hooks.log)) return;
-    if (spmv__is_slow(c, c->slow))
-        spmv_log(&d->hooks, SPMV_OK, "plan \"%s\" takes %.*f us, more than %.2f times what csr was predicted to take (%.*f us); \"%s\" "
-                 "takes %.*f us and is kept", first, SPMV__FIGURE(c->slow * 1e6), SPMV__SLOW, SPMV__FIGURE(c->csr * 1e6), kept,
-                 SPMV__FIGURE(seconds * 1e6));
-    else if (d->hooks.log)
-        spmv_log(&d->hooks, SPMV_OK, "plan \"%s\" takes %.*f us; \"%s\" takes %.*f us and is kept", first,
-                 SPMV__FIGURE(c->slow * 1e6), kept, SPMV__FIGURE(seconds * 1e6));
-}
-
-/* Can measuring the option in this place lead to another plan? Where kernels must be built, csr is worth being tried only if all products
- * with csr are expected to take longer than that: measuring both takes a GPU eleven rows of products of up to 1 ms, which are thousands of
- * products with a small matrix. */
-static int spmv__check_matters(spmv_choice *c, const spmv_build_hints *hints, int at)
-{
-    const int requested = hints && hints->verify == SPMV_VERIFY_ON;
-    int rival;
-    if (!spmv__is_csr_alone(&c->option[at]) && (requested || spmv__calls(hints) * c->csr >= c->build)) return 1;
-    c->option[at].measured = c->option[at].predicted;
-    rival = spmv__next_rival(c, hints);
-    c->option[at].measured = 0;
-    return rival >= 0;
-}
-
-/* Is the choice checked by a clock in spmv_create? */
-static int spmv__is_checked(const spmv_desc *d, const spmv_build *how)
-{
-    if ((d->plan && spmv__is_cocktail(d->plan)) || d->variant || (d->hints && d->hints->measure)) return 0;
-    return spmv__verifies(d->hints, how->reproducible, !d->device);
-}
-
-/* Checks the choice by a clock, as spmv_verify says: prepares and measures options as long as that pays, and csr if the plan is
- * slow, and keeps the fastest. */
-SPMV__APART void spmv__verify_prepared(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
-{
-    char first[SPMV_CHOICE_TEXT];
-    spmv__vectors v = { NULL, 0, 0 };
-    double seconds;
-    int i = 0;
-    if (!spmv__is_checked(d, how)) return;
-    while (i < c->count && c->option[i].measured < 0) i++; /* these could not be built */
-    if (i == c->count || !spmv__check_matters(c, d->hints, i)) return;
-    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
-    spmv_plan_print(&m->store.plan, first, sizeof first);
-    c->slow = seconds = c->option[i].measured = spmv__prepared_seconds(m, d, 0, &v);
-    for (; seconds > 0 && !v.disturbed && spmv__can_be_beaten(c, seconds) && (i = spmv__next_rival(c, d->hints)) >= 0; c->rivals++)
-        seconds = spmv__challenge(m, d, csr, how, c, i, seconds, &v);
-    if (seconds > 0 && spmv_format_built(SPMV_CSR) && !(d->hints && d->hints->without >> SPMV_CSR & 1u) &&
-        spmv__csr_pays(c, d->hints, seconds)) {
-        i = spmv__csr_option(c);
-        if (!(c->option[i].measured > 0)) seconds = spmv__challenge(m, d, csr, how, c, i, seconds, &v);
-    }
-    spmv_free(&m->store.hooks, v.block);
-    if (seconds > 0) spmv__say_kept(m, d, c, first, seconds);
-}
-
-/* On a host with a clock, stores the matrix as csr, which takes little time, and measures that, if the choice is to be checked. The
- * predictions are then corrected by what csr takes here, and plans that would gain little are not prepared. *base: seconds of a product;
- * 0: this was not done, and nothing is stored. plan: becomes csr. */
-static spmv_status spmv__store_base(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, double *base,
-                                    spmv_plan *plan, spmv__vectors *v)
-{
-    spmv_status s;
-    *base = 0;
-    if (d->device || !csr->nnz || !spmv__is_checked(d, how) || !spmv__has_clock(d->hints) || !spmv_format_built(SPMV_CSR)) return SPMV_OK;
-    if (d->hints && (d->hints->without >> SPMV_CSR & 1u || d->hints->refine > 0)) return SPMV_OK;
-    spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
-    s = spmv_plan_parse(plan, "csr", NULL, &d->hooks);
-    if (!s) s = spmv_store_make(&m->store, plan, csr, how, &d->hooks);
-    if (s) return s == SPMV_ERR_TOO_LARGE ? SPMV_OK : s;
-    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
-    *base = spmv__prepared_seconds(m, d, 0, v);
-    if (!(*base > 0)) spmv_store_free(&m->store);
-    return SPMV_OK;
-}
-
-/* The most bytes of a part of an option that is measured beside the stored matrix, in multiples of the CSR form: plans that read so much
- * more than csr are hardly ever faster, and more memory is not spent on looking for one. */
-#define SPMV__BESIDE_BYTES 2.25
-
-/* That limit less the bytes of the stored matrix, of which at most one CSR form counts, and nothing if it points into the CSR form. */
-static uint64_t spmv__beside_bytes(const spmv_store *st, const spmv_csr *csr)
-{
-    const double form = (double)spmv__csr_bytes(csr), held = spmv__borrows(st) ? 0 : (double)spmv_store_bytes(st);
-    return (uint64_t)(SPMV__BESIDE_BYTES * form - (held < form ? held : form));
-}
-
-/* Prepares and measures the options that may be faster than csr, which is stored, and keeps the fastest. */
-static void spmv__beat_base(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c,
-                            spmv__vectors *v)
-{
-    spmv_build beside = *how;
-    double seconds = c->base;
-    int i;
-    spmv__keep_base(c);
-    for (; !v->disturbed && (i = spmv__next_rival(c, d->hints)) >= 0; c->rivals++) {
-        beside.max_bytes = spmv__beside_bytes(&m->store, csr);
-        if (how->max_bytes) beside.max_bytes = spmv__smaller(beside.max_bytes, how->max_bytes);
-        seconds = spmv__challenge(m, d, csr, &beside, c, i, seconds, v);
-    }
-    c->slow = c->base;
-    spmv__say_kept(m, d, c, "csr", seconds);
+    spmv_option first = c->option[at];
+    for (; at > 0; at--) c->option[at] = c->option[at - 1];
+    c->option[0] = first;
 }
 
 /* Stores the matrix by the plan that was chosen. Where that cannot be built, tries the other options in the order of their cost, and csr
- * at the end. */
+ * at the end; the one that is taken moves to the front. */
 static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
 {
     int i = 0, count = c->count + spmv__csr_is_left(c, d->hints);
@@ -1067,7 +721,7 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
         s = spmv_store_make(&m->store, &c->plan, csr, how, &d->hooks);
         if (!s) s = spmv__to_device(m, d, d->variant ? d->variant : c->variant);
         /* the table of another version may name knobs that there are no longer */
-        if (!(spmv__try_next(s) || (s == SPMV_ERR_PLAN && !d->variant)) || ++i >= count) return s;
+        if (!(spmv__try_next(s) || (s == SPMV_ERR_PLAN && !d->variant)) || ++i >= count) break;
         spmv__off_device(m);
         spmv_store_free(&m->store);
         c->option[i - 1].measured = -1;
@@ -1078,6 +732,207 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
         memset(c->variant, 0, sizeof c->variant);
         if (i < c->count) memcpy(c->variant, c->option[i].variant, sizeof c->variant);
     }
+    if (!s && i < c->count) spmv__to_front(c, i);
+    return s;
+}
+
+/* ---- "measure" ------------------------------------------------------------------------------------------------------ */
+
+enum {
+    SPMV__MEASURED = 3, /* options that are prepared and timed: among so many the fastest of all hardly ever is missing */
+    SPMV__TURNS    = 5  /* rows of products of each of two matrices, of which the fastest counts: a delay by other programs spoils one */
+};
+
+/* Seconds by the clock of the hints, else by that of OpenMP, else of the processor: products run in one thread then. */
+static double spmv__clock_now(const spmv_build_hints *hints)
+{
+    if (hints && hints->clock) return hints->clock(hints->clock_user);
+#ifdef _OPENMP
+    return omp_get_wtime();
+#else
+    return (double)clock() / CLOCKS_PER_SEC;
+#endif
+}
+
+/* The vectors of zeros with which products are timed, on the device or on the host. */
+typedef struct spmv__vectors {
+    void *x, *y;
+} spmv__vectors;
+
+static void spmv__vectors_free(const spmv_matrix *m, spmv__vectors *v)
+{
+#ifdef SPMV_DEVICE_H
+    if (m->device) {
+        spmv_buffer_free(m->device, v->x);
+        spmv_buffer_free(m->device, v->y);
+        return;
+    }
+#endif
+    spmv_free(&m->store.hooks, v->x);
+    spmv_free(&m->store.hooks, v->y);
+}
+
+static spmv_status spmv__vectors_make(const spmv_matrix *m, spmv__vectors *v)
+{
+    const uint64_t size = spmv_vector_size(m->store.type), x = m->store.cols * size, y = m->store.rows * size;
+    spmv_status s;
+    v->x = v->y = NULL;
+#ifdef SPMV_DEVICE_H
+    if (m->device) {
+        s = spmv_buffer_create(m->device, x, &v->x);
+        if (!s) s = spmv_buffer_create(m->device, y, &v->y);
+        return !s && x ? spmv_buffer_fill(m->device, v->x, x, 0) : s;
+    }
+#endif
+    s = spmv__new(&m->store.hooks, &v->x, x + 1, 1, 0);
+    return s ? s : spmv__new(&m->store.hooks, &v->y, y + 1, 1, 0);
+}
+
+#ifdef SPMV_DEVICE_H
+/* One product; timed: with events. */
+static spmv_status spmv__dev_product(const spmv_matrix *m, const spmv__vectors *v, int timed)
+{
+    spmv__dev_run r = spmv__dev_run_of(m->exec, 1, v->x, 0, v->y, 0);
+    m->exec->timing = timed;
+    return spmv__dev_exec_mul(&r, 0, NULL);
+}
+
+/* Seconds of n products in a row by the events of the device, from the begin of the first to the end of the last. */
+static spmv_status spmv__dev_row_seconds(const spmv_matrix *m, const spmv__vectors *v, int n, double *seconds)
+{
+    void *begin = NULL;
+    int i;
+    spmv_status s = spmv__dev_product(m, v, 1);
+    if (!s) s = spmv__dev_event_keep(m->device, &begin, m->exec->first);
+    for (i = 2; i < n && !s; i++) s = spmv__dev_product(m, v, 0);
+    if (!s && n > 1) s = spmv__dev_product(m, v, 1);
+    if (!s) s = m->device->info.backend->seconds(m->device, begin, m->exec->last, seconds);
+    spmv__dev_event_free(m->device, begin);
+    spmv__dev_exec_timing(m->exec, 0);
+    return s;
+}
+#endif
+
+/* Seconds of a product among n in a row; 0: they could not be timed. */
+static double spmv__row_seconds(const spmv_matrix *m, const spmv_build_hints *hints, const spmv__vectors *v, int n)
+{
+    double begin, seconds = 0;
+    int i;
+    spmv_status s = SPMV_OK;
+#ifdef SPMV_DEVICE_H
+    if (m->device) return m->exec->profiles && !spmv__dev_row_seconds(m, v, n, &seconds) && seconds > 0 ? seconds / n : 0;
+#endif
+    begin = spmv__clock_now(hints);
+    for (i = 0; i < n && !s; i++) s = spmv_store_mul(&m->store, 1, v->x, 0, v->y);
+    seconds = spmv__clock_now(hints) - begin;
+    return !s && seconds > 0 ? seconds / n : 0;
+}
+
+/* How many products make a row that is long enough for the clock, which has steps of up to 1 us, and for the first launch and short delays
+ * of the host to count little. The products before fill the caches and load the kernels. */
+static int spmv__row_length(const spmv_matrix *m, const spmv_build_hints *hints, const spmv__vectors *v)
+{
+    const double row = 1e-3; /* seconds */
+    enum { FIRST = 3, MOST = 1000 };
+    double one = spmv__row_seconds(m, hints, v, 1);
+    int n = FIRST;
+    one = spmv__row_seconds(m, hints, v, FIRST);
+    while (n < MOST && n * one < row) n++;
+    return n;
+}
+
+/* Times two matrices by turns, so that whatever disturbs the machine disturbs both. 0: a time is not known. */
+static int spmv__by_turns(const spmv_matrix *a, const spmv_matrix *b, const spmv_build_hints *hints, double *first, double *second)
+{
+    spmv__vectors v;
+    double one, other;
+    int i, n, k, known = !spmv__vectors_make(a, &v);
+    n = known ? spmv__row_length(a, hints, &v) : 0;
+    k = known ? spmv__row_length(b, hints, &v) : 0;
+    for (i = 0; i < SPMV__TURNS && known; i++) {
+        one = spmv__row_seconds(a, hints, &v, n);
+        other = spmv__row_seconds(b, hints, &v, k);
+        known = one > 0 && other > 0;
+        if (!i || one < *first) *first = one;
+        if (!i || other < *second) *second = other;
+    }
+    spmv__vectors_free(a, &v);
+    return known;
+}
+
+/* Exchanges what two matrices with the same nonzeros are stored as. */
+static void spmv__exchange_stores(spmv_matrix *a, spmv_matrix *b)
+{
+    unsigned char *at = (unsigned char *)&a->store, *other = (unsigned char *)&b->store;
+    struct spmv_device_matrix *on_device = a->on_device;
+    struct spmv_exec *exec = a->exec;
+    size_t i;
+    for (i = 0; i < sizeof a->store; i++) { /* a third store would make a large frame */
+        const unsigned char byte = at[i];
+        at[i] = other[i];
+        other[i] = byte;
+    }
+    a->on_device = b->on_device;
+    a->exec = b->exec;
+    b->on_device = on_device;
+    b->exec = exec;
+}
+
+/* The seconds by which an option is ranked once it was timed. */
+static double spmv__measured_cost(const spmv_option *o, const spmv_build_hints *hints)
+{
+    return o->measured + o->convert / spmv__calls(hints);
+}
+
+/* Times another matrix, stored by an option, beside the one that is stored by option 0, and keeps the one that costs less: its option
+ * becomes the first. */
+static void spmv__compare(spmv_matrix *m, spmv_matrix *other, const spmv_desc *d, spmv_choice *c, int option)
+{
+    spmv_option *kept = &c->option[0], *o = &c->option[option];
+    double first = 0, second = 0;
+    if (!spmv__by_turns(m, other, d->hints, &first, &second)) return;
+    if (!(kept->measured > 0) || first < kept->measured) kept->measured = first;
+    o->measured = second;
+    kept->cost = spmv__measured_cost(kept, d->hints);
+    o->cost = spmv__measured_cost(o, d->hints);
+    if (o->cost >= kept->cost) return;
+    spmv__exchange_stores(m, other);
+    spmv__to_front(c, option);
+}
+
+/* Prepares an option beside the matrix and compares both. It is no failure, and there is no message, if there is no room for it. */
+static void spmv__challenge(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c, int option)
+{
+    spmv_desc quiet = *d;
+    spmv_matrix *other = (spmv_matrix *)spmv_alloc(&d->hooks, 1, sizeof *other); /* large */
+    if (!other) return;
+    memset(other, 0, sizeof *other);
+    other->updatable = m->updatable;
+    quiet.hooks.log = spmv__hush;
+    if (!spmv_plan_parse(&c->plan, c->option[option].plan, NULL, &quiet.hooks) &&
+        !spmv_store_make(&other->store, &c->plan, csr, how, &quiet.hooks) && !spmv__to_device(other, &quiet, c->option[option].variant)) {
+        int i;
+        other->store.hooks.log = d->hooks.log;
+        for (i = 0; i < other->store.count; i++) other->store.part[i].hooks.log = d->hooks.log;
+        spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
+        spmv__compare(m, other, d, c, option);
+    } else c->option[option].measured = -1;
+    spmv__off_device(other);
+    spmv_store_free(&other->store);
+    spmv_free(&d->hooks, other);
+}
+
+/* Prepares and times the best options of a choice, of which the first is stored, and keeps the one that costs least. The matrix of the
+ * fastest so far and the next one are in memory beside the CSR form. */
+static void spmv__measure(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
+{
+    int i, n = 1;
+    for (i = 1; i < c->count && n < SPMV__MEASURED; i++) {
+        if (c->option[i].measured < 0) continue; /* it could not be built */
+        spmv__challenge(m, d, csr, how, c, i); /* an option that moves to the front leaves those behind it in place */
+        n += c->option[i].measured >= 0;
+    }
+    memcpy(c->variant, c->option[0].variant, sizeof c->variant);
 }
 
 /* Chooses a plan and stores the matrix by it. spmv_choice is large, so it is allocated. */
@@ -1086,27 +941,19 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
     spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0, 0, 0 };
     void *block;
     spmv_choice *c;
-    spmv__vectors v = { NULL, 0, 0 };
-    double base;
     spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *c, 0);
     if (s) return s;
-    c = (spmv_choice *)block;
-    s = spmv__store_base(m, d, csr, how, &base, &c->plan, &v);
-#ifdef SPMV_DEVICE_H
-    target = spmv_target_of(d->device);
-#endif
+    c = d->hints && d->hints->choice ? d->hints->choice : (spmv_choice *)block;
     spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
 #ifdef SPMV_DEVICE_H
-    if (!s && d->device && !(d->hints && d->hints->tuning)) s = spmv__keep_table(d->device, &target);
+    target = spmv_target_of(d->device);
+    if (d->device && !(d->hints && d->hints->tuning)) s = spmv__keep_table(d->device, &target);
 #endif
-    if (!s) s = spmv__choose(c, d->plan, csr, how, &target, d->hints, NULL, &d->hooks, base);
-    if (!s && base > 0) spmv__beat_base(m, d, csr, how, c, &v);
-    spmv_free(&d->hooks, v.block);
-    if (!s && !(base > 0)) {
-        s = spmv__store_choice(m, d, csr, how, c);
-        if (!s && !v.disturbed) spmv__verify_prepared(m, d, csr, how, c);
-    }
-    spmv_free(&d->hooks, c);
+    if (!s) s = spmv_choose(c, d->plan, csr, how, &target, d->hints, NULL, &d->hooks);
+    if (!s) s = spmv__store_choice(m, d, csr, how, c);
+    if (!s && d->plan && spmv__is_measure(d->plan) && !d->variant) spmv__measure(m, d, csr, how, c);
+    if (!s && c->count) c->plan = m->store.plan;
+    spmv_free(&d->hooks, block);
     return s;
 }
 
@@ -1127,8 +974,8 @@ static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, cons
 {
     const char *text = spmv__plan_text(d);
     if (m->store.plan.count) text = spmv_format_name(m->store.plan.part[0].format); /* by spmv__leave_unseen */
-    if (spmv__is_auto(text) && spmv__is_tiny(csr, spmv__class_of(d), d->hints)) text = "csr";
-    if (!spmv__is_auto(text) && !spmv__is_cocktail(text)) return spmv__store_given(m, d, csr, how, text);
+    if (spmv__is_auto(text) && !(d->hints && d->hints->choice) && spmv__is_tiny(csr, spmv__class_of(d), d->hints)) text = "csr";
+    if (!spmv__is_auto(text) && !spmv__is_measure(text) && !spmv__is_cocktail(text)) return spmv__store_given(m, d, csr, how, text);
     return spmv__choose_and_store(m, d, csr, how);
 }
 #endif

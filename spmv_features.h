@@ -128,6 +128,22 @@ static double spmv__square_root(double v)
     return v > 0 ? r : 0;
 }
 
+/* 2 to the power of v, to the last few bits. */
+SPMV__SHARED double spmv__exp2(double v)
+{
+    static const double inverse[] = { 1, 1.0 / 2, 1.0 / 3, 1.0 / 4, 1.0 / 5, 1.0 / 6, 1.0 / 7, 1.0 / 8, 1.0 / 9, 1.0 / 10, 1.0 / 11,
+                                      1.0 / 12, 1.0 / 13 };
+    double scale = 1, t, sum = 1;
+    int i;
+    if (v > 1000) v = 1000; /* near the ends of double; a table may say anything */
+    if (v < -1000) v = -1000;
+    while (v >= 1) v--, scale *= 2;
+    while (v < 0) v++, scale /= 2;
+    t = v * 0.6931471805599453;
+    for (i = (int)(sizeof inverse / sizeof *inverse); i-- > 0;) sum = 1 + sum * t * inverse[i]; /* Horner's rule for the exponential */
+    return scale * sum;
+}
+
 /* sigma of Koza et al. Their equation 3 is the deviation of all row lengths, but their tables print that over the square root of the mean
  * (mc2depi: 0.076 and 4.0 give 0.04; Chebyshev4: 1061 and 78.9 give 119.46), and so does this. */
 static double spmv__look_sigma(const spmv__look *l)
@@ -302,112 +318,6 @@ static double spmv__look_gather(const spmv__look *l, uint64_t sample, uint32_t *
             }
     }
     return seen ? (double)missed / (double)seen : 0;
-}
-
-/* ---- features: x beyond the cache ------------------------------------------------------------------------------------ */
-
-enum {
-    SPMV__REUSE_LINE    = 8,  /* elements of x in a line: 64 bytes of f64 */
-    SPMV__REUSE_BINS    = 80, /* two for each power of two of nonzeros */
-    SPMV__REUSE_WINDOWS = 3,  /* evenly spread windows of nonzeros that are looked at */
-    SPMV__REUSE_SAMPLED = 4096 /* lines of x that are followed; at most twice as many */
-};
-
-/* After how many nonzeros the lines of x are read again. */
-typedef struct spmv__reuse {
-    double lines;                     /* of x; 0: nothing was looked at */
-    double longer[SPMV__REUSE_BINS + 1]; /* the share of the nonzeros whose line was read before, and at least spmv__reuse_time(bin)
-                                            nonzeros before */
-} spmv__reuse;
-
-/* The bin of a time of v nonzeros, v > 0. */
-static int spmv__reuse_bin(uint64_t v)
-{
-    int power = 0;
-    while (v >> power > 1) power++;
-    return 2 * power + (power && v >> (power - 1) & 1u);
-}
-
-/* The first time of a bin, in nonzeros. */
-static double spmv__reuse_time(int bin) { return (double)((uint64_t)1 << bin / 2) * (bin & 1 ? 1.5 : 1); }
-
-/* Follows some lines of x through nonzeros begin .. end - 1, and counts the reads of the second half by the time since the line was read
- * before, and those of lines that were not read before. One line in each 1 << s is followed, which one is as if at random.
- *   last  a zero for each 1 << s lines */
-static void spmv__reuse_follow(const spmv_csr *a, uint64_t begin, uint64_t end, int s, uint32_t *last, uint64_t *count, uint64_t *first)
-{
-    const uint32_t mask = ((uint32_t)1 << s) - 1;
-    const uint64_t middle = begin + (end - begin) / 2;
-    uint64_t k;
-    for (k = begin; k < end; k++) {
-        const uint32_t line = a->col[k] / SPMV__REUSE_LINE, group = line >> s;
-        const uint32_t now = (uint32_t)(k - begin) + 1;
-        /* multiplying by the golden section spreads the lines that are followed */
-        if (((line ^ (group * 2654435769u) >> 7) & mask) != 0) continue;
-        if (k >= middle) {
-            if (last[group]) count[spmv__reuse_bin(now - last[group])]++;
-            else ++*first;
-        }
-        last[group] = now;
-    }
-}
-
-/* Looks at how soon lines of x are read again, in windows that are long enough for most lines to come again where columns are random. Of
- * reads of lines that were not seen before in a window, as many are first ones as there are lines, and the others come later than
- * anything that was measured. */
-SPMV__SHARED spmv_status spmv__reuse_make(spmv__reuse *out, const spmv_csr *a, const spmv_hooks *h)
-{
-    const uint64_t lines = spmv__ceil_div(a->cols, SPMV__REUSE_LINE), most = (uint64_t)1 << 30;
-    uint64_t count[SPMV__REUSE_BINS] = { 0 }, first = 0, seen = 0, length = spmv__smaller(4 * lines, most), runs = SPMV__REUSE_WINDOWS, run;
-    double once, more = 0;
-    uint32_t *last;
-    void *block;
-    int s = 0, bin;
-    spmv_status status;
-    memset(out, 0, sizeof *out);
-    if (!a->nnz) return SPMV_OK;
-    while (lines >> s > 2 * SPMV__REUSE_SAMPLED) s++;
-    status = spmv__room(h, &block, (lines >> s) + 1, sizeof *last);
-    if (status) return status;
-    last = (uint32_t *)block;
-    if (length * runs >= a->nnz) {
-        length = spmv__smaller(a->nnz, most);
-        runs = 1;
-    }
-    for (run = 0; run < runs; run++) {
-        uint64_t begin = runs > 1 ? (a->nnz - length) / (runs - 1) * run : 0;
-        memset(last, 0, (size_t)((lines >> s) + 1) * sizeof *last);
-        spmv__reuse_follow(a, begin, begin + length, s, last, count, &first);
-    }
-    spmv_free(h, block);
-    for (bin = 0; bin < SPMV__REUSE_BINS; bin++) seen += count[bin];
-    seen += first;
-    if (!seen) return SPMV_OK;
-    once = (double)lines / (double)a->nnz;
-    if ((double)first > once * (double)seen) more = (double)first - once * (double)seen;
-    for (bin = SPMV__REUSE_BINS; bin >= 0; bin--) {
-        if (bin < SPMV__REUSE_BINS) more += (double)count[bin];
-        out->longer[bin] = more / (double)seen;
-    }
-    out->lines = (double)lines;
-    return SPMV_OK;
-}
-
-/* The share of the nonzeros whose line of x a cache of so many lines does not hold any more, by average eviction times (Hu, Wang, Zhou,
- * Luo, Ding, Wang: Kinetic modeling of data eviction in cache, USENIX ATC 2016): the longest time that a line stays is the one by which the
- * probabilities of not being read again, added up, make the size of the cache. */
-SPMV__SHARED double spmv__reuse_missed(const spmv__reuse *r, double lines)
-{
-    double held = 0;
-    int bin;
-    if (lines >= r->lines) return 0;
-    for (bin = 0; bin < SPMV__REUSE_BINS; bin++) {
-        double step = (spmv__reuse_time(bin + 1) - spmv__reuse_time(bin)) * 0.5 * (r->longer[bin] + r->longer[bin + 1]);
-        if (bin == 0) held += 1; /* until the next nonzero the line is there */
-        if (held + step > lines) return r->longer[bin] + (r->longer[bin + 1] - r->longer[bin]) * (lines > held ? (lines - held) / step : 0);
-        held += step;
-    }
-    return r->longer[SPMV__REUSE_BINS];
 }
 
 /* A number of 0 <= v < 1 for each i. Any run of successive i spreads evenly, by the golden section in units of 2^-32. */

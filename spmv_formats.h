@@ -735,6 +735,7 @@ SPMV__PRINTF(3, 4) SPMV_API size_t spmv_print(char *out, size_t size, const char
 
 #include <stdarg.h>
 #include <string.h>
+#include <time.h>
 #ifndef SPMV_NO_STDIO
 #include <stdio.h>
 #endif

@@ -1321,7 +1321,6 @@ static spmv_status spmv__group_make(spmv_group *g, const spmv_group_desc *desc, 
     k.a = a;
     if (desc->desc.hints) k.hints = *desc->desc.hints;
     k.hints.measure = NULL;
-    k.hints.refine = 0;
     g->rows = a->rows;
     g->cols = a->cols;
     g->nnz = a->nnz;

@@ -48,51 +48,24 @@ typedef double (*spmv_measure)(void *user, const spmv_plan *plan, const char *va
 /* Seconds since some moment, by a clock that never goes back. user: clock_user of spmv_build_hints. */
 typedef double (*spmv_clock)(void *user);
 
-/* Whether the choice is checked by a clock: measure of the hints, which spmv_choose calls; else, in spmv_create, the events of a device
- * whose queue measures time, and on the host clock of the hints. Without a clock nothing is checked.
- * On the host, spmv_create stores the matrix as csr first, which takes little time, and measures it. Then other options are prepared and
- * measured, each only if the expected_calls products are expected to save twice what that costs, and 1.5 times more with each option that
- * was measured before. With refine, without csr and by measure it does as on a device.
- * On a device, the first choice is prepared and measured. Further options are as well if, by their predictions, by how much those of this
- * table err and by what was measured of options like them, the products are expected to save twice what that is taken to cost (conversion,
- * 7 products and the building of kernels), and 1.5 times more with each of them. csr is as well if a product takes more than 1.25 times
- * what the fastest csr was predicted to take and the products would save the building of its kernels. spmv_create measures nothing on a
- * device if all products with csr are expected to take less time than this building. SPMV_VERIFY_ON lifts these last two conditions. Where
- * the table was timed in CUDA graphs, no option is measured beside a product that takes no longer than launches do (call of spmv_choice).
- * The fastest is kept. Meanwhile two prepared matrices are in memory beside the CSR form. On the host, no part of a plan that is measured
- * beside csr may take more than 2.25 times the bytes of the CSR form, of which those of a faster plan that is kept meanwhile are
- * subtracted, down to 1.25 times. Plans, and so the last bits of y, may differ from run to run. */
-typedef enum spmv_verify {
-    SPMV_VERIFY_DEFAULT = 0, /* if at least SPMV_VERIFY_CALLS products are expected, in spmv_create on the host SPMV_VERIFY_CALLS_HOST, but
-                                never with reproducible */
-    SPMV_VERIFY_ON,
-    SPMV_VERIFY_OFF
-} spmv_verify;
-
-enum {
-    SPMV_EXPECTED_CALLS = 1000, /* products that are expected if the hints do not say how many: an iterative solver, or a few of them */
-    SPMV_VERIFY_CALLS   = 100,  /* measuring a plan takes 2 to 4 products, more if they are short, on a device up to 300 and for each
-                                   further plan ten times as many; and others are prepared as well */
-    SPMV_VERIFY_CALLS_HOST = 500 /* there csr is always prepared and measured, too: preparing 45 matrices and 500 products of each took as
-                                   long checked as unchecked (f64 1.119 and 1.117 of the best plan, f32 1.152 and 1.147), 2,000 products
-                                   took less (1.056 and 1.094, 1.076 and 1.124), on the machine of SPMV__RIVAL_PAYS */
-};
+/* Products that are expected if the hints do not say how many: an iterative solver, or a few of them. */
+enum { SPMV_EXPECTED_CALLS = 1000 };
 
 /* What builders and the choice of spmv_auto.h may use. Zero-initialise; zero is the default of every member. */
 typedef struct spmv_build_hints {
-    spmv_measure measure; /* hybr:k=0 and refine need it, and cmrs then takes the height that is fastest; NULL: nothing is measured */
+    spmv_measure measure; /* hybr:k=0 needs it, and cmrs then takes the height that is fastest; NULL: nothing is measured */
     void        *measure_user;   /* handed to measure */
-    spmv_clock   clock;          /* auto: a clock for verify on the host; NULL: that of OpenMP if the library is compiled with it, else
-                                    nothing is checked there */
+    spmv_clock   clock;          /* plan "measure" on the host: NULL: the clock of OpenMP if the library is compiled with it, else the time
+                                    that the processors spent on the program */
     void        *clock_user;     /* handed to clock */
-    int          refine;         /* auto: so many of the best options are measured and the fastest is taken; 0: none */
-    uint64_t     expected_calls; /* auto: the number of products in which analysis and conversion must pay off; 0: SPMV_EXPECTED_CALLS */
-    spmv_verify  verify;         /* auto: whether the choice is checked by a clock */
-    unsigned     without;        /* auto, cocktail: bits such as 1u << SPMV_DIA of formats that must not be used; SPMV_ERR_UNSUPPORTED if
-                                    no other may be. A plan or builder that is named is used as it is */
-    const struct spmv_tuning *tuning; /* auto, cocktail: the caller's table (spmv_table.h). NULL: the bundled one for the device, which is
-                                         read again for each matrix; that takes about a millisecond, so programs with many small
-                                         matrices read a table once */
+    uint64_t     expected_calls; /* auto, measure: the number of products in which analysis and conversion must pay off; 0:
+                                    SPMV_EXPECTED_CALLS */
+    unsigned     without;        /* auto, measure, cocktail: bits such as 1u << SPMV_DIA of formats that must not be used;
+                                    SPMV_ERR_UNSUPPORTED if no other may be. A plan or builder that is named is used as it is */
+    const struct spmv_tuning *tuning; /* auto, measure, cocktail: the caller's table (spmv_table.h). NULL: the bundled one for the device,
+                                         which is read once for each device, and on the host again for each matrix, in less than 0.1 ms */
+    struct spmv_choice *choice;  /* spmv_create writes here how it chose, for spmv_explain (spmv_auto.h), where there was a choice; NULL: it
+                                    is not kept */
 } spmv_build_hints;
 
 /* Makes a plan for a matrix from text.
@@ -1852,10 +1825,15 @@ SPMV__SHARED const char *spmv__after_name(const char *text, const char *name)
     return text;
 }
 
-/* Is text "auto", or "cocktail" with or without keys? These are not plans; spmv_auto.h makes them. */
+/* Is text "auto", "measure", or "cocktail" with or without keys? These are not plans; spmv_auto.h makes them. */
 SPMV__SHARED int spmv__is_auto(const char *text)
 {
     const char *rest = spmv__after_name(text, "auto");
+    return rest && !*rest;
+}
+SPMV__SHARED int spmv__is_measure(const char *text)
+{
+    const char *rest = spmv__after_name(text, "measure");
     return rest && !*rest;
 }
 SPMV__SHARED int spmv__is_cocktail(const char *text)

@@ -1,10 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tools/embed.sh [FOLDER [TABLES]] - writes spmv_kernels.h from kernels/*.cl and kernels/cuda.cuh, as bytes by xxd, and spmv_tuning.h from
-# tuning/*.tune, as text; the host's own table is there as data as well, so that it need not be read. What was generated,
-# kernels/gen/NAME.cl, follows kernels/NAME.cl. With FOLDER it writes there, for a comparison; with TABLES it takes the tables of that
-# folder. The output depends only on these files, on the list of formats in spmv_formats.h and on how spmv_table.h fills gaps. CC: the
-# compiler for tools/ready.c.
+# tuning/*.tune, as text. What was generated, kernels/gen/NAME.cl, follows kernels/NAME.cl. With FOLDER it writes there, for a comparison;
+# with TABLES it takes the tables of that folder. The output depends only on these files and on the list of formats in spmv_formats.h.
 set -eu
 cd "$(dirname "$0")/.."
 folder=${1:-.}
@@ -122,16 +120,6 @@ EOF
         echo '#else'
         echo "#define SPMV__TUNE_$n"
         echo '#endif'
-        if grep -qx 'class host' "$f" && grep -qx 'device host' "$f"; then
-            ready=build/ready.$$
-            mkdir -p build
-            ${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L -O0 -w -DSPMV_NO_SIMD -I. tools/ready.c -o $ready
-            echo "#if $cut && defined(SPMV_TABLE_H)"
-            $ready "$f"
-            rm $ready
-            echo '#define SPMV__READY &spmv__ready'
-            echo '#endif'
-        fi
         n=$((n + 1))
     done
     echo 'static const struct spmv__tuning { const char *text; size_t length; } spmv__tuning[] = {'

@@ -8,7 +8,16 @@
 
 double library_log2(double v)
 {
-    return spmv__log2(v);
+    uint64_t bits;
+    double e, m, z;
+    if (!(v > 1e-300)) return -1000;
+    memcpy(&bits, &v, sizeof bits);
+    e = (double)(int)(bits >> 52 & 2047) - 1023;
+    bits = (bits & 0xfffffffffffffu) | (uint64_t)1023 << 52;
+    memcpy(&v, &bits, sizeof v);
+    z = (v - 1) / (v + 1); /* ln v = 2 (z + z^3/3 + z^5/5 + ...), |z| <= 1/3 */
+    m = z * z;
+    return e + 2.885390081777927 * z * (1 + m * (1.0 / 3 + m * (1.0 / 5 + m * (1.0 / 7 + m * (1.0 / 9 + m / 11)))));
 }
 
 double library_exp2(double v)
@@ -16,22 +25,7 @@ double library_exp2(double v)
     return spmv__exp2(v);
 }
 
-double library_model_rate(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, double rows, double per_row)
-{
-    return spmv__model_rate(t, type, layout, rows, per_row);
-}
-
-/* The candidate with that layout and these knobs; NULL: there is none. */
-static const spmv__candidate *candidate_named(const spmv__estimator *e, const spmv_spec *layout, const char *variant)
-{
-    size_t i;
-    for (i = 0; i < e->cands; i++)
-        if (spmv__same_spec(e->cand[i].layout, layout) && !strcmp(e->cand[i].variant, variant)) return &e->cand[i];
-    return NULL;
-}
-
-spmv_status library_estimates(const spmv_csr *a, spmv_type type, const spmv_tuning *t, size_t n, const spmv_spec *layout,
-                              const char *const *variant, spmv_estimate *out, const spmv_hooks *hooks)
+spmv_status library_estimates(const spmv_csr *a, const spmv_tuning *t, spmv_type type, spmv_estimate *out, const spmv_hooks *hooks)
 {
     spmv__estimator e;
     spmv_build how;
@@ -43,78 +37,23 @@ spmv_status library_estimates(const spmv_csr *a, spmv_type type, const spmv_tuni
     memset(&how, 0, sizeof how);
     memset(&v, 0, sizeof v);
     memset(&l, 0, sizeof l);
-    memset(out, 0, n * sizeof *out);
+    memset(out, 0, t->count * sizeof *out);
     how.type = type;
     v.a = a;
     v.rows = a->rows;
     s = spmv__estimator_make(&e, a, &how, NULL, t, 0, hooks);
-    if (!s) s = spmv__find_candidates(&e);
     if (!s) s = spmv__look_make(&l, &v, hooks);
     if (!s) s = spmv__look_features(&l, &f, 0, 0);
-    for (i = 0; i < n && !s; i++) {
-        const spmv__candidate *k = candidate_named(&e, &layout[i], variant[i]);
+    for (i = 0; i < t->count && !s; i++) {
+        const spmv_candidate *k = &t->line[i];
         spmv__load load;
-        if (k && spmv__load_of(&e, &layout[i], &l, &f, &load, &s)) spmv__cost_terms(&e, k, &load, &out[i]);
+        if (k->type != type || !spmv__load_of(&e, &k->layout, &l, &f, &load, &s)) continue;
+        spmv__cost_parts(&e, k, &k->layout, &load, &out[i]);
+        out[i].slots = (uint64_t)load.slots;
     }
     spmv__look_free(&l);
     spmv__estimator_free(&e);
     return s;
-}
-
-spmv_status library_unmeasured(const spmv_tuning *t, spmv_type type, spmv_spec *out, size_t room, size_t *n, const spmv_hooks *hooks)
-{
-    const spmv_csr none = {0};
-    spmv__estimator e;
-    spmv_build how;
-    size_t i;
-    spmv_status s;
-    memset(&how, 0, sizeof how);
-    how.type = type;
-    *n = 0;
-    s = spmv__estimator_make(&e, &none, &how, NULL, t, 0, hooks);
-    if (!s) s = spmv__find_candidates(&e);
-    for (i = e.measured; i < e.cands && *n < room && !s && e.rates == type; i++) out[(*n)++] = *e.cand[i].layout;
-    spmv__estimator_free(&e);
-    return s;
-}
-
-const spmv_tune_fit *library_fit_of(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, const char *variant)
-{
-    spmv__candidate k;
-    memset(&k, 0, sizeof k);
-    k.layout = layout;
-    k.variant = variant;
-    return spmv__fit_of(t, type, &k);
-}
-
-double library_work_unit(spmv_work w)
-{
-    return spmv__work_unit(w);
-}
-
-double library_work_term(const spmv_tuning *t, spmv_format f, const double work[SPMV_WORK_COUNT], double rates)
-{
-    return spmv__work_term(t, f, work, rates);
-}
-
-int library_runs_alike(const spmv_spec *a, const spmv_spec *b)
-{
-    return spmv__runs_alike(a, b);
-}
-
-spmv_alike library_how_alike(const spmv_spec *a, const spmv_spec *b)
-{
-    spmv__likeness one, two;
-    memset(&one, 0, sizeof one);
-    memset(&two, 0, sizeof two);
-    spmv__likeness_add(&one, a);
-    spmv__likeness_add(&two, b);
-    return spmv__how_alike(&one, &two);
-}
-
-spmv_key library_slower_key(spmv_format f)
-{
-    return spmv__trait[f]->slower;
 }
 
 void *library_large_block(size_t bytes)

@@ -132,7 +132,7 @@ done
 # Without OpenCL's headers, the message says what to do. Only the preprocessor runs, without the directories of the system and with empty
 # files in place of C's headers. The same with SPMV_NO_OPENCL must succeed.
 mkdir -p "$o/bare"
-for h in stddef stdint stdarg string stdio stdlib assert math pthread unistd immintrin arm_neon; do : >"$o/bare/$h.h"; done
+for h in stddef stdint stdarg string stdio stdlib assert math time pthread unistd immintrin arm_neon; do : >"$o/bare/$h.h"; done
 for cc in gcc clang; do
     bare="$cc -std=c99 -E -nostdinc -I$o/bare -I. $t/has.c -o $o/$cc-bare.i"
     say "$cc/no-cl-headers" "$bare $host && ! $bare 2>$o/$cc-bare.txt && grep 'define SPMV_NO_OPENCL, or install' $o/$cc-bare.txt"
