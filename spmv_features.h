@@ -154,7 +154,7 @@ static double spmv__look_sigma(const spmv__look *l)
     return mean > 0 ? spmv__square_root((squares / rows - mean * mean) / mean) : 0;
 }
 
-enum { SPMV__UNEVEN_MOST = 64 /* times the mean: the longest row of the uneven matrices that tables are measured on (workload.c) */ };
+enum { SPMV__UNEVEN_MOST = 64 /* times the mean: longer rows count as that long, as what they cost beyond is that of the longest row */ };
 
 /* The deviation of the lengths of rows that are not empty over their mean, where rows longer than SPMV__UNEVEN_MOST means count as
  * these. */

@@ -649,28 +649,11 @@ enum { SPMV_VAL = 0 };
 enum { SPMV_BLOCK_BH = 0, SPMV_BLOCK_BW, SPMV_BLOCK_UW };
 
 /* ---- layouts -----------------------------------------------------------------------------------------------------
- * The specifications of each format that are worth measuring, and the kinds of matrices to measure them on.
- * X(IDENT, "name", "the matrices, with M rows and k nonzeros in a row"). All are M x M; whatever would lie outside is left out. */
-#define SPMV_TUNE_KIND_LIST(X)                                                                                        \
-    X(BANDED,    "banded",    "k full diagonals side by side (clSpMV 5.1); blocks: on their grid, side by side")      \
-    X(SCATTERED, "scattered", "k different columns a row, anywhere; blocks: anywhere on their grid")                  \
-    X(UNEVEN,    "uneven",    "row lengths that fall off as 1/t up to 64 k, in any order, columns side by side")
-
-typedef enum spmv_tune_kind {
-#define X(ID, name, text) SPMV_TUNE_##ID,
-    SPMV_TUNE_KIND_LIST(X)
-#undef X
-    SPMV_TUNE_KIND_COUNT
-} spmv_tune_kind;
-
-typedef struct spmv_format_layout {
-    const char *plan;  /* a plan with one part, for example "sell:h=8" */
-    unsigned    kinds; /* bits 1u << SPMV_TUNE_... of the kinds of matrices that it suits */
-} spmv_format_layout;
+ * The plans of one part of each format that are worth measuring, for example "sell:h=8". */
 
 /* Returns the number of layouts of a format and sets *out to them: the one without keys first (block formats: all sizes, in the order
  * of SPMV_BLOCK_LIST). 0 and NULL if the format is not compiled in. The array lives as long as the program. out may be NULL. */
-SPMV_API size_t spmv_format_layouts(spmv_format f, const spmv_format_layout **out);
+SPMV_API size_t spmv_format_layouts(spmv_format f, const char *const **out);
 
 /* ---- features ----------------------------------------------------------------------------------------------------
  * Properties of a matrix by which the choice weighs plans, and from which the size of a part is estimated without building it
@@ -2771,15 +2754,6 @@ typedef struct spmv__traits {
     int             (*suits)(const spmv_features *f); /* 0: not worth an estimate for such a matrix; NULL: it always is */
 } spmv__traits;
 
-/* The kinds of matrices that layouts are measured on. Layouts with 16-bit columns are measured on scattered matrices as well, as far as
- * their columns fit. */
-enum {
-    SPMV__BANDED = 1u << SPMV_TUNE_BANDED,
-    SPMV__UNEVEN = 1u << SPMV_TUNE_UNEVEN,
-    SPMV__BLOCKS = 1u << SPMV_TUNE_BANDED | 1u << SPMV_TUNE_SCATTERED,
-    SPMV__ALL    = 1u << SPMV_TUNE_BANDED | 1u << SPMV_TUNE_SCATTERED | 1u << SPMV_TUNE_UNEVEN
-};
-
 #define SPMV__KEY(NAME) (1u << SPMV_KEY_##NAME)
 #define SPMV__LISTS (SPMV__KEY(ROWS) | SPMV__KEY(SIGMA))
 enum { SPMV__EVEN = 1u << SPMV_KEY_COUNT /* see spmv__traits */ };
@@ -3150,8 +3124,8 @@ static const spmv__traits spmv__dense_traits = {
     NULL                                            /* suits */
 };
 
-static const spmv_format_layout spmv__dense_layouts[] = {
-    { "dense", SPMV__BANDED }
+static const char *const spmv__dense_layouts[] = {
+    "dense"
 };
 
 #ifndef SPMV_NO_DENSE
@@ -3375,8 +3349,8 @@ static const spmv__traits spmv__coo_traits = {
     NULL                                  /* suits */
 };
 
-static const spmv_format_layout spmv__coo_layouts[] = {
-    { "coo", SPMV__ALL }
+static const char *const spmv__coo_layouts[] = {
+    "coo"
 };
 
 #ifndef SPMV_NO_COO
@@ -3439,16 +3413,16 @@ static const spmv__traits spmv__csr_traits = {
     NULL                                           /* suits */
 };
 
-static const spmv_format_layout spmv__csr_layouts[] = {
-    { "csr", SPMV__ALL },
-    { "csr:run=1024", SPMV__ALL },
-    { "csr:run=256", SPMV__ALL },
-    { "csr:run=4096", SPMV__ALL },
-    { "csr:run=2048", SPMV__ALL },
-    { "csr:run=1024,idx=16", SPMV__ALL },
-    { "csr:run=256,idx=16", SPMV__ALL },
-    { "csr:run=2048,idx=16", SPMV__ALL },
-    { "csr:rows=sorted,sigma=256", SPMV__UNEVEN }
+static const char *const spmv__csr_layouts[] = {
+    "csr",
+    "csr:run=1024",
+    "csr:run=256",
+    "csr:run=4096",
+    "csr:run=2048",
+    "csr:run=1024,idx=16",
+    "csr:run=256,idx=16",
+    "csr:run=2048,idx=16",
+    "csr:rows=sorted,sigma=256"
 };
 
 /* A row with up to this many times the nonzeros of a run is one run: one work-group sums it without a carry. Longer rows are cut into
@@ -3881,8 +3855,8 @@ static const spmv__traits spmv__dia_traits = {
     NULL                                  /* suits */
 };
 
-static const spmv_format_layout spmv__dia_layouts[] = {
-    { "dia", SPMV__BANDED }
+static const char *const spmv__dia_layouts[] = {
+    "dia"
 };
 
 #ifndef SPMV_NO_DIA
@@ -3930,8 +3904,8 @@ static const spmv__traits spmv__bdia_traits = {
     NULL                                           /* suits */
 };
 
-static const spmv_format_layout spmv__bdia_layouts[] = {
-    { "bdia", SPMV__BANDED }
+static const char *const spmv__bdia_layouts[] = {
+    "bdia"
 };
 
 #ifndef SPMV_NO_BDIA
@@ -4169,9 +4143,9 @@ static const spmv__traits spmv__ell_traits = {
     NULL                                                           /* suits */
 };
 
-static const spmv_format_layout spmv__ell_layouts[] = {
-    { "ell", SPMV__ALL },
-    { "ell:idx=16", SPMV__ALL }
+static const char *const spmv__ell_layouts[] = {
+    "ell",
+    "ell:idx=16"
 };
 
 #ifndef SPMV_NO_ELL
@@ -4241,16 +4215,16 @@ static const spmv__traits spmv__sell_traits = {
     NULL                                                                                            /* suits */
 };
 
-static const spmv_format_layout spmv__sell_layouts[] = {
-    { "sell", SPMV__ALL },
-    { "sell:h=8", SPMV__ALL },
-    { "sell:h=64", SPMV__ALL },
-    { "sell:h=256", SPMV__ALL },
-    { "sell:h=32,rows=sorted,sigma=1024", SPMV__UNEVEN },
-    { "sell:idx=16", SPMV__ALL },
-    { "sell:h=64,idx=16", SPMV__ALL },
-    { "sell:h=256,idx=16", SPMV__ALL },
-    { "sell:h=32,rows=sorted,sigma=1024,idx=16", SPMV__UNEVEN }
+static const char *const spmv__sell_layouts[] = {
+    "sell",
+    "sell:h=8",
+    "sell:h=64",
+    "sell:h=256",
+    "sell:h=32,rows=sorted,sigma=1024",
+    "sell:idx=16",
+    "sell:h=64,idx=16",
+    "sell:h=256,idx=16",
+    "sell:h=32,rows=sorted,sigma=1024,idx=16"
 };
 
 #ifndef SPMV_NO_SELL
@@ -4970,20 +4944,20 @@ static const spmv__traits spmv__bcsr_traits = {
     NULL                                                            /* suits */
 };
 
-static const spmv_format_layout spmv__bell_layouts[] = {
-#define X(bh, bw, uw) { "bell:b=" #bh "x" #bw, SPMV__BLOCKS }, { "bell:b=" #bh "x" #bw ",idx=16", SPMV__BLOCKS },
+static const char *const spmv__bell_layouts[] = {
+#define X(bh, bw, uw) "bell:b=" #bh "x" #bw, "bell:b=" #bh "x" #bw ",idx=16",
     SPMV_BLOCK_LIST(X)
 #undef X
 };
 
-static const spmv_format_layout spmv__sbell_layouts[] = {
-#define X(bh, bw, uw) { "sbell:b=" #bh "x" #bw, SPMV__BLOCKS }, { "sbell:b=" #bh "x" #bw ",idx=16", SPMV__BLOCKS },
+static const char *const spmv__sbell_layouts[] = {
+#define X(bh, bw, uw) "sbell:b=" #bh "x" #bw, "sbell:b=" #bh "x" #bw ",idx=16",
     SPMV_BLOCK_LIST(X)
 #undef X
 };
 
-static const spmv_format_layout spmv__bcsr_layouts[] = {
-#define X(bh, bw, uw) { "bcsr:b=" #bh "x" #bw, SPMV__BLOCKS }, { "bcsr:b=" #bh "x" #bw ",idx=16", SPMV__BLOCKS },
+static const char *const spmv__bcsr_layouts[] = {
+#define X(bh, bw, uw) "bcsr:b=" #bh "x" #bw, "bcsr:b=" #bh "x" #bw ",idx=16",
     SPMV_BLOCK_LIST(X)
 #undef X
 };
@@ -5614,11 +5588,11 @@ static const spmv__traits spmv__cmrs_traits = {
     spmv__cmrs_suits                                                /* suits */
 };
 
-static const spmv_format_layout spmv__cmrs_layouts[] = {
-    { "cmrs", SPMV__ALL },
-    { "cmrs:h=2", SPMV__ALL },
-    { "cmrs:h=8", SPMV__ALL },
-    { "cmrs:h=16", SPMV__ALL }
+static const char *const spmv__cmrs_layouts[] = {
+    "cmrs",
+    "cmrs:h=2",
+    "cmrs:h=8",
+    "cmrs:h=16"
 };
 
 #ifndef SPMV_NO_CMRS
@@ -5830,11 +5804,11 @@ static const spmv__traits spmv__tcsr_traits = {
     NULL                                            /* suits */
 };
 
-static const spmv_format_layout spmv__tcsr_layouts[] = {
-    { "tcsr", SPMV__ALL },
-    { "tcsr:tile=2048", SPMV__ALL },
-    { "tcsr:idx=16", SPMV__ALL },
-    { "tcsr:tile=2048,idx=16", SPMV__ALL }
+static const char *const spmv__tcsr_layouts[] = {
+    "tcsr",
+    "tcsr:tile=2048",
+    "tcsr:idx=16",
+    "tcsr:tile=2048,idx=16"
 };
 
 enum { SPMV__TCSR_WARP = SPMV_TCSR_LANES * SPMV_TCSR_SLOTS /* slots of a warp */ };
@@ -6677,7 +6651,7 @@ static void spmv__extra_fill(spmv_part *p, const spmv__source *s, spmv__sink *to
         SPMV__KEY(W) | SPMV__KEY(FILL), SPMV__FLAGS_##NAME, SPMV_CLASS_FLAT, 1, 0, SPMV_KEY_W, SPMV__PADS_NONE,                     \
         SPMV__APART_##NAME ? SPMV__LANES_BY_ROWS : SPMV__LANES_BY_LENGTH, NULL                                                      \
     };                                                                                                                              \
-    static const spmv_format_layout spmv__##name##_layouts[] = { { #name, SPMV__ALL } };                                            \
+    static const char *const spmv__##name##_layouts[] = { #name };                                            \
     static spmv_status spmv__##name##_size(spmv_part *p, spmv__source *s) { return spmv__extra_size(&spmv__##name##_extra, p, s); } \
     static void spmv__##name##_lay(spmv_part *p, spmv__source *s) { spmv__extra_lay(p, s); }                                        \
     static void spmv__##name##_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)              \
@@ -6731,7 +6705,7 @@ static const spmv__traits *const spmv__trait[SPMV_FORMAT_COUNT] = {
 };
 
 static const struct {
-    const spmv_format_layout *list;
+    const char *const *list;
     size_t                    count;
 } spmv__layouts[SPMV_FORMAT_COUNT] = {
 #define X(NAME, name, text) { spmv__##name##_layouts, sizeof spmv__##name##_layouts / sizeof *spmv__##name##_layouts },
@@ -6748,7 +6722,7 @@ SPMV_API spmv_format_class spmv_format_class_of(spmv_format f)
     return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__trait[f]->category : SPMV_CLASS_COUNT;
 }
 
-SPMV_API size_t spmv_format_layouts(spmv_format f, const spmv_format_layout **out)
+SPMV_API size_t spmv_format_layouts(spmv_format f, const char *const **out)
 {
     int built = spmv_format_built(f);
     if (out) *out = built ? spmv__layouts[f].list : NULL;

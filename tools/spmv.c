@@ -139,7 +139,7 @@ static const command commands[] = {
      "  spmv bench a.mtx --plan csr --variants all --device 0   # (GPU) variants of the csr kernel\n"
      "  spmv bench a.mtx --plan auto --device host+0            # (GPU) the host and a device together\n",
      BIT(PLAN) | BIT(VARIANTS) | BIT(EVENTS) | BIT(GRAPH) | BIT(COLD) | BIT(DEVICE) | BIT(SHARES) | BIT(TYPE) | BIT(JSON) | BIT(STRICT) |
-         BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(CONVERT) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN) | BIT(TOTAL) | BIT(CACHE) |
+         BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(CONVERT) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN) | BIT(TOTAL) | BIT(CACHE) |
          BIT(MAX_BYTES) | BIT(MAX_DIM) | BIT(TRANSPOSE), 1, 1 << 30,
      bench_command},
     {"self-check", "[FORMAT...] [options]", "try every variant of every format on a device",
@@ -181,7 +181,7 @@ static const command commands[] = {
      "  cost        microseconds by which the options are ranked: the predicted time, plus an allowance for uncertain estimates\n"
      "              and the share of the conversion that each of --calls products bears. The * marks the chosen plan\n"
      "  predicted   microseconds per product by the tuning table\n"
-     "  measured    microseconds per product as --refine timed it; - if it did not\n"
+     "  measured    microseconds per product as \"measure\" timed it; - if it did not\n"
      "  vs csr      predicted speed relative to the best csr\n"
      "  convert     time of preparing the matrix, without the choice, in products of csr\n"
      "  pays after  number of products after which the gain over csr has paid for the conversion; - if there is no gain\n"
@@ -196,7 +196,7 @@ static const command commands[] = {
      "                          not say\n"
      "  choice                  with --explain, if the library chose, an object, else null: table (the device that was measured),\n"
      "                          exact (whether it is this device), csr_us (the best csr) and options, the chosen one first, with\n"
-     "                          plan, variant, cost_us, predicted_us, measured_us, runs (false: --refine could not run it) and\n"
+     "                          plan, variant, cost_us, predicted_us, measured_us, runs (false: it could not be run) and\n"
      "                          convert_us (of preparing the matrix, without the choice)\n",
      "  spmv plan a.mtx --explain             # what the library chooses on the host, and why\n"
      "  spmv plan a.mtx --builder hyb --json  # the parts of a hybrid plan as JSON\n"
@@ -204,7 +204,7 @@ static const command commands[] = {
      "  spmv plan --list                      # formats, layouts and builders\n"
      "  spmv plan a.mtx --device gpu          # (GPU) what it chooses there\n"
      "  spmv plan a.mtx --device host+0 --explain  # (GPU) how the host and a device share it\n",
-     BIT(BUILDER) | BIT(DEVICE) | BIT(SHARES) | BIT(TYPE) | BIT(STRICT) | BIT(EXPLAIN) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(JSON) |
+     BIT(BUILDER) | BIT(DEVICE) | BIT(SHARES) | BIT(TYPE) | BIT(STRICT) | BIT(EXPLAIN) | BIT(CALLS) | BIT(TABLE) | BIT(JSON) |
          BIT(MAX_BYTES) | BIT(MAX_DIM) | BIT(TRANSPOSE) | BIT(LIST), 1, 1, plan_command},
     {"tune", "[TABLE...] [options]", "measure a device and write its tuning table",
      "Multiplies generated matrices of 2^10 to 2^21 rows and 1 to 1024 nonzeros in a row (banded, scattered, with uneven rows) in\n"

@@ -174,21 +174,6 @@ static spmv_status bench_open(bench *b, runner *r, spmv_desc *desc)
     return runner_open_group(r, b->t, &shared, b->real.x, b->real.y);
 }
 
-static double bench_clock(void *user)
-{
-    (void)user;
-    return cli_seconds();
-}
-
-/* Without --refine, lets the library check "auto" by its own rules, as it does for any program. */
-static void bench_as_a_program(spmv_build_hints *hints, const char *plan)
-{
-    if (strcmp(plan, "auto") != 0 || hints->refine) return;
-    hints->measure = NULL;
-    hints->verify = SPMV_VERIFY_DEFAULT;
-    hints->clock = bench_clock;
-}
-
 /* Prepares, checks and times one plan: one line. */
 static void bench_plan(bench *b, const char *plan, const char *variant, int tolerant)
 {
@@ -199,7 +184,6 @@ static void bench_plan(bench *b, const char *plan, const char *variant, int tole
     runner r;
     if (!out) return;
     if (measurer_make(&me, b->t, &desc, &b->hints) == DONE) {
-        bench_as_a_program(&me.hints, plan);
         desc.hints = &me.hints;
         cli_phases_begin(b->t);
         out->prepare = -cli_seconds();
@@ -412,7 +396,7 @@ static void bench_totals(bench *b, int *result)
 static int bench_team_options(const bench *b)
 {
     static const struct { int option; const char *name; } single[] = {
-        {OPT_VARIANTS, "--variants"}, {OPT_AGAIN, "--again"}, {OPT_EVENTS, "--events"}, {OPT_COLD, "--cold"}, {OPT_REFINE, "--refine"},
+        {OPT_VARIANTS, "--variants"}, {OPT_AGAIN, "--again"}, {OPT_EVENTS, "--events"}, {OPT_COLD, "--cold"},
         {OPT_GRAPH, "--graph"}
     };
     size_t i;

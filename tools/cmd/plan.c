@@ -75,8 +75,8 @@ static void part_json(const part_figures *p)
     json_next();
     json_real("padding", p->padding); json_next();
     json_real("predicted_us", p->predicted.seconds > 0 ? p->predicted.seconds * 1e6 : NAN); json_next();
-    json_real("memory_us", p->predicted.memory > 0 ? p->predicted.memory * 1e6 : NAN); json_next();
-    json_real("chain_us", p->predicted.chain > 0 ? p->predicted.chain * 1e6 : NAN);
+    json_real("memory_us", p->predicted.of[SPMV_COST_BYTES] > 0 ? p->predicted.of[SPMV_COST_BYTES] * 1e6 : NAN); json_next();
+    json_real("chain_us", p->predicted.of[SPMV_COST_CHAIN] > 0 ? p->predicted.of[SPMV_COST_CHAIN] * 1e6 : NAN);
     putchar('}');
 }
 
@@ -233,19 +233,13 @@ static const struct format_property {
 /* Prints a format's line and a line for each of its layouts. */
 static void list_format(spmv_format f)
 {
-    const spmv_format_layout *layout;
+    const char *const *layout;
     size_t i, count = spmv_format_layouts(f, &layout);
-    int kind;
     printf("format %s", spmv_format_name(f));
     for (i = 0; i < sizeof format_properties / sizeof *format_properties; i++)
         if (spmv_format_flags(f) & format_properties[i].flag) printf(" %s", format_properties[i].name);
     putchar('\n');
-    for (i = 0; i < count; i++) {
-        printf("layout %s", layout[i].plan);
-        for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++)
-            if (layout[i].kinds >> kind & 1u) printf(" %s", spmv_tune_kind_name((spmv_tune_kind)kind));
-        putchar('\n');
-    }
+    for (i = 0; i < count; i++) printf("layout %s\n", layout[i]);
 }
 
 /* Prints everything that can be named in a plan, a line each: its sort, its name and its properties. Formats that this build lacks are
@@ -256,7 +250,7 @@ static int list_plans(void)
     for (i = 0; i < SPMV_FORMAT_COUNT; i++)
         if (spmv_format_built((spmv_format)i)) list_format((spmv_format)i);
     for (i = 0; i < SPMV_BUILDER_COUNT; i++) printf("builder %s\n", spmv_builder_name((spmv_builder)i));
-    puts("choice cocktail\nchoice auto");
+    puts("choice cocktail\nchoice auto\nchoice measure");
     return DONE;
 }
 
@@ -292,7 +286,6 @@ static int team_plan(tool *t, const arguments *args, const team *m, spmv_desc *d
     spmv_csr a;
     int result;
     if (args->value[OPT_JSON]) return cli_misuse(t, "--json prints the plan of one device");
-    if (args->value[OPT_REFINE]) return cli_misuse(t, "--refine measures on one device");
     if (file_load_matrix(t, args->file[0], desc->type, &a) != DONE) return FAILED;
     desc->csr = &a;
     desc->hooks = t->hooks;
@@ -301,6 +294,22 @@ static int team_plan(tool *t, const arguments *args, const team *m, spmv_desc *d
     result = team_show(t, m, desc, args->value[OPT_EXPLAIN] != NULL);
     spmv_csr_free(&a);
     return result;
+}
+
+/* Chooses a plan; for "measure" the library prepares the matrix by several. DONE or FAILED. */
+static int plan_choose(spmv_choice *out, spmv_desc *desc, spmv_build_hints *hints, const spmv_build *how, const spmv_target *place)
+{
+    spmv_matrix *m;
+    spmv_status s;
+    if (strcmp(desc->plan, "measure") != 0)
+        return spmv_choose(out, desc->plan, desc->csr, how, place, hints, NULL, &desc->hooks) == SPMV_OK ? DONE : FAILED;
+    m = (spmv_matrix *)malloc(sizeof *m);
+    hints->choice = out;
+    desc->hints = hints;
+    s = m ? spmv_create(m, desc) : SPMV_ERR_MEMORY;
+    if (s == SPMV_OK) spmv_destroy(m);
+    free(m);
+    return s == SPMV_OK ? DONE : FAILED;
 }
 
 int plan_command(tool *t, const arguments *args)
@@ -322,14 +331,13 @@ int plan_command(tool *t, const arguments *args)
     memset(&how, 0, sizeof how);
     memset(&report, 0, sizeof report);
     desc.type = how.type = option_type(t, args, &result);
-    how.strict = args->value[OPT_STRICT] != NULL;
+    desc.strict = how.strict = args->value[OPT_STRICT] != NULL;
     desc.max_bytes = how.max_bytes = option_bytes(t, args, OPT_MAX_BYTES, &result);
     if (result == DONE) result = plan_is_text(t, "builder", text);
     if (result == DONE) result = plan_options(t, args, &hints, &table);
     if (result != DONE) return result;
     result = team_open(t, args, &several);
     if (result != DONE || several.count) {
-        desc.strict = how.strict;
         desc.hints = &hints;
         if (result == DONE) plan_check_table(t, args, &hints, several.device, several.count);
         if (result == DONE) result = team_plan(t, args, &several, &desc, text);
@@ -349,7 +357,8 @@ int plan_command(tool *t, const arguments *args)
         place = device_target(desc.device);
         cli_progress_name(t, "planning", text);
         result = measurer_make(&me, t, &desc, &hints);
-        if (result == DONE && spmv_choose(choice, text, &a, &how, &place, &me.hints, NULL, &t->hooks) != SPMV_OK) result = FAILED;
+        desc.plan = text;
+        if (result == DONE) result = plan_choose(choice, &desc, &me.hints, &how, &place);
         cli_progress_clear(t);
         report.matrix = args->file[0];
         report.device = device_label(desc.device);

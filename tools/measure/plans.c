@@ -21,7 +21,7 @@ static int plan_is_cocktail(const char *text)
 
 int plan_is_chosen(const char *text)
 {
-    return !strcmp(text, "auto") || plan_is_cocktail(text);
+    return !strcmp(text, "auto") || !strcmp(text, "measure") || plan_is_cocktail(text);
 }
 
 int plan_is_text(tool *t, const char *from, const char *text)
@@ -87,6 +87,12 @@ static double measure_plan(void *user, const spmv_plan *plan, const char *varian
     return took;
 }
 
+static double measurer_clock(void *user)
+{
+    (void)user;
+    return cli_seconds();
+}
+
 int measurer_make(measurer *me, tool *t, const spmv_desc *desc, const spmv_build_hints *chosen)
 {
     size_t width = spmv_vector_size(desc->type);
@@ -98,6 +104,7 @@ int measurer_make(measurer *me, tool *t, const spmv_desc *desc, const spmv_build
     if (chosen) me->hints = *chosen;
     me->hints.measure = measure_plan;
     me->hints.measure_user = me;
+    me->hints.clock = measurer_clock;
     return me->x && me->y ? DONE : cli_no_memory(t);
 }
 
@@ -113,14 +120,11 @@ void measurer_free(measurer *me)
 int plan_options(tool *t, const arguments *a, spmv_build_hints *hints, spmv_tuning *table)
 {
     int result = DONE;
-    uint64_t refine = option_count(t, a, OPT_REFINE, 0, 0, SPMV_CHOICE_MAX, &result);
     uint64_t calls = option_count(t, a, OPT_CALLS, 0, 0, 1000000000000000, &result);
     memset(table, 0, sizeof *table);
     memset(hints, 0, sizeof *hints);
     if (result != DONE) return result;
-    hints->refine = (int)refine;
     hints->expected_calls = calls;
-    hints->verify = refine ? SPMV_VERIFY_DEFAULT : SPMV_VERIFY_OFF; /* nothing is timed that was not requested */
     if (!a->value[OPT_TABLE]) return DONE;
     if (file_load_table(t, a->value[OPT_TABLE], table) != DONE) return FAILED;
     hints->tuning = table;

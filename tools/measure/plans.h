@@ -9,7 +9,7 @@
 #include "../cli/options.h"
 #include "spmv.h"
 
-/* 1: text is auto or cocktail (with or without keys), with which the library chooses the plan. */
+/* 1: text is auto, measure or cocktail (with or without keys), with which the library chooses the plan. */
 int plan_is_chosen(const char *text);
 
 /* Checks before any file is read that text is a plan or a builder, by trying it on the empty matrix. from: the option that it was given
@@ -34,7 +34,7 @@ int measurer_make(measurer *me, tool *t, const spmv_desc *desc, const spmv_build
 /* Frees the vectors and zeroes *me. A zeroed measurer is allowed. */
 void measurer_free(measurer *me);
 
-/* Sets *hints from --refine, --calls and --table. The caller frees *table, to which hints may point. DONE, or USAGE or FAILED after a
+/* Sets *hints from --calls and --table. The caller frees *table, to which hints may point. DONE, or USAGE or FAILED after a
  * message. */
 int plan_options(tool *t, const arguments *a, spmv_build_hints *hints, spmv_tuning *table);
 
