@@ -1321,6 +1321,7 @@ static spmv_status spmv__group_make(spmv_group *g, const spmv_group_desc *desc, 
     k.a = a;
     if (desc->desc.hints) k.hints = *desc->desc.hints;
     k.hints.measure = NULL;
+    k.hints.choice = NULL;
     g->rows = a->rows;
     g->cols = a->cols;
     g->nnz = a->nnz;
