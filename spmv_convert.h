@@ -1839,7 +1839,7 @@ static spmv_status spmv__convert_find_spans(const spmv__convert_job *j, void *li
 static spmv_status spmv__convert_check_diagonals(const spmv__diagonals *d, uint64_t nnz, const spmv_hooks *h)
 {
     uint64_t i, all = 0;
-    for (i = 0; i < d->numbers; i++) all += d->place[i];
+    for (i = d->first; i < d->end; i++) all += d->place[i - d->first];
     if (all == nnz) return SPMV_OK;
     return spmv_log(h, SPMV_ERR_BACKEND, "the device found %llu nonzeros on diagonals, of %llu", (spmv__ull)all, (spmv__ull)nnz);
 }
@@ -1854,7 +1854,7 @@ static spmv_status spmv__convert_count_diagonals(spmv__convert *c, const spmv_vi
     void *block, *buffer = NULL;
     spmv__convert_look l;
     spmv_status s = spmv__room(h, &block, numbers, sizeof *out->place);
-    out->numbers = numbers;
+    out->end = numbers;
     out->place = (uint32_t *)block;
     if (s) return s;
     s = spmv__convert_look_open(&l, d, SPMV__CHECK_PART, "diagonals", 64);
@@ -1959,7 +1959,7 @@ static spmv_status spmv__convert_diagonals(spmv_converter *base, const spmv_view
 {
     spmv__convert *c = (spmv__convert *)base;
     spmv_status s;
-    if (v->a != c->a || !nnz) return SPMV_OK;
+    if (v->a != c->a) return SPMV_OK;
     if (!spmv__convert_can_look(c) || !spmv__convert_few_diagonals(c)) return spmv__convert_fetch_columns(c);
     s = spmv__convert_left(c, v, nnz, h, d);
     if (!s) return s;
@@ -1976,7 +1976,7 @@ static spmv_status spmv__convert_take_there(spmv__convert *c, const spmv_view *v
     spmv__convert_look l;
     spmv_status s = spmv__convert_look_open(&l, device, SPMV__CHECK_PART, "take", 64);
     if (!s) s = spmv__convert_upload(device, owner, c->nnz, 1, &owners);
-    if (!s) s = spmv__convert_upload(device, d->place, d->numbers, sizeof *d->place, &place);
+    if (!s) s = spmv__convert_upload(device, d->place, d->end, sizeof *d->place, &place);
     if (!s) {
         spmv__dev_arg_count(&l.g, c->a->rows);
         spmv__dev_arg_count(&l.g, c->nnz);

@@ -384,29 +384,13 @@ static void spmv__tally_add(spmv__tally *t, uint64_t number, uint64_t nonzeros)
     *place += nonzeros;
 }
 
-/* 1 if row r of the matrix has the columns of the row before it, each moved on by one: then it has the same diagonals. */
-static int spmv__row_moved(const spmv_csr *a, uint64_t r)
-{
-    const uint64_t n = a->ptr[r + 1] - a->ptr[r];
-    const uint32_t *col, *before;
-    uint64_t i;
-    uint32_t differ = 0;
-    if (a->ptr[r] - a->ptr[r - 1] != n) return 0;
-    if (!n) return 1;
-    col = a->col + a->ptr[r];
-    before = col - n;
-    if (col[0] != before[0] + 1 || col[n - 1] != before[n - 1] + 1) return 0;
-    for (i = 0; i < n; i++) differ |= col[i] - before[i] - 1;
-    return !differ;
-}
-
 /* Counts the nonzeros of rows first .. end - 1 of a view; those of rows with the same diagonals together. */
 static void spmv__tally_rows(spmv__tally *t, const spmv_view *v, uint64_t first, uint64_t end)
 {
     const spmv_csr *a = v->a;
     uint64_t r, k, rows, *place;
     for (r = first; r < end && !t->full; r += rows) {
-        for (rows = 1; !v->owner && r + rows < end && spmv__row_moved(a, r + rows);) rows++;
+        rows = spmv__moved_rows(v, r, end);
         if (t->direct && !v->owner) {
             place = t->place + (a->rows - 1 - r);
             for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) place[a->col[k]] += rows;

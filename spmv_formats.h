@@ -1383,6 +1383,7 @@ SPMV__SHARED uint64_t spmv__sort_and_merge(spmv__pair *p, uint64_t n)
 /* ---- input to CSR ------------------------------------------------------------------------------------------------ */
 
 /* Of "sharing work among threads" below. */
+enum { SPMV__MOST_SHARES = 64 };
 SPMV__SHARED uint64_t spmv__share_count(uint64_t work);
 SPMV__SHARED uint64_t spmv__share_threads(uint64_t shares, uint64_t most);
 SPMV__SHARED void     spmv__share_out(void (*work)(void *job, uint64_t share), void *job, uint64_t shares);
@@ -1811,22 +1812,47 @@ static spmv_status spmv__import_check(spmv__import *m)
     return s || m->in->form == SPMV_IN_COO ? s : spmv__import_pointers(m);
 }
 
-/* 1 if the lines are the rows of the CSR matrix and are sorted already, so that they can be copied: CSR, or CSC to be transposed. */
-static int spmv__import_in_order(const spmv__import *m)
+/* A look at the columns of all rows in shares: which of them has a row whose columns do not rise or lie outside. */
+typedef struct spmv__import_order {
+    const spmv__import *m;
+    uint64_t            shares;
+    uint8_t             broken[SPMV__MOST_SHARES];
+} spmv__import_order;
+
+static void spmv__import_order_share(void *job, uint64_t share)
 {
+    spmv__import_order *o = (spmv__import_order *)job;
+    const spmv__import *m = o->m;
     const spmv_input *in = m->in;
-    uint64_t r, i, end;
-    if ((in->form != SPMV_IN_CSR && in->form != SPMV_IN_CSC) || m->by_columns || in->drop_zeros || in->symmetry || !in->ptr) return 0;
-    for (r = 0; r < m->rows; r++) {
+    uint64_t r = m->rows / o->shares * share + m->rows % o->shares * share / o->shares, i, end;
+    const uint64_t stop = m->rows / o->shares * (share + 1) + m->rows % o->shares * (share + 1) / o->shares;
+    for (; r < stop; r++) {
         uint64_t next = 0;
         end = spmv__index(in->ptr, m->ptr_bits, in->base, r + 1);
         for (i = spmv__index(in->ptr, m->ptr_bits, in->base, r); i < end; i++) {
             uint64_t c = spmv__index(m->index, m->index_bits, in->base, i);
-            if (c < next || c >= m->cols) return 0;
+            if (c < next || c >= m->cols) {
+                o->broken[share] = 1;
+                return;
+            }
             next = c + 1;
         }
     }
-    return 1;
+}
+
+/* 1 if the lines are the rows of the CSR matrix and are sorted already, so that they can be copied: CSR, or CSC to be transposed. */
+static int spmv__import_in_order(const spmv__import *m)
+{
+    const spmv_input *in = m->in;
+    spmv__import_order o;
+    uint64_t i, broken = 0;
+    if ((in->form != SPMV_IN_CSR && in->form != SPMV_IN_CSC) || m->by_columns || in->drop_zeros || in->symmetry || !in->ptr) return 0;
+    memset(&o, 0, sizeof o);
+    o.m = m;
+    o.shares = spmv__share_count(m->rows + m->entries);
+    spmv__share_out(spmv__import_order_share, &o, o.shares);
+    for (i = 0; i < o.shares; i++) broken += o.broken[i];
+    return !broken;
 }
 
 /* Borrows, copies or converts the values of an input that is in order. */
@@ -2287,11 +2313,11 @@ SPMV__SHARED int spmv__keys_fit(const spmv_csr *a, uint64_t keys)
 
 /* The diagonals that hold nonzeros, numbered by column - row + rows - 1. */
 typedef struct spmv__diagonals {
-    uint64_t    numbers; /* rows + columns, which is above every number */
-    uint64_t    count;   /* entries of list */
-    spmv__pair *list;    /* by rising number. key: the number; load: how many nonzeros, 0 if the diagonal was dropped */
-    uint32_t   *place;   /* by number: place in the list + 1; 0: no nonzeros, or dropped. NULL if there are too many numbers: then the
-                            list is searched by bisection */
+    uint64_t    first, end; /* numbers are from first on and below end */
+    uint64_t    count;      /* entries of list */
+    spmv__pair *list;       /* by rising number. key: the number; load: how many nonzeros, 0 if the diagonal was dropped */
+    uint32_t   *place;      /* by number - first: place in the list + 1; 0: no nonzeros, or dropped. NULL if there are too many numbers:
+                               then the list is searched by bisection */
 } spmv__diagonals;
 
 /* What the sizes of tcsr follow from. */
@@ -2552,7 +2578,6 @@ SPMV__SHARED size_t spmv__take_number(size_t *counter, size_t dealt)
 #ifndef SPMV__SHARE
 #define SPMV__SHARE 32768
 #endif
-enum { SPMV__MOST_SHARES = 64 };
 
 /* The most threads of a conversion or an analysis. More hardly gain, since they wait for memory, and starting them takes longer: sell of
  * 4.3 million nonzeros took 2.5, 2.7, 3.8 and 15.8 ms to prepare with 4, 8, 16 and 32 threads (a host of an H200 that shows 32 processors
@@ -3666,19 +3691,97 @@ SPMV__SHARED void spmv__diagonals_free(spmv__diagonals *d, const spmv_hooks *h)
     memset(d, 0, sizeof *d);
 }
 
-/* Counts the nonzeros of each diagonal in place, by number. */
-SPMV__SHARED spmv_status spmv__diagonals_tally(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
+/* 1 if row r of the matrix has the columns of the row before it, each moved on by one: then it has the same diagonals. Where rows
+ * differ, it is mostly in their length or at an end; the columns between are compared in pairs. */
+SPMV__SHARED int spmv__row_moved(const spmv_csr *a, uint64_t r)
 {
-    const spmv_csr *a = v->a;
-    void *block;
-    uint64_t r, k;
-    spmv_status s = spmv__new(h, &block, d->numbers, 4, 0);
-    if (s) return s;
-    d->place = (uint32_t *)block;
-    for (r = 0; r < a->rows; r++)
+    const uint32_t *col = a->col + a->ptr[r], *before = a->col + a->ptr[r - 1];
+    const uint64_t n = a->ptr[r + 1] - a->ptr[r], by = ((uint64_t)1 << 32) + 1;
+    uint64_t i, differ = n ^ (a->ptr[r] - a->ptr[r - 1]), now, then;
+    if (!n || col == before) return !differ;
+    differ |= (uint64_t)(col[0] - before[0] - 1) | (col[n - 1] - col[-1] - 1);
+    for (i = 1; !differ && i + 1 < n; i += 2) {
+        memcpy(&now, col + i, sizeof now);
+        memcpy(&then, before + i, sizeof then);
+        differ = now - then - by;
+    }
+    return !differ;
+}
+
+/* How many rows from row r on, up to row end, have its diagonals. Of a view of some nonzeros, it is taken alone. */
+SPMV__SHARED uint64_t spmv__moved_rows(const spmv_view *v, uint64_t r, uint64_t end)
+{
+    uint64_t rows = 1;
+    while (!v->owner && r + rows < end && spmv__row_moved(v->a, r + rows)) rows++;
+    return rows;
+}
+
+/* What the shares that look for diagonals have in common. */
+typedef struct spmv__diagonals_job {
+    const spmv_view *v;
+    uint32_t        *table;           /* for each thread, the nonzeros of each diagonal, by number - first */
+    uint64_t         first, numbers;
+    uint64_t         shares, low[SPMV__MOST_SHARES], end[SPMV__MOST_SHARES]; /* numbers of each share */
+} spmv__diagonals_job;
+
+/* Finds the lowest number and the end of those of a share. Columns rise in a row. */
+static void spmv__diagonals_range_share(void *job, uint64_t share)
+{
+    spmv__diagonals_job *c = (spmv__diagonals_job *)job;
+    const spmv_csr *a = c->v->a;
+    const uint64_t stop = spmv__share_row(a->ptr, a->rows, share + 1, c->shares);
+    uint64_t r, low = UINT64_MAX, end = 0, last;
+    for (r = spmv__share_row(a->ptr, a->rows, share, c->shares); r < stop; r++) {
+        if (a->ptr[r] == a->ptr[r + 1]) continue;
+        low = spmv__smaller(low, a->col[a->ptr[r]] + a->rows - 1 - r);
+        last = a->col[a->ptr[r + 1] - 1] + a->rows - 1 - r;
+        end = last < end ? end : last + 1;
+    }
+    c->low[share] = low;
+    c->end[share] = end;
+}
+
+/* Finds the range of the numbers of diagonals. */
+static void spmv__diagonals_range(spmv__diagonals *d, spmv__diagonals_job *c)
+{
+    uint64_t i;
+    spmv__share_out(spmv__diagonals_range_share, c, c->shares);
+    for (i = 0, d->first = UINT64_MAX; i < c->shares; i++) {
+        d->first = spmv__smaller(d->first, c->low[i]);
+        d->end = d->end < c->end[i] ? c->end[i] : d->end;
+    }
+    d->first = spmv__smaller(d->first, d->end);
+}
+
+static void spmv__diagonals_tally_share(void *job, uint64_t share, size_t thread)
+{
+    const spmv__diagonals_job *c = (const spmv__diagonals_job *)job;
+    const spmv_csr *a = c->v->a;
+    const uint64_t end = spmv__share_row(a->ptr, a->rows, share + 1, c->shares);
+    uint32_t *table = c->table + thread * c->numbers;
+    uint64_t r, k, rows;
+    for (r = spmv__share_row(a->ptr, a->rows, share, c->shares); r < end; r += rows) {
+        rows = spmv__moved_rows(c->v, r, end);
         for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
-            if (spmv__mine(v, k)) d->place[a->col[k] + a->rows - 1 - r]++;
-    return SPMV_OK;
+            if (spmv__mine(c->v, k)) table[a->col[k] + a->rows - 1 - r - c->first] += (uint32_t)rows;
+    }
+}
+
+/* Counts the nonzeros of each diagonal in place. The tables of all threads take no more than a quarter of the CSR form. */
+static spmv_status spmv__diagonals_tally(spmv__diagonals *d, spmv__diagonals_job *c, const spmv_hooks *h)
+{
+    const uint64_t numbers = d->end - d->first, fit = numbers ? spmv__csr_bytes(c->v->a) / 16 / numbers : 1;
+    const uint64_t threads = spmv__share_threads(c->shares, fit ? fit : 1);
+    uint64_t i, n;
+    void *block;
+    spmv_status s = spmv__new(h, &block, numbers, 4 * threads, 0);
+    d->place = c->table = (uint32_t *)block;
+    c->first = d->first;
+    c->numbers = numbers;
+    if (!s) spmv__share_among(spmv__diagonals_tally_share, c, c->shares, threads);
+    for (i = 1; !s && i < threads; i++)
+        for (n = 0; n < numbers; n++) d->place[n] += c->table[i * numbers + n];
+    return s;
 }
 
 /* Lists the number of each nonzero's diagonal, sorts the list, and merges equal numbers. */
@@ -3704,19 +3807,22 @@ SPMV__SHARED spmv_status spmv__diagonals_sort(spmv__diagonals *d, const spmv_vie
  * rows, however many columns there are. Free with spmv__diagonals_free. */
 SPMV__SHARED spmv_status spmv__diagonals_count(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
 {
+    spmv__diagonals_job c;
     memset(d, 0, sizeof *d);
-    d->numbers = v->a->rows + v->a->cols;
-    return spmv__keys_fit(v->a, d->numbers) ? spmv__diagonals_tally(d, v, h) : spmv__diagonals_sort(d, v, h);
+    c.v = v;
+    c.shares = spmv__share_count(v->a->nnz + v->a->rows);
+    spmv__diagonals_range(d, &c);
+    return spmv__keys_fit(v->a, d->end - d->first) ? spmv__diagonals_tally(d, &c, h) : spmv__diagonals_sort(d, v, h);
 }
 
 /* Finds the next diagonal that holds nonzeros, after spmv__diagonals_count: its number, and how many it holds. *at is 0 for the first
  * call and then left alone. Returns 0 if there are no more. */
 SPMV__SHARED int spmv__diagonals_next(const spmv__diagonals *d, uint64_t *at, uint64_t *number, uint64_t *held)
 {
-    uint64_t i = *at, end = d->place ? d->numbers : d->count;
+    uint64_t i = *at, end = d->place ? d->end - d->first : d->count;
     while (d->place && i < end && !d->place[i]) i++;
     if (i >= end) return 0;
-    *number = d->place ? i : d->list[i].key;
+    *number = d->place ? d->first + i : d->list[i].key;
     *held = d->place ? d->place[i] : d->list[i].load;
     *at = i + 1;
     return 1;
@@ -3734,7 +3840,7 @@ SPMV__SHARED spmv_status spmv__diagonals_list(spmv__diagonals *d, const spmv_hoo
     for (at = 0; !s && spmv__diagonals_next(d, &at, &number, &held);) {
         d->list[n].key = number;
         d->list[n].load = held;
-        d->place[number] = (uint32_t)++n;
+        d->place[number - d->first] = (uint32_t)++n;
     }
     if (s) spmv__diagonals_free(d, h);
     return s;
@@ -3748,24 +3854,24 @@ SPMV__SHARED spmv_status spmv__diagonals_make(spmv__diagonals *d, const spmv_vie
 }
 
 /* The place in the list of the diagonal on which nonzero k of a row lies. */
-SPMV__SHARED uint64_t spmv__diagonal_place(const spmv__diagonals *d, const spmv_csr *a, uint64_t row, uint64_t k)
+SPMV__INLINE uint64_t spmv__diagonal_place(const spmv__diagonals *d, const spmv_csr *a, uint64_t row, uint64_t k)
 {
     uint64_t number = a->col[k] + a->rows - 1 - row;
-    return d->place ? d->place[number] - 1 : spmv__find(d->list, d->count, number);
+    return d->place ? d->place[number - d->first] - 1 : spmv__find(d->list, d->count, number);
 }
 
 /* Drops diagonal i of the list: spmv__diagonal_stays then returns 0 for its nonzeros. */
 SPMV__SHARED void spmv__diagonal_drop(spmv__diagonals *d, uint64_t i)
 {
     d->list[i].load = 0;
-    if (d->place) d->place[d->list[i].key] = 0;
+    if (d->place) d->place[d->list[i].key - d->first] = 0;
 }
 
 /* 1 if the diagonal on which nonzero k of a row lies was not dropped. */
 SPMV__SHARED int spmv__diagonal_stays(const spmv__diagonals *d, const spmv_csr *a, uint64_t row, uint64_t k)
 {
     uint64_t number = a->col[k] + a->rows - 1 - row;
-    return d->place ? d->place[number] != 0 : d->list[spmv__find(d->list, d->count, number)].load != 0;
+    return d->place ? d->place[number - d->first] != 0 : d->list[spmv__find(d->list, d->count, number)].load != 0;
 }
 
 /* The length of a diagonal within the matrix. */
@@ -3823,15 +3929,54 @@ SPMV__SHARED uint64_t spmv__dia_offset_count(const spmv_part *p)
     return p->spec.format == SPMV_BDIA ? p->n[SPMV_BDIA_BANDS] : p->n[SPMV_DIA_DIAGONALS];
 }
 
+enum { SPMV__DIA_ROWS = 64 /* that are filled together: of a few dozen diagonals, what they have stays in a near cache */ };
+
+/* Puts nonzeros k, k + step, ... of so many rows into as many slots of val from slot on. Values have so many bytes. */
+SPMV__INLINE void spmv__dia_copy(spmv__sink *to, unsigned char *val, const unsigned char *src, uint64_t slot, uint64_t k, uint64_t step,
+                                 uint64_t rows, uint32_t bytes)
+{
+    uint64_t i;
+    for (i = 0; i < rows; i++, k += step) {
+        const int zero = spmv__is_zero(src + k * bytes, bytes);
+        memcpy(val + (slot + i) * bytes, src + k * bytes, bytes);
+        if (!zero) continue;
+        if (to->zeros) to->zeros[to->zero_count] = slot + i;
+        to->zero_count++;
+    }
+}
+
+/* Puts rows first .. end - 1 into the stored diagonals, whose slots were cleared. Rows with the same diagonals are put together. */
+SPMV__INLINE void spmv__dia_rows(const spmv__source *s, spmv__sink *to, uint64_t ld, uint64_t first, uint64_t end, uint32_t bytes)
+{
+    const spmv_view v = *s->v;
+    const spmv_csr a = *v.a;
+    const spmv__diagonals d = s->diagonals;
+    unsigned char *val = (unsigned char *)to->dst->data;
+    const unsigned char *src = to->src;
+    uint64_t r, k, i, rows, slot;
+    for (r = first; r < end; r += rows) {
+        const uint64_t begin = a.ptr[r], stop = a.ptr[r + 1];
+        rows = spmv__moved_rows(&v, r, end);
+        for (k = begin; k < stop; k++) {
+            if (!spmv__mine(&v, k)) continue;
+            slot = spmv__diagonal_place(&d, &a, r, k) * ld + r;
+            if (bytes) spmv__dia_copy(to, val, src, slot, k, stop - begin, rows, bytes);
+            for (i = 0; !bytes && i < rows; i++) spmv__put(to, slot + i, k + i * (stop - begin));
+        }
+    }
+}
+
 /* Puts the values of rows first .. end - 1 into the stored diagonals. */
 static void spmv__dia_values(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
 {
-    const spmv_csr *a = s->v->a;
-    uint64_t r, k, ld = spmv__dia_ld(p), d;
-    for (d = 0; d < s->diagonals.count; d++) spmv__clear(to, d * ld + first, (end < p->rows ? end : ld) - first);
-    for (r = first; r < end; r++)
-        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
-            if (spmv__mine(s->v, k)) spmv__put(to, spmv__diagonal_place(&s->diagonals, a, r, k) * ld + r, k);
+    uint64_t r, next, ld = spmv__dia_ld(p), d;
+    for (r = first; r < end; r = next) {
+        next = spmv__smaller(r + SPMV__DIA_ROWS, end);
+        for (d = 0; d < s->diagonals.count; d++) spmv__clear(to, d * ld + r, (next < p->rows ? next : ld) - r);
+        if (!to->src) spmv__dia_rows(s, to, ld, r, next, 0);
+        else if (to->dst->width == 8) spmv__dia_rows(s, to, ld, r, next, 8);
+        else spmv__dia_rows(s, to, ld, r, next, 4);
+    }
 }
 
 /* Visits the slots of stored diagonal d that lie within the matrix. */

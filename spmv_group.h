@@ -609,14 +609,25 @@ static spmv_status spmv__group_go(const spmv_group_block *b) { (void)b; return S
 
 /* ---- dividing the rows ----------------------------------------------------------------------------------------------- */
 
+/* The columns of a block's halo, rising, and how many nonzeros lie in them before each share of the block's rows. */
+typedef struct spmv__group_halo {
+    uint32_t *col;
+    uint64_t  shares, before[SPMV__MOST_SHARES];
+} spmv__group_halo;
+
 /* A group that is being made. */
 typedef struct spmv__group_maker {
     spmv_group            *g;
     const spmv_group_desc *d;
     const spmv_csr        *a;
     spmv_build_hints       hints;  /* the caller's, without what measures */
-    uint32_t              *map;    /* for each column of the matrix: 0, or 1 if the block reads it; then its number in the block */
-    uint32_t             **halo;   /* for each block, the columns of its halo */
+    uint32_t              *map;    /* while a halo is looked for: a bit for each column of the matrix, of each thread; then for every 32
+                                      columns such bits of one halo, and how many of its columns are before them. The halo's numbers for
+                                      all columns would be 16 times as large, too large for a cache */
+    spmv__group_halo      *halo;   /* for each block */
+    uint64_t              *ptr;    /* room for the nonzeros that are picked from any block, one after another, so that the system has to */
+    uint32_t              *col;    /* clear its pages once */
+    unsigned char         *val;
     double                *weight; /* for each block */
     double                *whole;  /* for each device, the estimated seconds of a product with the whole matrix */
     size_t                 best;   /* BY_RATE: the device that is fastest alone, */
@@ -675,7 +686,7 @@ static void spmv__group_divide(const spmv__group_maker *k)
     }
 }
 
-/* The rows of a block as a matrix with all columns; only the row pointers are new. */
+/* The rows of a block as a matrix with all columns; only the row pointers are new, if they do not begin with 0. */
 static spmv_status spmv__group_range(const spmv__group_maker *k, const spmv_group_block *b, spmv_csr *out)
 {
     const spmv_csr *a = k->a;
@@ -683,17 +694,19 @@ static spmv_status spmv__group_range(const spmv__group_maker *k, const spmv_grou
     void *block;
     spmv_status s;
     memset(out, 0, sizeof *out);
-    s = spmv__room(&k->g->hooks, &block, b->rows + 1, sizeof *ptr);
-    if (s) return s;
-    ptr = (uint64_t *)block;
-    for (r = 0; r <= b->rows; r++) ptr[r] = a->nnz ? a->ptr[b->row + r] - a->ptr[b->row] : 0;
     out->rows = b->rows;
     out->cols = a->cols;
     out->nnz = b->nnz;
-    out->ptr = ptr;
-    out->owned = 1;
+    out->ptr = a->ptr;
     out->type = a->type;
     out->hooks = k->g->hooks;
+    if (b->row || !a->nnz) {
+        s = spmv__room(&k->g->hooks, &block, b->rows + 1, sizeof *ptr);
+        if (s) return s;
+        out->ptr = ptr = (uint64_t *)block;
+        out->owned = 1;
+        for (r = 0; r <= b->rows; r++) ptr[r] = a->nnz ? a->ptr[b->row + r] - a->ptr[b->row] : 0;
+    }
     if (!b->nnz) return SPMV_OK;
     out->col = a->col + a->ptr[b->row];
     out->val = (const unsigned char *)a->val + a->ptr[b->row] * spmv_value_size(a->type);
@@ -931,61 +944,157 @@ static spmv_status spmv__group_decide(spmv__group_maker *k)
 
 /* ---- halos ----------------------------------------------------------------------------------------------------------- */
 
-/* 1: the block's column c is not of its own piece. */
-static int spmv__group_foreign(const spmv_group_block *b, uint32_t c) { return c < b->col || c >= b->col + b->cols; }
-
-/* Marks the halo columns that row r of a block reads in k->map and counts them; returns how many nonzeros of the row are in its halo. */
-static uint64_t spmv__group_mark_row(const spmv__group_maker *k, spmv_group_block *b, uint64_t r)
+/* Where the nonzeros of row r in columns of the block's own piece begin and end. */
+static uint64_t spmv__group_own_begin(const spmv_csr *a, const spmv_group_block *b, uint64_t r)
 {
-    const spmv_csr *a = k->a;
-    uint64_t n, foreign = 0;
-    for (n = a->ptr[r]; n < a->ptr[r + 1]; n++) {
-        uint32_t *mark = &k->map[a->col[n]];
-        if (!spmv__group_foreign(b, a->col[n])) continue;
-        foreign++;
-        if (*mark) continue;
-        *mark = 1;
-        if (a->col[n] < b->col) b->before++;
-        else b->after++;
+    uint64_t n = a->ptr[r];
+    while (n < a->ptr[r + 1] && a->col[n] < b->col) n++;
+    return n;
+}
+static uint64_t spmv__group_own_end(const spmv_csr *a, const spmv_group_block *b, uint64_t r)
+{
+    uint64_t n = a->ptr[r + 1];
+    while (n > a->ptr[r] && a->col[n - 1] >= b->col + b->cols) n--;
+    return n;
+}
+
+/* The row of the matrix with which a share of a block begins. */
+static uint64_t spmv__group_share_row(const spmv_csr *a, const spmv_group_block *b, uint64_t share, uint64_t shares)
+{
+    return b->row + spmv__share_row(a->ptr + b->row, b->rows, share, shares);
+}
+
+/* A search for the halo of a block: what each share of its rows finds. */
+typedef struct spmv__group_search {
+    const spmv__group_maker *k;
+    const spmv_group_block  *b;
+    uint64_t shares, words; /* words: of the bits of a thread */
+    uint64_t foreign[SPMV__MOST_SHARES], readers[SPMV__MOST_SHARES]; /* nonzeros in the halo, and rows that have some */
+    uint64_t first[SPMV__MOST_SHARES], end[SPMV__MOST_SHARES];       /* from the first to behind the last of these */
+} spmv__group_search;
+
+/* How many bits are 1. */
+static uint32_t spmv__group_ones(uint32_t v)
+{
+    v -= v >> 1 & 0x55555555u;
+    v = (v & 0x33333333u) + (v >> 2 & 0x33333333u);
+    return ((v + (v >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
+}
+
+static void spmv__group_mark(uint32_t *bits, const uint32_t *col, uint64_t n)
+{
+    uint64_t i;
+    for (i = 0; i < n; i++) bits[col[i] / 32] |= (uint32_t)1 << col[i] % 32;
+}
+
+/* Marks the halo columns that a share of the rows reads. */
+static void spmv__group_search_share(void *job, uint64_t share, size_t thread)
+{
+    spmv__group_search *c = (spmv__group_search *)job;
+    const spmv_csr *a = c->k->a;
+    uint32_t *bits = c->k->map + thread * c->words;
+    uint64_t r = spmv__group_share_row(a, c->b, share, c->shares), end = spmv__group_share_row(a, c->b, share + 1, c->shares);
+    uint64_t foreign = 0, readers = 0, first = 0, last = 0;
+    for (; r < end; r++) {
+        const uint64_t own = spmv__group_own_begin(a, c->b, r), after = spmv__group_own_end(a, c->b, r);
+        const uint64_t low = own - a->ptr[r], high = a->ptr[r + 1] - after;
+        if (!(low + high)) continue;
+        spmv__group_mark(bits, a->col + a->ptr[r], low);
+        spmv__group_mark(bits, a->col + after, high);
+        foreign += low + high;
+        if (!readers++) first = r;
+        last = r + 1;
     }
-    return foreign;
+    c->foreign[share] = foreign;
+    c->readers[share] = readers;
+    c->first[share] = first;
+    c->end[share] = last;
+}
+
+/* Adds up what the shares have found. Returns how many rows read the halo. */
+static uint64_t spmv__group_sum_up(const spmv__group_search *c, spmv_group_block *b, spmv__group_halo *halo)
+{
+    uint64_t i, readers = 0;
+    halo->shares = c->shares;
+    for (i = 0; i < c->shares; i++) {
+        halo->before[i] = b->nnz - b->own_nnz;
+        b->own_nnz -= c->foreign[i];
+        if (!c->readers[i]) continue;
+        if (!readers) b->reads_first = c->first[i];
+        b->reads_end = c->end[i];
+        readers += c->readers[i];
+    }
+    return readers;
+}
+
+/* Lists the columns that any of the threads has marked. */
+static spmv_status spmv__group_list_halo(const spmv__group_search *c, uint64_t threads, spmv_group_block *b, spmv__group_halo *halo)
+{
+    uint32_t *bits = c->k->map, v;
+    uint64_t w, t, col, n = 0;
+    void *list;
+    spmv_status s;
+    for (w = 0; w < c->words; w++) {
+        for (t = 1; t < threads; t++) bits[w] |= bits[t * c->words + w];
+        n += spmv__group_ones(bits[w]);
+    }
+    s = spmv__room(&c->k->g->hooks, &list, n, sizeof *halo->col);
+    halo->col = (uint32_t *)list;
+    for (n = w = 0; !s && w < c->words; w++)
+        for (v = bits[w], col = 32 * w; v; v >>= 1, col++)
+            if (v & 1) {
+                b->before += col < b->col;
+                halo->col[n++] = (uint32_t)col;
+            }
+    b->after = n - b->before;
+    return s;
 }
 
 /* Finds the halo of a block and the rows that read it, and decides whether the block is split. */
 static spmv_status spmv__group_find_halo(const spmv__group_maker *k, spmv_group_block *b)
 {
-    const spmv_csr *a = k->a;
-    uint64_t r, c, foreign, readers = 0, found = 0;
-    void *list;
-    uint32_t *halo;
+    spmv__group_halo *halo = &k->halo[b - k->g->block];
+    spmv__group_search c;
+    uint64_t threads, readers;
     spmv_status s;
-    if (a->cols) memset(k->map, 0, (size_t)(a->cols * sizeof *k->map));
     b->before = b->after = b->reads_first = b->reads_end = 0;
     b->own_nnz = b->nnz;
-    for (r = b->row; b->nnz && r < b->row + b->rows; r++) {
-        foreign = spmv__group_mark_row(k, b, r);
-        if (!foreign) continue;
-        if (!readers++) b->reads_first = r;
-        b->reads_end = r + 1;
-        b->own_nnz -= foreign;
-    }
+    b->split = 0;
+    if (!b->nnz) return SPMV_OK;
+    c.k = k;
+    c.b = b;
+    c.shares = spmv__share_count(b->rows + b->nnz);
+    c.words = spmv__ceil_div(k->a->cols, 32);
+    threads = spmv__share_threads(c.shares, SPMV__MOST_SHARES);
+    memset(k->map, 0, (size_t)(threads * c.words * sizeof *k->map));
+    spmv__share_among(spmv__group_search_share, &c, c.shares, threads);
+    readers = spmv__group_sum_up(&c, b, halo);
+    s = readers ? spmv__group_list_halo(&c, threads, b, halo) : SPMV_OK;
     b->split = b->device && !k->d->desc.reproducible && readers && (double)b->own_nnz >= SPMV__GROUP_OWN * (double)b->nnz &&
                (b->before + b->after) * SPMV__GROUP_ROWS_PER_HALO >= readers;
-    s = spmv__room(&k->g->hooks, &list, b->before + b->after, sizeof *halo);
-    k->halo[b - k->g->block] = halo = (uint32_t *)list;
-    if (s) return s;
-    for (c = 0; found < b->before + b->after; c++)
-        if (k->map[c]) halo[found++] = (uint32_t)c;
-    return SPMV_OK;
+    return s;
 }
 
-/* Sets k->map[c] to the number that each column c which a block has or reads gets in it. */
-static void spmv__group_number(const spmv__group_maker *k, const spmv_group_block *b)
+/* Makes k->map that of a block's halo. */
+static void spmv__group_map(const spmv__group_maker *k, const spmv_group_block *b)
 {
-    const uint32_t *halo = k->halo[b - k->g->block];
+    const uint32_t *halo = k->halo[b - k->g->block].col;
+    const uint64_t words = spmv__ceil_div(k->a->cols, 32);
     uint64_t i;
-    for (i = 0; i < b->cols; i++) k->map[b->col + i] = (uint32_t)(b->before + i);
-    for (i = 0; i < b->before + b->after; i++) k->map[halo[i]] = (uint32_t)(i < b->before ? i : i + b->cols);
+    uint32_t before = 0;
+    memset(k->map, 0, (size_t)(2 * words * sizeof *k->map));
+    for (i = 0; i < b->before + b->after; i++) k->map[halo[i] / 32 * 2] |= (uint32_t)1 << halo[i] % 32;
+    for (i = 0; i < words; i++) {
+        k->map[2 * i + 1] = before;
+        before += spmv__group_ones(k->map[2 * i]);
+    }
+}
+
+/* Which of the halo's columns column c is. */
+SPMV__INLINE uint32_t spmv__group_place(const uint32_t *map, uint32_t c)
+{
+    const uint32_t *at = map + c / 32 * 2, below = ((uint32_t)1 << c % 32) - 1;
+    return at[1] + spmv__group_ones(at[0] & below);
 }
 
 /* Adds a message for each device that has some of the halo of block number to. The columns of one owner are adjacent in it. */
@@ -993,7 +1102,7 @@ static void spmv__group_add_messages(const spmv__group_maker *k, size_t to)
 {
     spmv_group *g = k->g;
     const spmv_group_block *b = &g->block[to];
-    const uint32_t *halo = k->halo[to];
+    const uint32_t *halo = k->halo[to].col;
     uint64_t i = 0, all = b->before + b->after;
     size_t from = 0;
     while (i < all) {
@@ -1029,7 +1138,7 @@ static spmv_status spmv__group_list_sends(const spmv__group_maker *k)
     for (i = 0; !s && i < g->messages; i++) {
         const spmv_group_message *m = &g->message[i];
         spmv_group_block *from = &g->block[m->from], *to = &g->block[m->to];
-        const uint32_t *halo = k->halo[m->to] + (m->into < to->before ? m->into : m->into - to->cols);
+        const uint32_t *halo = k->halo[m->to].col + (m->into < to->before ? m->into : m->into - to->cols);
         for (e = 0; e < m->count; e++) from->index_[m->at + e] = halo[e] - (uint32_t)from->col;
         g->message[i].first = halo[0] - from->col;
         if (!from->device || halo[m->count - 1] - halo[0] != m->count - 1) from->direct_ = 0;
@@ -1112,19 +1221,18 @@ static int spmv__group_pays(const spmv_group *g) { return g->together < SPMV__GR
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------------- */
 
-/* Stores one matrix of a block from a, with the columns col in place of its own; row is where it begins in the matrix of the group. */
-static spmv_status spmv__group_store_csr(const spmv__group_maker *k, spmv_group_block *b, const spmv_csr *a, const uint32_t *col,
-                                         uint64_t row, int own)
+/* Stores one matrix of a block; row is where it begins in the matrix of the group. */
+static spmv_status spmv__group_store_csr(const spmv__group_maker *k, spmv_group_block *b, const spmv_csr *a, uint64_t row)
 {
     spmv_group_piece *p = &b->piece[b->pieces];
     spmv_desc d = spmv__group_desc_of(k, b);
     spmv_status s;
     d.matrix.rows = (int64_t)a->rows;
-    d.matrix.cols = (int64_t)(own ? b->cols : b->before + b->cols + b->after);
+    d.matrix.cols = (int64_t)a->cols;
     d.matrix.nnz = (int64_t)a->nnz;
     d.matrix.ptr = a->ptr;
     d.matrix.ptr_bits = 64;
-    d.matrix.col = col;
+    d.matrix.col = a->col;
     d.matrix.val = a->val;
     d.matrix.val_type = a->type;
     s = spmv_create(&p->m, &d);
@@ -1132,94 +1240,132 @@ static spmv_status spmv__group_store_csr(const spmv__group_maker *k, spmv_group_
     b->pieces++;
     p->row = row;
     p->nonzero = k->a->nnz ? k->a->ptr[row] : 0;
-    p->own = own;
     p->image = spmv__group_has_image(&p->m);
     return SPMV_OK;
 }
 
-/* Stores a block as one matrix, with the columns of its halo if it has one. */
-static spmv_status spmv__group_store_whole(const spmv__group_maker *k, spmv_group_block *b)
+/* Some of the nonzeros of a block as CSR: those in columns of its own piece, those of its halo, or both. */
+typedef struct spmv__group_pick {
+    const spmv__group_maker *k;
+    const spmv_group_block  *b;
+    int       own, halo, values; /* values: 0: all are picked, which need no copy */
+    uint64_t  first, end;        /* rows of the matrix */
+    uint64_t *from;              /* their numbers in the matrix; NULL: not wanted */
+} spmv__group_pick;
+
+/* Picks nonzeros n .. end - 1 of a row as number at and so on, with the numbers of their columns, or of their places in the halo (map),
+ * plus shift. Returns which comes next. */
+static uint64_t spmv__group_pick_run(const spmv__group_pick *p, uint64_t n, uint64_t end, const uint32_t *map, uint64_t shift, uint64_t at)
 {
-    int own = b->own_nnz == b->nnz;
+    const spmv_csr *a = p->k->a;
+    uint32_t *col = p->k->col + at;
+    const size_t size = (size_t)spmv_value_size(a->type);
+    const uint64_t count = end - n;
+    uint64_t i;
+    if (!count) return at;
+    if (map) for (i = 0; i < count; i++) col[i] = spmv__group_place(map, a->col[n + i]) + (uint32_t)shift;
+    else for (i = 0; i < count; i++) col[i] = a->col[n + i] + (uint32_t)shift;
+    if (p->values) memcpy(p->k->val + at * size, (const unsigned char *)a->val + n * size, (size_t)count * size);
+    for (i = 0; p->from && i < count; i++) p->from[at + i] = n + i;
+    return at + count;
+}
+
+/* Picks the nonzeros of a share of the block's rows. */
+static void spmv__group_pick_share(void *job, uint64_t share)
+{
+    const spmv__group_pick *p = (const spmv__group_pick *)job;
+    const spmv_csr *a = p->k->a;
+    const spmv__group_halo *halo = &p->k->halo[p->b - p->k->g->block];
+    uint64_t r = spmv__group_share_row(a, p->b, share, halo->shares), end = spmv__group_share_row(a, p->b, share + 1, halo->shares);
+    uint64_t foreign = halo->before[share], at = (p->own ? a->ptr[r] - a->ptr[p->b->row] - foreign : 0) + (p->halo ? foreign : 0);
+    const uint64_t before = p->halo ? p->b->before : 0;
+    if (r < p->first) r = p->first;
+    for (end = spmv__smaller(end, p->end); r < end; r++) {
+        const uint64_t own = spmv__group_own_begin(a, p->b, r), after = spmv__group_own_end(a, p->b, r);
+        p->k->ptr[r - p->first] = at;
+        if (p->halo) at = spmv__group_pick_run(p, a->ptr[r], own, p->k->map, 0, at);
+        if (p->own) at = spmv__group_pick_run(p, own, after, NULL, before - p->b->col, at);
+        if (p->halo) at = spmv__group_pick_run(p, after, a->ptr[r + 1], p->k->map, p->b->cols, at);
+    }
+}
+
+/* Stores nonzeros of a block as one matrix: those of its own piece (own), those of its halo, in the rows from the first to the last that
+ * read it, or all, whose values need no copy. */
+static spmv_status spmv__group_store_picked(const spmv__group_maker *k, spmv_group_block *b, int own, int halo)
+{
+    spmv_group_piece *p = &b->piece[b->pieces];
+    const uint64_t base = k->a->ptr[b->row] * spmv_value_size(k->a->type);
+    void *from = NULL;
+    spmv__group_pick c;
     spmv_csr a;
-    void *list;
-    uint32_t *col;
-    uint64_t n;
-    spmv_status s;
-    if (!b->rows) return SPMV_OK;
-    s = spmv__group_range(k, b, &a);
+    spmv_status s = SPMV_OK;
+    memset(&a, 0, sizeof a);
+    c.k = k;
+    c.b = b;
+    c.own = own;
+    c.halo = halo;
+    c.first = own ? b->row : b->reads_first;
+    c.end = own ? b->row + b->rows : b->reads_end;
+    c.values = !(own && halo);
+    a.rows = c.end - c.first;
+    a.cols = b->cols + (halo ? b->before + b->after : 0);
+    a.nnz = (own ? b->own_nnz : 0) + (halo ? b->nnz - b->own_nnz : 0);
+    a.type = k->a->type;
+    a.ptr = k->ptr;
+    a.col = k->col;
+    a.val = c.values ? k->val : (const unsigned char *)k->a->val + base;
+    if (c.values && k->g->updatable) s = spmv__room(&k->g->hooks, &from, a.nnz, sizeof *c.from);
+    c.from = (uint64_t *)from;
     if (s) return s;
-    s = spmv__room(&k->g->hooks, &list, a.nnz, sizeof *col);
-    col = (uint32_t *)list;
-    for (n = 0; !s && n < a.nnz; n++) col[n] = own ? a.col[n] - (uint32_t)b->col : k->map[a.col[n]];
-    if (!s) s = spmv__group_store_csr(k, b, &a, col, b->row, own);
-    spmv_free(&k->g->hooks, col);
+    spmv__share_out(spmv__group_pick_share, &c, k->halo[b - k->g->block].shares);
+    k->ptr[a.rows] = a.nnz;
+    s = spmv__group_store_csr(k, b, &a, c.first);
+    if (s) {
+        spmv_free(&k->g->hooks, from);
+        return s;
+    }
+    p->own = !halo || b->own_nnz == b->nnz;
+    p->adds = !own;
+    p->from_ = c.from;
+    return SPMV_OK;
+}
+
+/* Stores a block that has all columns it reads, in their places: as it is. */
+static spmv_status spmv__group_store_as_is(const spmv__group_maker *k, spmv_group_block *b)
+{
+    spmv_csr a;
+    spmv_status s = spmv__group_range(k, b, &a);
+    a.cols = b->cols;
+    if (!s) s = spmv__group_store_csr(k, b, &a, b->row);
+    if (!s) b->piece[0].own = 1;
     spmv_csr_free(&a);
     return s;
 }
 
-/* Some of the nonzeros of a block as CSR. */
-typedef struct spmv__group_picked {
-    uint64_t      *ptr;
-    uint32_t      *col;
-    unsigned char *val;
-    uint64_t      *from; /* their numbers in the matrix; NULL: not wanted */
-} spmv__group_picked;
+/* 1: the columns of a block, if it has nonzeros, are all its own and the first of the matrix. */
+static int spmv__group_is_as_is(const spmv_group_block *b) { return !b->nnz || (!b->col && b->own_nnz == b->nnz); }
 
-/* Picks those nonzeros of rows first .. end - 1 of a block whose columns are of its own piece (own), or those whose columns are not. */
-static void spmv__group_pick(const spmv__group_maker *k, const spmv_group_block *b, uint64_t first, uint64_t end, int own,
-                             const spmv__group_picked *to)
-{
-    const spmv_csr *a = k->a;
-    size_t size = (size_t)spmv_value_size(a->type);
-    uint64_t r, n, at = 0;
-    for (r = first; r < end; r++) {
-        to->ptr[r - first] = at;
-        for (n = a->ptr[r]; n < a->ptr[r + 1]; n++) {
-            if (spmv__group_foreign(b, a->col[n]) == own) continue;
-            to->col[at] = own ? a->col[n] - (uint32_t)b->col : k->map[a->col[n]];
-            memcpy(to->val + at * size, (const unsigned char *)a->val + n * size, size);
-            if (to->from) to->from[at] = n;
-            at++;
-        }
-    }
-    to->ptr[r - first] = at;
-}
-
-/* Stores as one matrix the columns of a block's own piece (own), or those of its halo, in the rows from the first to the last that read
- * it. */
-static spmv_status spmv__group_store_columns(const spmv__group_maker *k, spmv_group_block *b, int own)
+/* Makes the room for what is picked. */
+static spmv_status spmv__group_room_to_pick(spmv__group_maker *k)
 {
     const spmv_hooks *h = &k->g->hooks;
-    spmv_group_piece *p = &b->piece[b->pieces];
-    uint64_t first = own ? b->row : b->reads_first, end = own ? b->row + b->rows : b->reads_end;
-    void *ptr = NULL, *col = NULL, *val = NULL, *from = NULL;
-    spmv__group_picked to;
-    spmv_csr a;
+    uint64_t rows = 0, nnz = 0, values = 0;
+    void *ptr = NULL, *col = NULL, *val = NULL;
+    size_t i;
     spmv_status s;
-    memset(&a, 0, sizeof a);
-    a.rows = end - first;
-    a.nnz = own ? b->own_nnz : b->nnz - b->own_nnz;
-    a.type = k->a->type;
-    s = spmv__room(h, &ptr, a.rows + 1, sizeof *to.ptr);
-    if (!s) s = spmv__room(h, &col, a.nnz, sizeof *to.col);
-    if (!s) s = spmv__room(h, &val, a.nnz, spmv_value_size(a.type));
-    if (!s && k->g->updatable) s = spmv__room(h, &from, a.nnz, sizeof *to.from);
-    a.ptr = to.ptr = (uint64_t *)ptr;
-    a.col = to.col = (uint32_t *)col;
-    a.val = to.val = (unsigned char *)val;
-    to.from = (uint64_t *)from;
-    if (!s) spmv__group_pick(k, b, first, end, own, &to);
-    if (!s) s = spmv__group_store_csr(k, b, &a, a.col, first, own);
-    if (!s) {
-        p->adds = !own;
-        p->from_ = to.from;
-        from = NULL;
+    for (i = 0; i < k->g->count; i++) {
+        const spmv_group_block *b = &k->g->block[i];
+        if (spmv__group_is_as_is(b)) continue;
+        rows = b->rows > rows ? b->rows : rows;
+        nnz = b->nnz > nnz ? b->nnz : nnz;
+        values = b->split && b->nnz > values ? b->nnz : values;
     }
-    spmv_free(h, ptr);
-    spmv_free(h, col);
-    spmv_free(h, val);
-    spmv_free(h, from);
+    s = spmv__room(h, &ptr, rows + 1, sizeof *k->ptr);
+    if (!s) s = spmv__room(h, &col, nnz, sizeof *k->col);
+    if (!s) s = spmv__room(h, &val, values, spmv_value_size(k->a->type));
+    k->ptr = (uint64_t *)ptr;
+    k->col = (uint32_t *)col;
+    k->val = (unsigned char *)val;
     return s;
 }
 
@@ -1227,10 +1373,12 @@ static spmv_status spmv__group_store_columns(const spmv__group_maker *k, spmv_gr
 static spmv_status spmv__group_store_block(const spmv__group_maker *k, spmv_group_block *b)
 {
     spmv_status s;
-    spmv__group_number(k, b);
-    if (!b->split) return spmv__group_store_whole(k, b);
-    s = spmv__group_store_columns(k, b, 1);
-    return s ? s : spmv__group_store_columns(k, b, 0);
+    if (!b->rows) return SPMV_OK;
+    if (spmv__group_is_as_is(b)) return spmv__group_store_as_is(k, b);
+    spmv__group_map(k, b);
+    if (!b->split) return spmv__group_store_picked(k, b, 1, 1);
+    s = spmv__group_store_picked(k, b, 1, 0);
+    return s ? s : spmv__group_store_picked(k, b, 0, 1);
 }
 
 /* Finds the halos and the messages of all blocks, in place of those of an earlier division. */
@@ -1241,8 +1389,8 @@ static spmv_status spmv__group_lay_out(const spmv__group_maker *k)
     spmv_status s = SPMV_OK;
     g->messages = 0;
     for (i = 0; i < g->count; i++) {
-        spmv_free(&g->hooks, k->halo[i]);
-        k->halo[i] = NULL;
+        spmv_free(&g->hooks, k->halo[i].col);
+        k->halo[i].col = NULL;
         g->block[i].sends = 0;
         g->block[i].exchange = 0;
     }
@@ -1299,10 +1447,10 @@ static spmv_status spmv__group_rooms(spmv__group_maker *k)
     g->block = (spmv_group_block *)block;
     if (!s) s = spmv__new(h, &message, spmv__sat_mul(n, n), sizeof *g->message, 0);
     g->message = (spmv_group_message *)message;
-    if (!s) s = spmv__room(h, &map, k->a->cols, sizeof *k->map);
+    if (!s) s = spmv__room(h, &map, spmv__ceil_div(k->a->cols, 32) * SPMV__MOST_THREADS, sizeof *k->map);
     k->map = (uint32_t *)map;
     if (!s) s = spmv__new(h, &halo, n, sizeof *k->halo, 0);
-    k->halo = (uint32_t **)halo;
+    k->halo = (spmv__group_halo *)halo;
     if (!s) s = spmv__new(h, &weight, spmv__sat_mul(n, 2), sizeof *k->weight, 0);
     k->weight = (double *)weight;
     if (!s) k->whole = k->weight + n;
@@ -1331,10 +1479,14 @@ static spmv_status spmv__group_make(spmv_group *g, const spmv_group_desc *desc, 
     if (!s) s = spmv__group_decide(&k);
     if (!s) s = spmv__group_lay_out(&k);
     if (!s) s = spmv__group_reconsider(&k);
+    if (!s) s = spmv__group_room_to_pick(&k);
     if (!s) s = spmv__group_store(&k);
-    for (i = 0; k.halo && i < desc->count; i++) spmv_free(&g->hooks, k.halo[i]);
+    for (i = 0; k.halo && i < desc->count; i++) spmv_free(&g->hooks, k.halo[i].col);
     spmv_free(&g->hooks, k.halo);
     spmv_free(&g->hooks, k.map);
+    spmv_free(&g->hooks, k.ptr);
+    spmv_free(&g->hooks, k.col);
+    spmv_free(&g->hooks, k.val);
     spmv_free(&g->hooks, k.weight);
     return s;
 }

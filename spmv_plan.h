@@ -793,6 +793,7 @@ static spmv_status spmv__left_diagonals(const spmv__splitter *s, const spmv_view
 {
     spmv_status status = SPMV_OK;
     memset(d, 0, sizeof *d);
+    if (!s->left_all) return SPMV_OK;
     if (s->converter && !s->a->col) status = s->converter->diagonals(s->converter, left, s->left_all, s->spec->format, s->h, d);
     if (status) return status;
     return d->place ? spmv__diagonals_list(d, s->h) : spmv__diagonals_make(d, left, s->h);

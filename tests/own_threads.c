@@ -13,6 +13,7 @@
 #define SPMV_IMPLEMENTATION
 #include "pool.h"
 #include "spmv.h"
+#include "spmv_group.h"
 
 static unsigned passed, failed;
 
@@ -173,14 +174,10 @@ static int same_store(const spmv_store *a, const spmv_store *b)
     return same;
 }
 
-static int prepare(spmv_matrix *out, const sample *m, const char *plan)
+static spmv_desc desc_of(const sample *m, const char *plan)
 {
-    spmv_build_hints hints;
     spmv_desc d;
-    memset(&hints, 0, sizeof hints);
     memset(&d, 0, sizeof d);
-    hints.expected_calls = 1000000;
-    hints.verify = SPMV_VERIFY_OFF;
     d.matrix.rows = (int64_t)m->rows;
     d.matrix.cols = (int64_t)m->cols;
     d.matrix.ptr = m->ptr;
@@ -189,10 +186,20 @@ static int prepare(spmv_matrix *out, const sample *m, const char *plan)
     d.matrix.val = m->val;
     d.plan = plan;
     d.updatable = 1;
-    d.hints = &hints;
     d.hooks.resize = resize;
     d.hooks.log = hear;
     d.hooks.phase = begin_phase;
+    return d;
+}
+
+static int prepare(spmv_matrix *out, const sample *m, const char *plan)
+{
+    spmv_build_hints hints;
+    spmv_desc d = desc_of(m, plan);
+    memset(&hints, 0, sizeof hints);
+    hints.expected_calls = 1000000;
+    hints.verify = SPMV_VERIFY_OFF;
+    d.hints = &hints;
     return spmv_create(out, &d) == SPMV_OK;
 }
 
@@ -283,6 +290,66 @@ static void test_plan(const sample *m, const char *plan, unsigned long wanted)
     pool_backward = 0;
 }
 
+/* ---- groups: halos are found, and nonzeros renumbered, in threads ---- */
+
+enum { BLOCKS = 3 };
+
+static int divide(spmv_group *g, const sample *m)
+{
+    static spmv_device *const hosts[BLOCKS] = { NULL, NULL, NULL };
+    spmv_group_desc d;
+    memset(&d, 0, sizeof d);
+    d.desc = desc_of(m, "csr");
+    d.device = hosts;
+    d.count = BLOCKS;
+    d.divide = SPMV_GROUP_BY_NNZ;
+    return spmv_group_create(g, &d) == SPMV_OK;
+}
+
+/* 1 if a block's halo is as large as its columns say. */
+static int halo_is_right(const spmv_group_block *b, const sample *m)
+{
+    unsigned char *read = (unsigned char *)need(m->cols, 1);
+    uint64_t i, before = 0, after = 0, own = 0;
+    for (i = m->ptr[b->row]; i < m->ptr[b->row + b->rows]; i++) read[m->col[i]] = 1;
+    for (i = m->ptr[b->row]; i < m->ptr[b->row + b->rows]; i++) own += m->col[i] >= b->col && m->col[i] < b->col + b->cols;
+    for (i = 0; i < b->col; i++) before += read[i];
+    for (i = b->col + b->cols; i < m->cols; i++) after += read[i];
+    free(read);
+    return before == b->before && after == b->after && own == b->own_nnz;
+}
+
+static void test_group(const sample *m)
+{
+    double *one = (double *)need(m->rows, sizeof *one), *more = (double *)need(m->rows, sizeof *more);
+    spmv_matrix whole;
+    spmv_group a, b;
+    unsigned long alone, runs;
+    int i;
+    pool_threads = 1;
+    check(divide(&a, m) && !spmv_group_mul(&a, 0.3, m->x, 0, one), "group", m->name, 1);
+    for (i = 0; i < BLOCKS; i++) check(halo_is_right(&a.block[i], m), "halo", m->name, 1);
+    for (pool_threads = 2; pool_threads <= 4; pool_threads++) {
+        pool_backward = pool_threads == 3;
+        runs = pool_runs;
+        check(prepare(&whole, m, "csr"), "whole", m->name, pool_threads);
+        alone = pool_runs - runs;
+        runs = pool_runs;
+        check(divide(&b, m), "group", m->name, pool_threads);
+        check(pool_runs - runs >= BLOCKS * (alone + 2), "group's runs", m->name, pool_threads); /* its halo and its nonzeros */
+        for (i = 0; i < BLOCKS; i++)
+            check(halo_is_right(&b.block[i], m) && same_store(&a.block[i].piece[0].m.store, &b.block[i].piece[0].m.store), "block",
+                  m->name, pool_threads);
+        check(!spmv_group_mul(&b, 0.3, m->x, 0, more) && !memcmp(one, more, (size_t)m->rows * sizeof *one), "group", m->name, pool_threads);
+        spmv_destroy(&whole);
+        spmv_group_destroy(&b);
+    }
+    spmv_group_destroy(&a);
+    free(one);
+    free(more);
+    pool_backward = 0;
+}
+
 /* ---- several threads that multiply at once, each in threads ---- */
 
 typedef struct caller {
@@ -338,11 +405,13 @@ int main(void)
     m = make("scattered", 1500, 800, 40, 0);
     for (i = 2; i < sizeof plans / sizeof *plans; i++) test_plan(&m, plans[i], 4);
     test_input(&m, 2);
+    test_group(&m);
     drop(&m);
     m = make("band", 1500, 1500, 20, 1);
     for (i = 0; i < sizeof plans / sizeof *plans; i++) test_plan(&m, plans[i], 4);
     test_crowd(&m, "sell");
     test_input(&m, 3);
+    test_group(&m);
     drop(&m);
     m = make("large", 60000, 60000, 8, 1); /* too large for shares that stay in caches */
     for (i = 0; i < sizeof large_plans / sizeof *large_plans; i++) test_plan(&m, large_plans[i], 10);

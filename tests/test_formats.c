@@ -3246,6 +3246,31 @@ Test(conversion, requests_little_memory)
     cr_assert(checks_done > 20);
 }
 
+/* Diagonals are counted by their numbers between the first and the last, in a table for each of at most 8 threads. */
+Test(conversion, diagonals_are_counted_in_little_memory)
+{
+    static const char *const formats[] = { "dia", "bdia" };
+    const uint64_t range = 601, list = 5 * 16;
+    matrix m;
+    spmv_csr a;
+    size_t j;
+    cr_assert(matrix_plain(&m, 4), "diagonals from -300 to 300");
+    a = matrix_csr(&m, SPMV_F64);
+    for (j = 0; j < 2; j++) {
+        meter bytes;
+        spmv_hooks h = meter_hooks(&bytes);
+        spmv_build how;
+        spmv_part p;
+        memset(&how, 0, sizeof how);
+        if (build(&p, formats[j], &a, &how, &h) != SPMV_OK) continue;
+        CHECK(bytes.most <= spmv_part_bytes(&p) + 16 * p.zeros.count + 8 * 4 * range + list, "%s: %lu bytes at once, the part has %lu",
+              formats[j], (unsigned long)bytes.most, (unsigned long)spmv_part_bytes(&p));
+        spmv_part_free(&p);
+    }
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
 /* ---- parts together, names, messages -------------------------------------------------------------------------------- */
 
 Test(parts, one_place_in_two_parts_is_refused)
