@@ -1839,9 +1839,61 @@ static spmv_status spmv__convert_find_spans(const spmv__convert_job *j, void *li
 static spmv_status spmv__convert_check_diagonals(const spmv__diagonals *d, uint64_t nnz, const spmv_hooks *h)
 {
     uint64_t i, all = 0;
-    for (i = d->first; i < d->end; i++) all += d->place[i - d->first];
+    for (i = 0; i < d->end - d->first; i++) all += d->place[i];
     if (all == nnz) return SPMV_OK;
     return spmv_log(h, SPMV_ERR_BACKEND, "the device found %llu nonzeros on diagonals, of %llu", (spmv__ull)all, (spmv__ull)nnz);
+}
+
+/* Before the counts of all diagonals there is the number of those that hold nonzeros, and room for a list of so many of them, which is all
+ * that the host reads of most matrices that have diagonals. */
+enum { SPMV__DIAGONALS_LISTED = 255, SPMV__DIAGONALS_HEAD = 1 + 2 * SPMV__DIAGONALS_LISTED };
+
+/* Makes d of the list, in pairs of a number and the nonzeros; numbers is above each. */
+static spmv_status spmv__convert_listed(const uint32_t *list, uint64_t count, uint64_t numbers, const spmv_hooks *h, spmv__diagonals *d)
+{
+    uint64_t i;
+    void *block;
+    spmv_status s;
+    for (i = 0, d->first = numbers, d->end = 0; i < count; i++) {
+        d->first = spmv__smaller(d->first, list[2 * i]);
+        d->end = list[2 * i] < d->end ? d->end : (uint64_t)list[2 * i] + 1;
+    }
+    if (!count || d->end > numbers) return spmv_log(h, SPMV_ERR_BACKEND, "the device found wrong diagonals");
+    s = spmv__new(h, &block, d->end - d->first, sizeof *d->place, 0);
+    d->place = (uint32_t *)block;
+    for (i = 0; !s && i < count; i++) d->place[list[2 * i] - d->first] = list[2 * i + 1];
+    return s;
+}
+
+/* Reads what the device has counted. */
+SPMV__APART spmv_status spmv__convert_read_diagonals(spmv_device *d, void *buffer, uint64_t numbers, const spmv_hooks *h,
+                                                     spmv__diagonals *out)
+{
+    uint32_t head[SPMV__DIAGONALS_HEAD];
+    void *block;
+    spmv_status s = spmv__dev_download(d, buffer, sizeof head, head);
+    if (s) return s;
+    if (head[0] <= SPMV__DIAGONALS_LISTED) return spmv__convert_listed(head + 1, head[0], numbers, h, out);
+    s = spmv__dev_fetch(d, h, buffer, SPMV__DIAGONALS_HEAD + numbers, sizeof *out->place, &block);
+    out->place = (uint32_t *)block;
+    out->end = numbers;
+    if (!s) memmove(out->place, out->place + SPMV__DIAGONALS_HEAD, (size_t)numbers * sizeof *out->place);
+    return s;
+}
+
+/* Has the device list the diagonals that it has counted in a buffer. */
+static spmv_status spmv__convert_list_diagonals(spmv__convert *c, void *buffer, uint64_t numbers)
+{
+    spmv__convert_look l;
+    spmv_status s = spmv__convert_look_open(&l, c->device, SPMV__CHECK_PART, "listed", 64);
+    if (!s) {
+        spmv__dev_arg_count(&l.g, numbers);
+        spmv__dev_arg_count(&l.g, SPMV__DIAGONALS_HEAD);
+        spmv__dev_arg_mem(&l.g, buffer);
+        s = spmv__convert_look_run(&l, numbers, 1);
+    }
+    spmv__convert_look_close(&l);
+    return s;
 }
 
 /* Has the device count the nonzeros of each diagonal in out->place, as spmv__diagonals_count does with so few diagonals. The caller frees
@@ -1850,14 +1902,10 @@ static spmv_status spmv__convert_count_diagonals(spmv__convert *c, const spmv_vi
                                                  spmv__diagonals *out)
 {
     spmv_device *d = c->device;
-    const uint64_t numbers = c->a->rows + c->a->cols, bytes = numbers * sizeof *out->place;
-    void *block, *buffer = NULL;
+    const uint64_t numbers = c->a->rows + c->a->cols, bytes = (SPMV__DIAGONALS_HEAD + numbers) * sizeof *out->place;
+    void *buffer = NULL;
     spmv__convert_look l;
-    spmv_status s = spmv__room(h, &block, numbers, sizeof *out->place);
-    out->end = numbers;
-    out->place = (uint32_t *)block;
-    if (s) return s;
-    s = spmv__convert_look_open(&l, d, SPMV__CHECK_PART, "diagonals", 64);
+    spmv_status s = spmv__convert_look_open(&l, d, SPMV__CHECK_PART, "diagonals", 64);
     if (!s) s = spmv__scratch_take(d, bytes, &buffer);
     if (!s) s = d->info.backend->fill(d, d->queue, buffer, bytes, 0);
     if (!s) {
@@ -1869,10 +1917,12 @@ static spmv_status spmv__convert_count_diagonals(spmv__convert *c, const spmv_vi
         spmv__dev_arg_mem(&l.g, owner);
         spmv__dev_arg_count(&l.g, owner != NULL);
         spmv__dev_arg_count(&l.g, v->part);
+        spmv__dev_arg_count(&l.g, SPMV__DIAGONALS_HEAD);
         spmv__dev_arg_mem(&l.g, buffer);
         s = spmv__convert_look_run(&l, c->nnz, SPMV__CONVERT_PER);
     }
-    if (!s) s = spmv__dev_download(d, buffer, bytes, out->place);
+    if (!s) s = spmv__convert_list_diagonals(c, buffer, numbers);
+    if (!s) s = spmv__convert_read_diagonals(d, buffer, numbers, h, out);
     if (s) d->info.backend->finish(d, d->queue); /* before the next matrix gets the buffer */
     spmv__scratch_give(d, buffer);
     spmv__convert_look_close(&l);
@@ -1890,7 +1940,7 @@ static int spmv__convert_can_look(const spmv__convert *c)
 static int spmv__convert_few_diagonals(const spmv__convert *c)
 {
     const uint64_t numbers = c->a->rows + c->a->cols;
-    return numbers <= UINT32_MAX && numbers * 4 <= c->device->info.alloc_bytes && spmv__keys_fit(c->a, numbers);
+    return numbers <= UINT32_MAX && (SPMV__DIAGONALS_HEAD + numbers) * 4 <= c->device->info.alloc_bytes && spmv__keys_fit(c->a, numbers);
 }
 
 /* 1 if the part's bases are those of whole rows: of 32, of slices, or of runs that cut no row. */
@@ -1976,7 +2026,7 @@ static spmv_status spmv__convert_take_there(spmv__convert *c, const spmv_view *v
     spmv__convert_look l;
     spmv_status s = spmv__convert_look_open(&l, device, SPMV__CHECK_PART, "take", 64);
     if (!s) s = spmv__convert_upload(device, owner, c->nnz, 1, &owners);
-    if (!s) s = spmv__convert_upload(device, d->place, d->end, sizeof *d->place, &place);
+    if (!s) s = spmv__convert_upload(device, d->place, d->end - d->first, sizeof *d->place, &place);
     if (!s) {
         spmv__dev_arg_count(&l.g, c->a->rows);
         spmv__dev_arg_count(&l.g, c->nnz);
@@ -1985,6 +2035,7 @@ static spmv_status spmv__convert_take_there(spmv__convert *c, const spmv_view *v
         spmv__dev_arg_mem(&l.g, owners);
         spmv__dev_arg_count(&l.g, v->part);
         spmv__dev_arg_count(&l.g, part);
+        spmv__dev_arg_count(&l.g, d->first);
         spmv__dev_arg_mem(&l.g, place);
         s = spmv__convert_look_run(&l, c->nnz, SPMV__CONVERT_PER);
     }

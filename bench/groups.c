@@ -7,6 +7,9 @@
  *            exchange  of the halos, without the product
  *            own       each device's product with its own block, while the others rest
  *            halo      bytes that each device receives in a product, kilobytes
+ *   groups [--staged] DEVICES lines [MATRIX...]  prints one line for each matrix, or for eight of its own: microseconds of a product on
+ *            each device alone and on the group as divided by rates, which should be no slower than the best of them, and milliseconds
+ *            of creating each when its kernels are compiled
  *   groups [--staged] DEVICES ways             times the exchange of one message between the first two devices, by size
  *   groups write MATRIX FILE                   writes a matrix as bench/csrb does, for the peers' programs
  *
@@ -383,22 +386,28 @@ typedef struct way {
     int                 timed; /* 1: by rates that are measured */
 } way;
 
-/* Makes a group of the first count devices, and vectors; says how long that took. */
-static void make(spmv_group *g, spmv_group_vector *v, const spmv_csr *a, size_t count, const way *w)
+/* Makes a group of count devices from the first one on. */
+static void make_group(spmv_group *g, const spmv_csr *a, size_t first, size_t count, const way *w)
 {
     spmv_group_desc desc;
-    double begun = now();
     memset(&desc, 0, sizeof desc);
     desc.desc.csr = a;
     desc.desc.type = a->type;
     desc.desc.plan = getenv("SPMV_BENCH_PLAN");
     desc.desc.hooks.log = hear;
-    desc.device = on;
+    desc.device = on + first;
     desc.count = count;
     desc.divide = w->divide;
-    desc.estimate = 1;
+    desc.estimate = count > 1;
     if (w->timed) desc.measure = measure_block;
     need(spmv_group_create(g, &desc) == SPMV_OK, "making a group");
+}
+
+/* Makes a group and vectors; says how long that took. */
+static void make(spmv_group *g, spmv_group_vector *v, const spmv_csr *a, size_t first, size_t count, const way *w)
+{
+    double begun = now();
+    make_group(g, a, first, count, w);
     need(!spmv_group_vector_create(&v[0], g, SPMV_GROUP_X) && !spmv_group_vector_create(&v[1], g, SPMV_GROUP_Y), "vectors");
     fprintf(stderr, "%u devices by %s: made in %.2f s\n", (unsigned)count, w->name, now() - begun);
 }
@@ -456,7 +465,7 @@ static void report(const char *name, spmv_type type)
     want = (double *)room(a.rows, sizeof *want);
     reference(&a, want);
     fprintf(stderr, "%s: made in %.2f s\n", name, now() - begun);
-    make(&g, v, &a, 1, &ways[2]);
+    make(&g, v, &a, 0, 1, &ways[2]);
     check(&g, &v[0], &v[1], want, "on one device");
     one = measure(&g, &v[0], &v[1], WHOLE, NULL);
     printf("%s %s: %llu rows, %llu nonzeros, CSR %.0f MB; on one %.1f us by %s (%.0f MB, %.0f GB/s of it)\n", name, spmv_type_name(type),
@@ -468,7 +477,7 @@ static void report(const char *name, spmv_type type)
     for (w = 0; w < 3; w++) {
         if (same && w == 1) continue;                  /* equal devices have equal rates */
         if (w == 2 && split) continue;                 /* so that there is a division at least once */
-        make(&g, v, &a, devices, &ways[w]);
+        make(&g, v, &a, 0, devices, &ways[w]);
         for (used = 0, i = 0; i < devices; i++) used += g.block[i].rows > 0;
         if (used < 2) {
             printf("  by %s: one device gets all rows\n", ways[w].name);
@@ -489,6 +498,74 @@ static void report(const char *name, spmv_type type)
     free(want);
     matrix_end(&a);
     fflush(stdout);
+}
+
+/* ---- lines ---------------------------------------------------------------------------------------------------------- */
+
+/* Seconds of creating a group of count devices; of one: by spmv_create, without a group. */
+static double measure_creation(const spmv_csr *a, size_t first, size_t count, const way *w)
+{
+    double round[3], begun;
+    spmv_desc desc;
+    spmv_matrix m;
+    spmv_group g;
+    int i;
+    memset(&desc, 0, sizeof desc);
+    desc.csr = a;
+    desc.type = a->type;
+    desc.plan = getenv("SPMV_BENCH_PLAN");
+    desc.device = on[first];
+    desc.hooks.log = hear;
+    for (i = -1; i < 3; i++) { /* the first compiles */
+        begun = now();
+        if (count > 1) make_group(&g, a, first, count, w);
+        else need(spmv_create(&m, &desc) == SPMV_OK, "creating a matrix");
+        if (i >= 0) round[i] = now() - begun;
+        if (count > 1) spmv_group_destroy(&g);
+        else spmv_destroy(&m);
+    }
+    return median(round, 3);
+}
+
+/* The line of one matrix. */
+static void report_line(const char *name, spmv_type type)
+{
+    static const way by_rates = { "rates", SPMV_GROUP_BY_RATE, 0 }, by_nonzeros = { "nonzeros", SPMV_GROUP_BY_NNZ, 0 };
+    double seconds[MOST_DEVICES + 1], create[MOST_DEVICES + 1], best = 1e9, *want;
+    spmv_csr a;
+    size_t i, k, used = 0;
+    matrix_of(name, type, &a);
+    want = (double *)room(a.rows, sizeof *want);
+    reference(&a, want);
+    for (i = 0; i <= devices; i++) {
+        const size_t first = i < devices ? i : 0, count = i < devices ? 1 : devices;
+        spmv_group g;
+        spmv_group_vector v[2];
+        create[i] = measure_creation(&a, first, count, &by_rates);
+        make(&g, v, &a, first, count, count > 1 ? &by_rates : &by_nonzeros);
+        check(&g, &v[0], &v[1], want, name);
+        seconds[i] = measure(&g, &v[0], &v[1], WHOLE, NULL);
+        if (i < devices && seconds[i] < best) best = seconds[i];
+        for (k = 0; i == devices && k < devices; k++) used += g.block[k].rows > 0;
+        end(&g, v);
+    }
+    printf("%-20s %9llu rows %10llu nonzeros  us alone", name, (unsigned long long)a.rows, (unsigned long long)a.nnz);
+    for (i = 0; i < devices; i++) printf(" %8.1f", seconds[i] * 1e6);
+    printf(", group %8.1f on %u, %4.2f of the best;  ms alone", seconds[devices] * 1e6, (unsigned)used, seconds[devices] / best);
+    for (i = 0; i < devices; i++) printf(" %7.1f", create[i] * 1e3);
+    printf(", group %7.1f\n", create[devices] * 1e3);
+    free(want);
+    matrix_end(&a);
+    fflush(stdout);
+}
+
+static void report_lines(char **names, int count, spmv_type type)
+{
+    static const char *const own[] = { "grid_100_100_100", "grid_128_128_128", "grid_256_256_256", "mesh_40_40_40", "mesh_90_90_90",
+                                       "random_1048576_12", "power_1048576_16", "power_4194304_24" };
+    int i;
+    for (i = 0; i < count; i++) report_line(names[i], type);
+    for (i = 0; !count && i < (int)(sizeof own / sizeof *own); i++) report_line(own[i], type);
 }
 
 /* ---- ways ----------------------------------------------------------------------------------------------------------- */
@@ -578,7 +655,8 @@ int main(int argc, char **argv)
         return 0;
     }
     open_all(argv[first], through_host);
-    for (i = first + 1; i < argc; i++)
+    if (!strcmp(argv[first + 1], "lines")) report_lines(argv + first + 2, argc - first - 2, type);
+    else for (i = first + 1; i < argc; i++)
         if (!strcmp(argv[i], "ways")) report_ways();
         else report(argv[i], type);
     for (i = 0; i < MOST_DEVICES; i++)

@@ -232,9 +232,9 @@ KERNEL void spans(ulong rows, __global const ulong *restrict ptr, __global const
     span[rows + i] = k < end ? col[end - 1] : 0;
 }
 
-/* Gives part the nonzeros whose owner is left and whose diagonal's place is not 0. */
+/* Gives part the nonzeros whose owner is left and whose diagonal's place, by its number from first on, is not 0. */
 KERNEL void take(ulong rows, ulong nnz, __global const ulong *restrict ptr, __global const uint *restrict col,
-                 __global uchar *restrict owner, ulong left, ulong part, __global const uint *restrict place)
+                 __global uchar *restrict owner, ulong left, ulong part, ulong first, __global const uint *restrict place)
 {
     LOCAL uint edge[2], starts[WG * PER];
     const uint id = (uint)get_local_id(0);
@@ -247,7 +247,7 @@ KERNEL void take(ulong rows, ulong nnz, __global const ulong *restrict ptr, __gl
         const ulong k = begin + j * WG + id;
         if (k < end && owner[k] == (uchar)left) {
             low = row_in_group(ptr, edge, starts, begin, low, k);
-            if (place[col[k] + ((uint)rows - 1 - low)]) owner[k] = (uchar)part;
+            if (place[col[k] + ((uint)rows - 1 - low) - (uint)first]) owner[k] = (uchar)part;
         }
     }
 }
@@ -269,10 +269,11 @@ INLINE uint known_place(__local uint *known, uint n)
     return KNOWN;
 }
 
-/* Adds to count, by column - row + rows - 1, the nonzeros of each diagonal; owner, owned and part: see spans. The nonzeros of a group lie
- * on few diagonals, most of which it therefore counts in local memory. Which ones these are does not change the sums. */
+/* Adds to count, by column - row + rows - 1 from element first on, the nonzeros of each diagonal; owner, owned and part: see spans. The
+ * nonzeros of a group lie on few diagonals, most of which it therefore counts in local memory. Which ones these are does not change the
+ * sums. */
 KERNEL void diagonals(ulong rows, ulong nnz, __global const ulong *restrict ptr, __global const uint *restrict col,
-                      __global const uchar *restrict owner, ulong owned, ulong part, __global uint *restrict count)
+                      __global const uchar *restrict owner, ulong owned, ulong part, ulong first, __global uint *restrict count)
 {
     LOCAL uint edge[2], starts[WG * PER], known[KNOWN], held[KNOWN];
     const uint id = (uint)get_local_id(0);
@@ -293,12 +294,26 @@ KERNEL void diagonals(ulong rows, ulong nnz, __global const ulong *restrict ptr,
             n = col[k] + ((uint)rows - 1 - low);
             at = known_place(known, n);
             if (at < KNOWN) atomic_inc(&held[at]);
-            else atomic_inc(&count[n]);
+            else atomic_inc(&count[first + n]);
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (j = id; j < KNOWN; j += WG)
-        if (held[j]) atomic_add(&count[known[j]], held[j]);
+        if (held[j]) atomic_add(&count[first + known[j]], held[j]);
+}
+
+/* Counts the diagonals that hold nonzeros in count[0], and lists the number of each and its nonzeros behind that, up to element first. */
+KERNEL void listed(ulong numbers, ulong first, __global uint *restrict count)
+{
+    const ulong n = (ulong)get_group_id(0) * WG + get_local_id(0);
+    FOLLOW();
+    if (n < numbers && count[first + n]) {
+        const uint at = 2 * atomic_inc(count) + 1;
+        if (at + 1 < first) {
+            count[at] = (uint)n;
+            count[at + 1] = count[first + n];
+        }
+    }
 }
 #elif FIND
 /* Finds the tiles of a matrix whose row pointers are on the device only, and fills the arrays that follow from these. A tile begins with
