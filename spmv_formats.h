@@ -2773,7 +2773,6 @@ typedef struct spmv__traits {
     double            indices;  /* column and row indices stored for each slot (block formats: for each block) */
     unsigned          even;     /* bits of the keys with which a long row does not slow down a product, because it is shared out in
                                    pieces; SPMV__EVEN: with any keys */
-    spmv_key          slower;   /* the key that changes most how long a part takes to prepare (spmv_way); w if that is none */
     spmv__padding     pads;
     spmv__lane_rule   lanes;
     int             (*suits)(const spmv_features *f); /* 0: not worth an estimate for such a matrix; NULL: it always is */
@@ -3144,7 +3143,6 @@ static const spmv__traits spmv__dense_traits = {
     SPMV_CLASS_DENSE,                               /* class */
     0,                                              /* indices */
     0,                                              /* even */
-    SPMV_KEY_W,                                     /* slower */
     SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,         /* pads, lanes */
     NULL                                            /* suits */
 };
@@ -3369,7 +3367,6 @@ static const spmv__traits spmv__coo_traits = {
     SPMV_CLASS_FLAT,                      /* class */
     2,                                    /* indices */
     SPMV__EVEN,                           /* even */
-    SPMV_KEY_W,                           /* slower */
     SPMV__PADS_NONE, SPMV__LANES_ONE,     /* pads, lanes */
     NULL                                  /* suits */
 };
@@ -3433,7 +3430,6 @@ static const spmv__traits spmv__csr_traits = {
     SPMV_CLASS_FLAT,                               /* class */
     1,                                             /* indices */
     SPMV__KEY(RUN),                                /* even */
-    SPMV_KEY_RUN,                                  /* slower */
     SPMV__PADS_NONE, SPMV__LANES_BY_BATCH,         /* pads, lanes */
     NULL                                           /* suits */
 };
@@ -3995,7 +3991,6 @@ static const spmv__traits spmv__dia_traits = {
     SPMV_CLASS_DIAGONAL,                  /* class */
     0,                                    /* indices */
     0,                                    /* even */
-    SPMV_KEY_D,                           /* slower */
     SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
     NULL                                  /* suits */
 };
@@ -4044,7 +4039,6 @@ static const spmv__traits spmv__bdia_traits = {
     SPMV_CLASS_DIAGONAL,                           /* class */
     0,                                             /* indices */
     0,                                             /* even */
-    SPMV_KEY_D,                                    /* slower */
     SPMV__PADS_NONE, SPMV__LANES_BY_ROWS,          /* pads, lanes */
     NULL                                           /* suits */
 };
@@ -4283,7 +4277,6 @@ static const spmv__traits spmv__ell_traits = {
     SPMV_CLASS_FLAT,                                               /* class */
     1,                                                             /* indices */
     0,                                                             /* even */
-    SPMV_KEY_W,                                                    /* slower */
     SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,                           /* pads, lanes */
     NULL                                                           /* suits */
 };
@@ -4355,7 +4348,6 @@ static const spmv__traits spmv__sell_traits = {
     SPMV_CLASS_FLAT,                                                                                /* class */
     1,                                                                                              /* indices */
     0,                                                                                              /* even */
-    SPMV_KEY_W,                                                                                     /* slower */
     SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                                                         /* pads, lanes */
     NULL                                                                                            /* suits */
 };
@@ -5064,7 +5056,6 @@ static const spmv__traits spmv__bell_traits = {
     SPMV_CLASS_BLOCK,                              /* class */
     1,                                             /* indices */
     0,                                             /* even */
-    SPMV_KEY_D,                                    /* slower */
     SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,           /* pads, lanes */
     NULL                                           /* suits */
 };
@@ -5074,7 +5065,6 @@ static const spmv__traits spmv__sbell_traits = {
     SPMV_CLASS_BLOCK,                                            /* class */
     1,                                                           /* indices */
     0,                                                           /* even */
-    SPMV_KEY_D,                                                  /* slower */
     SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                      /* pads, lanes */
     NULL                                                         /* suits */
 };
@@ -5084,7 +5074,6 @@ static const spmv__traits spmv__bcsr_traits = {
     SPMV_CLASS_BLOCK,                                               /* class */
     1,                                                              /* indices */
     0,                                                              /* even */
-    SPMV_KEY_D,                                                     /* slower */
     SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,                         /* pads, lanes */
     NULL                                                            /* suits */
 };
@@ -5728,7 +5717,6 @@ static const spmv__traits spmv__cmrs_traits = {
     SPMV_CLASS_FLAT,                                                /* class */
     1,                                                              /* indices */
     0,                                                              /* even */
-    SPMV_KEY_W,                                                     /* slower */
     SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,                         /* pads, lanes */
     spmv__cmrs_suits                                                /* suits */
 };
@@ -5944,7 +5932,6 @@ static const spmv__traits spmv__tcsr_traits = {
     SPMV_CLASS_FLAT,                                /* class */
     1,                                              /* indices */
     SPMV__EVEN,                                     /* even */
-    SPMV_KEY_IDX,                                   /* slower */
     SPMV__PADS_NONE, SPMV__LANES_ONE,               /* pads, lanes */
     NULL                                            /* suits */
 };

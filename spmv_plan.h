@@ -1776,15 +1776,14 @@ static spmv_status spmv__parse_builder(spmv__scan *c, spmv_builder b, int64_t *k
     return *c->at ? spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \",\", \":\" or the end") : SPMV_OK;
 }
 
-/* Makes the plan of a builder whose keys are set. m->longer may be set already, and then stays the caller's. */
+/* Makes the plan of a builder whose keys are set. */
 SPMV__APART spmv_status spmv__run_builder(spmv__maker *m, spmv_builder b)
 {
-    const int counted = m->longer != NULL;
-    spmv_status s = SPMV_OK;
+    spmv_status s;
     if (b == SPMV_BUILDER_PANELS) return spmv__make_panels(m);
     if (b == SPMV_BUILDER_HYBR && m->key[SPMV__BUILDER_K] == SPMV__K_MEASURED && !(m->hints && m->hints->measure))
         return spmv_log(m->h, SPMV_ERR_ARGUMENT, "hybr:k=0 tries every width and needs hints->measure");
-    if (!counted) s = spmv__count_lengths(m);
+    s = spmv__count_lengths(m);
     if (s) return s;
     switch (b) {
     case SPMV_BUILDER_HYB: s = spmv__make_hyb(m, 0); break;
@@ -1792,28 +1791,8 @@ SPMV__APART spmv_status spmv__run_builder(spmv__maker *m, spmv_builder b)
     case SPMV_BUILDER_HYBR: s = spmv__make_hybr(m); break;
     default: s = spmv__make_cmrs(m);
     }
-    if (!counted) spmv_free(m->h, m->longer);
+    spmv_free(m->h, m->longer);
     return s;
-}
-
-/* The plan of a builder without keys, for a matrix whose row lengths were counted before: longer[k] rows have k or more nonzeros, with k up
- * to longest + 1. */
-SPMV__SHARED spmv_status spmv__plan_of_builder(spmv_plan *plan, spmv_builder b, const spmv_csr *a, const spmv_build_hints *hints,
-                                               uint64_t *longer, uint64_t longest, const spmv_hooks *h)
-{
-    spmv__maker m;
-    spmv__scan none = spmv__scan_begin("", NULL, h);
-    spmv_status s;
-    memset(&m, 0, sizeof m);
-    memset(plan, 0, sizeof *plan);
-    m.a = a;
-    m.hints = hints;
-    m.h = h;
-    m.plan = plan;
-    m.longer = longer;
-    m.longest = longest;
-    s = spmv__parse_builder(&none, b, m.key, plan); /* sets the defaults */
-    return s ? s : spmv__run_builder(&m, b);
 }
 
 /* What follows a name, and the blanks around it, in text; NULL if text does not begin with the name. */
