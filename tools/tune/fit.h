@@ -1,32 +1,43 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/tune/fit.h - fits a table's efficiencies: how much longer products take than its rates say, by the terms of SPMV_TERM_LIST.
+ * tools/tune/fit.h - the costs of a tuning table from samples: for each candidate a non-negative least squares of its seven costs.
+ *
+ * Of a sample, the difference of estimate and time over the time counts, so that short products weigh as much as long ones, times the
+ * share that the best candidate's time on that structure is of its own: how slow a slow candidate is matters little to a choice. As a few
+ * samples do not determine seven costs, each fit is drawn to the costs known before, times one factor for all lines of a type, as if so many
+ * further structures agreed with them. How many, or whether that factor alone is better, is found by leaving out one family of structures
+ * after another.
  */
 #ifndef SPMV_TOOLS_TUNE_FIT_H
 #define SPMV_TOOLS_TUNE_FIT_H
 
-#include "structures.h"
+#include "../cli/cli.h"
+#include "samples.h"
+#include "spmv.h"
 
-/* How good the fits are for structures that are left out of them, one after another. */
-typedef struct fit_quality {
-    double   error; /* root mean square of log2 of predicted over measured, of each sample as much as it counts */
-    double   order; /* the same without what all samples of a structure and type have in common, which does not matter to the choice */
-    double   alike[SPMV_ALIKE_COUNT]; /* the correlations of these errors, by how alike candidates are */
-    double   good;  /* share of the samples that are predicted within 0.8 to 1.25 of what was measured */
-    double   regret[SPMV_TYPE_COUNT]; /* measured time of the candidate that is predicted to be the best over that of the fastest of all
-                                         samples: geometric mean; 0: no samples */
-    double   worst[SPMV_TYPE_COUNT];  /* the most */
-    unsigned structures, samples, terms; /* terms: that the fits use, from the begin of SPMV_TERM_LIST, besides that of the longest row */
-} fit_quality;
+/* Estimates of all lines of a list for its structures. */
+typedef struct looks {
+    spmv_estimate **at; /* by structure and type; NULL: not made yet */
+    size_t          count;
+} looks;
 
-/* Replaces the fits of the table by ones to the samples. The structures are generated again for this. DONE, or FAILED after a message. */
-int fit_table(tool *t, spmv_tuning *table, const sample_list *samples, fit_quality *quality);
+/* Makes room for those of a list, which must get no further lines or structures. 1, or 0 if memory ran out. */
+int looks_make(looks *k, const sample_list *l);
+void looks_free(looks *k);
 
-/* The same, but the table's own fits are where the new ones start from. The samples correct a common factor and, if estimates then compare
- * candidates clearly better on structures that are left out, one of each format and those of layouts that run alike and of each candidate,
- * the more the more structures show it. Rows without samples get the factors of their format. A table without fits gets those
- * of fit_table. Where the table was timed in CUDA graphs and the samples by calls, only those count whose product takes so much longer than
- * table->call that launches do not show; it is an error if there are none. */
-int fit_correct(tool *t, spmv_tuning *table, const sample_list *samples, fit_quality *quality);
+/* The estimates of the lines for structure number name, whose pattern is a, by the costs that the lines have when it is asked for the first
+ * time. NULL after a message. */
+const spmv_estimate *look_at(tool *t, looks *k, const spmv_tuning *head, const sample_list *l, size_t name, spmv_type type,
+                             const spmv_csr *a);
+
+/* Leaves of the lines whose byte in kept is not 0 those of the candidates with which the best one on each structure is missed least, found one
+ * after another: csr, and at most so many in all. DONE, or FAILED after a message. */
+int fit_cover(tool *t, const sample_list *l, size_t most, unsigned char *kept);
+
+/* Fits the costs of the lines that are kept, which are those known before, to the samples, which samples_join has joined, and sets the error
+ * and the regrets of the head. Structures that were not looked at are generated. What preparing takes is fitted likewise, where samples say
+ * it. *strength: of the fits, the number of structures that agree with what was known; 0: only a factor was fitted. DONE, or FAILED after
+ * a message. */
+int fit_lines(tool *t, spmv_tuning *head, sample_list *l, looks *k, const unsigned char *kept, int *strength);
 
 #endif
