@@ -234,8 +234,8 @@ static void least_squares(const equation *e, size_t count, int n, double strengt
 
 /* ---- fits ----------------------------------------------------------------------------------------------------------- */
 
-/* How many structures agree with the costs known before; the last: a factor is all that samples change. */
-static const int strengths[] = {1, 4, 16, 0};
+/* How many structures agree with the costs known before; the first: a factor is all that samples change. */
+static const int strengths[] = {0, 16, 4, 1};
 enum { STRENGTHS = sizeof strengths / sizeof *strengths, NO_FAMILY = -1 };
 
 /* A sample of a line that is kept. */
@@ -254,7 +254,8 @@ typedef struct fitting {
     equation    *room;   /* for as many equations */
     double      *best;   /* by group */
     size_t       groups;
-    int          families;
+    int          families, fresh;
+    uint64_t     structures;
 } fitting;
 
 /* The characters of a structure's name without its numbers: structures with the same are of one family. */
@@ -303,12 +304,12 @@ static double predict(const fitting *f, const point *p, const double *cost)
 static spmv_type type_of(const fitting *f, const point *p) { return f->l->line[p->line].type; }
 
 /* The geometric mean of how many times as long as by the costs known before the samples of a type take, without those of a family.
- * SPMV_TYPE_COUNT: of all types. 1: there are none. */
+ * SPMV_TYPE_COUNT: of all types. 1: there are none, or no table was known before. */
 static double factor_of(const fitting *f, spmv_type type, int family)
 {
     double sum = 0, weights = 0;
     size_t i;
-    for (i = 0; i < f->count; i++) {
+    for (i = 0; i < f->count && !f->fresh; i++) {
         const point *p = &f->at[i];
         if (p->family == family || (type != SPMV_TYPE_COUNT && type_of(f, p) != type)) continue;
         sum += p->of.weight * library_log2(p->of.seconds / predict(f, p, f->l->line[p->line].cost));
@@ -394,7 +395,7 @@ static double error_of(const fitting *f)
     return weights > 0 ? sqrt(sum / weights) : 0;
 }
 
-/* Leaves out family by family, judges the strength and keeps in the head what the best one shows. DONE, or FAILED after a message. */
+/* Leaves out family by family, judges the strengths and keeps in the head what the best one shows. DONE, or FAILED after a message. */
 static int choose_strength(tool *t, fitting *f, spmv_tuning *head, int *strength)
 {
     const point **chosen = (const point **)calloc(f->groups + 1, sizeof *chosen);
@@ -402,7 +403,7 @@ static int choose_strength(tool *t, fitting *f, spmv_tuning *head, int *strength
     double least = 0, missed;
     int i, family;
     if (!chosen) return cli_no_memory(t);
-    for (i = 0; i < STRENGTHS; i++) {
+    for (i = 0; i < STRENGTHS && (!i || f->structures >= FIT_LEAST); i++) {
         for (family = 0; family < f->families; family++) predict_family(f, family, strengths[i]);
         now = *head;
         missed = judge_choices(f, chosen, &now);
@@ -464,19 +465,18 @@ static void fit_all(fitting *f, const unsigned char *kept, int strength)
     }
 }
 
-/* Counts the structures of the points. */
-static uint64_t structures_of(const fitting *f)
+uint64_t fit_structures(const sample_list *l)
 {
     uint64_t n = 0;
     size_t name, i;
-    for (name = 0; name < f->l->names; name++) {
-        for (i = 0; i < f->count && f->at[i].group / SPMV_TYPE_COUNT != name;) i++;
-        n += i < f->count;
+    for (name = 0; name < l->names; name++) {
+        for (i = 0; i < l->count && l->at[i].name != name;) i++;
+        n += i < l->count;
     }
     return n;
 }
 
-int fit_lines(tool *t, spmv_tuning *head, sample_list *l, looks *k, const unsigned char *kept, int *strength)
+int fit_lines(tool *t, spmv_tuning *head, sample_list *l, looks *k, const unsigned char *kept, int fresh, int *strength)
 {
     fitting f;
     size_t i;
@@ -486,6 +486,8 @@ int fit_lines(tool *t, spmv_tuning *head, sample_list *l, looks *k, const unsign
     f.l = l;
     f.groups = k->count;
     f.families = (int)l->names;
+    f.fresh = fresh;
+    f.structures = fit_structures(l);
     f.best = best_of(l);
     f.at = (point *)calloc(l->count + 1, sizeof *f.at);
     f.room = (equation *)calloc(l->count + 1, sizeof *f.room);
@@ -496,7 +498,7 @@ int fit_lines(tool *t, spmv_tuning *head, sample_list *l, looks *k, const unsign
     if (result == DONE) result = choose_strength(t, &f, head, strength);
     if (result == DONE) {
         fit_all(&f, kept, *strength);
-        head->structures = structures_of(&f);
+        head->structures = f.structures;
         head->samples = f.count;
     }
     free(f.best);

@@ -6,7 +6,7 @@
  * share that the best candidate's time on that structure is of its own: how slow a slow candidate is matters little to a choice. As a few
  * samples do not determine seven costs, each fit is drawn to the costs known before, times one factor for all lines of a type, as if so many
  * further structures agreed with them. How many, or whether that factor alone is better, is found by leaving out one family of structures
- * after another.
+ * after another; a few structures cannot show it, and then the factor is all that changes.
  */
 #ifndef SPMV_TOOLS_TUNE_FIT_H
 #define SPMV_TOOLS_TUNE_FIT_H
@@ -14,6 +14,8 @@
 #include "../cli/cli.h"
 #include "samples.h"
 #include "spmv.h"
+
+enum { FIT_LEAST = 10 /* structures: with fewer, fits to a table of another device chose worse than that table with a factor */ };
 
 /* Estimates of all lines of a list for its structures. */
 typedef struct looks {
@@ -34,10 +36,15 @@ const spmv_estimate *look_at(tool *t, looks *k, const spmv_tuning *head, const s
  * after another: csr, and at most so many in all. DONE, or FAILED after a message. */
 int fit_cover(tool *t, const sample_list *l, size_t most, unsigned char *kept);
 
+/* How many structures have samples. */
+uint64_t fit_structures(const sample_list *l);
+
 /* Fits the costs of the lines that are kept, which are those known before, to the samples, which samples_join has joined, and sets the error
  * and the regrets of the head. Structures that were not looked at are generated. What preparing takes is fitted likewise, where samples say
- * it. *strength: of the fits, the number of structures that agree with what was known; 0: only a factor was fitted. DONE, or FAILED after
- * a message. */
-int fit_lines(tool *t, spmv_tuning *head, sample_list *l, looks *k, const unsigned char *kept, int *strength);
+ * it.
+ *   fresh     1: the costs known before are of no table, so that no factor makes them better
+ *   strength  becomes the number of structures that agree with what was known; 0: only a factor was fitted
+ * DONE, or FAILED after a message. */
+int fit_lines(tool *t, spmv_tuning *head, sample_list *l, looks *k, const unsigned char *kept, int fresh, int *strength);
 
 #endif

@@ -98,7 +98,7 @@ static const spmv_candidate *prior_like(const spmv_tuning *prior, const spmv_can
 
 /* Adds the lines of the prior to the candidates. Their costs that are times change as the speeds of the two memories. fresh: 1: those of
  * lines with samples are not taken, because they were found by samples of the same device: where structures are left out, they must not be
- * known. DONE, or FAILED after a message. */
+ * known by them. DONE, or FAILED after a message. */
 static int prior_add(tuner *u, const spmv_tuning *prior, int fresh)
 {
     const double slower = prior->read > 0 && u->head.read > 0 ? prior->read / u->head.read : 1;
@@ -153,14 +153,14 @@ static int mark_kept(tuner *u, const spmv_tuning *prior, int all)
 /* ---- the table ------------------------------------------------------------------------------------------------------ */
 
 /* Fits the lines that are kept to all samples, saves the table and says how good it is. DONE, or FAILED after a message. */
-static int tune_finish(tuner *u, const tune_wish *w)
+static int tune_finish(tuner *u, const tune_wish *w, int fresh)
 {
     size_t bytes = 0;
     int strength = 0, type, result = DONE;
     samples_join(&u->samples);
     if (!u->samples.count) result = cli_complain(u->t, "nothing could be measured");
     if (result == DONE && w->candidates) result = fit_cover(u->t, &u->samples, w->candidates, u->kept);
-    if (result == DONE) result = fit_lines(u->t, &u->head, &u->samples, &u->seen, u->kept, &strength);
+    if (result == DONE) result = fit_lines(u->t, &u->head, &u->samples, &u->seen, u->kept, fresh, &strength);
     if (result == DONE) result = table_save(u->t, &u->head, u->samples.line, u->kept, u->samples.lines, w->out, &bytes);
     if (result != DONE) return result;
     fprintf(stderr, "%s: fits to %llu samples of %llu structures, with as much weight of what was known as of %d", u->head.device,
@@ -186,7 +186,7 @@ static void tuner_free(tuner *u)
 static int tune_fit(tuner *u, const tune_wish *w, const char *samples)
 {
     spmv_tuning prior;
-    int result = samples_read(u->t, samples, &u->samples);
+    int fresh, result = samples_read(u->t, samples, &u->samples);
     memset(&prior, 0, sizeof prior);
     if (result == DONE) result = prior_read(u->t, w->from, u->samples.device, SPMV_DEVICE_CLASS_COUNT, &prior);
     if (result == DONE && strcmp(prior.device, u->samples.device) != 0)
@@ -195,9 +195,10 @@ static int tune_fit(tuner *u, const tune_wish *w, const char *samples)
         result = cli_complain(u->t, "%s has samples that were timed %s, but the table's launch was timed %s", samples,
                               u->samples.graph ? "in CUDA graphs" : "by calls", u->samples.graph ? "by calls" : "in CUDA graphs");
     u->head = prior;
-    if (result == DONE) result = prior_add(u, &prior, 1);
+    fresh = result == DONE && fit_structures(&u->samples) >= FIT_LEAST;
+    if (result == DONE) result = prior_add(u, &prior, fresh);
     if (result == DONE) result = mark_kept(u, &prior, w->candidates > 0);
-    if (result == DONE) result = tune_finish(u, w);
+    if (result == DONE) result = tune_finish(u, w, fresh);
     spmv_tuning_free(&prior);
     return result;
 }
@@ -286,7 +287,7 @@ static int tune_measure(tuner *u, tune_wish *w, const char *device)
     if (result == DONE) result = mark_kept(u, &prior, w->all);
     if (result == DONE) result = tune_samples(u, w, &p, file, end);
     if (file && (ferror(file) | fclose(file)) && result == DONE) result = cli_complain(u->t, "%s: cannot be written", w->samples);
-    if (result == DONE) result = tune_finish(u, w);
+    if (result == DONE) result = tune_finish(u, w, 0);
     spmv_tuning_free(&prior);
     product_free(&p);
     device_close(u->t, p.device);
