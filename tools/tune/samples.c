@@ -183,6 +183,7 @@ int samples_read(tool *t, const char *path, sample_list *out)
         result = sample_of(t, line, out, plan);
         if (result == USAGE) result = cli_complain(t, "%s, line %u: not a sample", path, number);
     }
+    if (result == DONE) out->bytes = (size_t)(p - text);
     free(text);
     free(plan);
     return result;

@@ -35,6 +35,7 @@ typedef struct sample_list {
     size_t          count, room, lines, line_room, names, name_room;
     char            device[SPMV_TUNE_NAME], driver[SPMV_TUNE_NAME];
     int             graph; /* 1: timed in CUDA graphs */
+    size_t          bytes; /* of whole lines in the file that was read */
 } sample_list;
 
 /* What samples_line and samples_name return if memory ran out. */

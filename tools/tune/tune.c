@@ -163,9 +163,10 @@ static int tune_finish(tuner *u, const tune_wish *w, int fresh)
     if (result == DONE) result = fit_lines(u->t, &u->head, &u->samples, &u->seen, u->kept, fresh, &strength);
     if (result == DONE) result = table_save(u->t, &u->head, u->samples.line, u->kept, u->samples.lines, w->out, &bytes);
     if (result != DONE) return result;
-    fprintf(stderr, "%s: fits to %llu samples of %llu structures, with as much weight of what was known as of %d", u->head.device,
-            (unsigned long long)u->head.samples, (unsigned long long)u->head.structures, strength);
-    if (!strength) fprintf(stderr, " (only one factor was fitted)");
+    fprintf(stderr, "%s: %llu samples of %llu structures, ", u->head.device, (unsigned long long)u->head.samples,
+            (unsigned long long)u->head.structures);
+    if (strength) fprintf(stderr, "fits drawn to what was known as by %d more", strength);
+    else fprintf(stderr, "one factor for all costs of a type");
     fprintf(stderr, "; for structures left out: error %.3f (log2)", u->head.error);
     for (type = SPMV_F64; type < SPMV_TYPE_COUNT; type++)
         if (u->head.regret[type] > 0)
@@ -211,6 +212,7 @@ static int samples_open(tuner *u, const char *path, FILE **file)
 {
     sample_list *l = &u->samples;
     const int old = path && access(path, F_OK) == 0;
+    if (path && file_ends_in(path, ".gz")) return cli_complain(u->t, "%s: samples can only be added to a file that is not packed", path);
     if (old && samples_read(u->t, path, l) != DONE) return FAILED;
     if (old && (strcmp(l->device, u->head.device) != 0 || l->graph != u->t->graph))
         return cli_complain(u->t, "%s has samples of %s, timed %s", path, l->device, l->graph ? "in CUDA graphs" : "by calls");
@@ -219,6 +221,7 @@ static int samples_open(tuner *u, const char *path, FILE **file)
     l->graph = u->t->graph;
     if (!path) return DONE;
     *file = fopen(path, "ab");
+    if (*file && old && ftruncate(fileno(*file), (off_t)l->bytes)) fclose(*file), *file = NULL; /* the last line may be incomplete */
     if (!*file) return cli_complain(u->t, "%s: %s", path, strerror(errno));
     if (!old) samples_write_head(*file, l);
     return DONE;
