@@ -913,7 +913,7 @@ sed 's/\( *[0-9.]*\)\{2\}$//' known.tune >1.tune # the prior of what preparing t
 sed 's/\( *[0-9.]*\)\{2\}$//' again.tune | cmp - 1.tune
 verdict 'tune --fit: the same again: the same costs' $?
 gives 'tune --fit --candidates' 0 tune --fit known.txt --from prior.tune --candidates 2 --out two.tune
-awk '/^f/ { all = all " " $2 } END { exit all != " csr ell" }' two.tune
+awk '/^f64/ { all = all " " $2 } END { exit all != " csr ell" }' two.tune
 verdict 'tune --fit --candidates: csr and the fastest' $?
 sed '1s/$/ graph/' twice.txt >g.txt
 gives 'tune --fit of samples that were timed otherwise' 1 tune --fit g.txt --from prior.tune --out f.tune

@@ -407,11 +407,11 @@ static int choose_strength(tool *t, fitting *f, spmv_tuning *head, int *strength
         for (family = 0; family < f->families; family++) predict_family(f, family, strengths[i]);
         now = *head;
         missed = judge_choices(f, chosen, &now);
-        if (i && missed >= least) continue;
+        now.error = error_of(f);
+        if (i && (missed > least || (missed >= least && now.error >= head->error))) continue;
         least = missed;
         *strength = strengths[i];
         *head = now;
-        head->error = error_of(f);
     }
     free(chosen);
     return DONE;

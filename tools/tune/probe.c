@@ -20,7 +20,8 @@
 typedef double (*reader)(void *me, size_t bytes);
 
 /* Finds the size and the rate of the cache, as products in a row use it, by reading arrays of rising size again and again. The cache is as
- * large as the last array, after the fastest one, that is read clearly faster than memory; its rate is that of an array half as large. */
+ * large as the last array, after the fastest one, that is read clearly faster than memory; its rate is that of arrays of half its size or
+ * more. */
 static void probe_cache(spmv_tuning *head, size_t most, reader read, void *me)
 {
     double bytes, rates[64], sizes[64];
@@ -35,7 +36,8 @@ static void probe_cache(spmv_tuning *head, size_t most, reader read, void *me)
     if (!n || rates[top] <= 1.3 * head->read) return;
     for (i = top; sizes[i] < sizes[last] / 2;) i++;
     head->cache = sizes[last] / 1048576;
-    head->cache_read = rates[i];
+    for (head->cache_read = 0; i <= last; i++)
+        if (rates[i] > head->cache_read) head->cache_read = rates[i];
 }
 
 /* The sum of n numbers, eight at a time, because each addition would otherwise wait for the one before it. */
@@ -56,10 +58,10 @@ static double host_sum(const double *a, int64_t n)
 static double host_again(void *me, size_t bytes)
 {
     const double *a = (const double *)me;
-    const int times = bytes > 16u << 20 ? 1 : 8; /* a short run has more luck beside other work */
+    const int times = 1 + (int)((16u << 20) / bytes); /* a short run has more luck beside other work */
     double best = 0, from, rate, sum = 0;
     int run, i;
-    for (run = 0; run < 40 / times; run++) {
+    for (run = 0; run < 6; run++) {
         from = cli_seconds();
         for (i = 0; i < times; i++) sum += host_sum(a, (int64_t)(bytes / sizeof *a));
         rate = 1e-9 * times * (double)bytes / (cli_seconds() - from);

@@ -56,8 +56,9 @@ int structures_add(sample_list *l, const spmv_device *device, int graphs)
 
 /* ---- measuring ------------------------------------------------------------------------------------------------------ */
 
-/* Passes over all structures, as many as time allows; so many failures in a row end the run; so many times of building are remembered. */
-enum { PASSES = 5, FAILURES = 10, BUILDS = 256 };
+/* Passes over all structures, as many as time allows; so many failures in a row end the run; so many samples are taken whatever the budget;
+ * so many times of building are remembered. */
+enum { PASSES = 5, FAILURES = 10, LEAST = 8, BUILDS = 256 };
 
 /* In the first pass, a candidate is left out that is expected to take more than LIKELY times as long as the best of all, unless it is the
  * first of its format: that may be HOPELESS times as slow, because a device may suit a format more than is known. What took more than HOPELESS
@@ -82,7 +83,10 @@ typedef struct expected {
     double seconds;
 } expected;
 
-static int over(const measuring *m) { return cli_seconds() > m->w->until || m->failures >= FAILURES; }
+static int over(const measuring *m)
+{
+    return (cli_seconds() > m->w->until && m->w->samples->count >= LEAST) || m->failures >= FAILURES;
+}
 
 static size_t at_line(const measuring *m, size_t line) { return m->name * m->lines + line; }
 
