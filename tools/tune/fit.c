@@ -85,57 +85,6 @@ static double *best_of(const sample_list *l)
 
 #define MISSING 10.0 /* times as long as with the best candidate takes a product by one that was not measured */
 
-/* The candidates and their times. A candidate is named by the first of its lines, of any type. */
-typedef struct covering {
-    const double *best;   /* by group */
-    double       *now;    /* the same with the candidates that were taken */
-    double       *with;   /* by candidate and group */
-    size_t       *name;   /* of each line */
-    size_t        groups;
-} covering;
-
-static int covering_make(covering *c, const sample_list *l, const double *best, const unsigned char *kept)
-{
-    size_t i, k;
-    c->best = best;
-    c->groups = group_of(l->names, (spmv_type)0);
-    c->now = (double *)calloc(c->groups + 1, sizeof *c->now);
-    c->with = (double *)calloc(l->lines * c->groups + 1, sizeof *c->with);
-    c->name = (size_t *)calloc(l->lines + 1, sizeof *c->name);
-    if (!c->now || !c->with || !c->name) return 0;
-    for (i = 0; i < c->groups; i++) c->now[i] = MISSING * best[i];
-    for (i = 0; i < l->lines * c->groups; i++) c->with[i] = MISSING * best[i % c->groups];
-    for (i = 0; i < l->lines; i++) {
-        for (k = 0; k < i && !samples_alike(&l->line[k], &l->line[i]);) k++;
-        c->name[i] = k;
-    }
-    for (i = 0; i < l->count; i++) {
-        const sample *s = &l->at[i];
-        if (kept[s->line]) c->with[c->name[s->line] * c->groups + group_of(s->name, l->line[s->line].type)] = s->seconds;
-    }
-    return 1;
-}
-
-/* How much longer than with the best candidates, as a sum of logarithms, products take if this one is taken, too. */
-static double missed_with(const covering *c, size_t candidate)
-{
-    const double *with = c->with + candidate * c->groups;
-    double sum = 0;
-    size_t i;
-    for (i = 0; i < c->groups; i++)
-        if (c->best[i] > 0) sum += library_log2((with[i] < c->now[i] ? with[i] : c->now[i]) / c->best[i]);
-    return sum;
-}
-
-static void take(covering *c, size_t candidate, unsigned char *taken)
-{
-    const double *with = c->with + candidate * c->groups;
-    size_t i;
-    for (i = 0; i < c->groups; i++)
-        if (with[i] < c->now[i]) c->now[i] = with[i];
-    taken[candidate] = 1;
-}
-
 /* 1: csr without keys and with default knobs. */
 static int is_csr(const spmv_candidate *k)
 {
@@ -145,32 +94,50 @@ static int is_csr(const spmv_candidate *k)
     return samples_alike(k, &csr);
 }
 
+/* How much shorter, as sums of logarithms, all products get by each candidate that is not taken, which is named by the first of its lines.
+ * now: the least seconds by structure and type with those that are. */
+static void find_gains(const sample_list *l, const unsigned char *kept, const size_t *first, const double *now, double *gain)
+{
+    size_t i;
+    for (i = 0; i < l->lines; i++) gain[i] = is_csr(&l->line[i]) ? 1e300 : 0;
+    for (i = 0; i < l->count; i++) {
+        const sample *s = &l->at[i];
+        const double before = now[group_of(s->name, l->line[s->line].type)];
+        if (kept[s->line] && s->seconds < before) gain[first[s->line]] += library_log2(before / s->seconds);
+    }
+}
+
+/* Marks the candidate and its lines of all types, and lowers now to its times. */
+static void take(const sample_list *l, size_t candidate, const size_t *first, unsigned char *taken, double *now)
+{
+    size_t i;
+    for (i = 0; i < l->lines; i++) taken[i] |= first[i] == candidate;
+    for (i = 0; i < l->count; i++) {
+        double *before = &now[group_of(l->at[i].name, l->line[l->at[i].line].type)];
+        if (first[l->at[i].line] == candidate && l->at[i].seconds < *before) *before = l->at[i].seconds;
+    }
+}
+
 int fit_cover(tool *t, const sample_list *l, size_t most, unsigned char *kept)
 {
-    covering c;
-    double *best = best_of(l), least, missed;
+    double *now = best_of(l), *gain = (double *)calloc(l->lines + 1, sizeof *gain);
     unsigned char *taken = (unsigned char *)calloc(l->lines + 1, 1);
-    size_t i, n, next;
-    int fine;
-    memset(&c, 0, sizeof c);
-    fine = best && taken && covering_make(&c, l, best, kept);
+    size_t *first = (size_t *)calloc(l->lines + 1, sizeof *first), i, n, next;
+    const int fine = now && gain && taken && first;
+    for (i = 0; fine && i < group_of(l->names, (spmv_type)0); i++) now[i] *= MISSING;
+    for (i = 0; fine && i < l->lines; i++)
+        while (!samples_alike(&l->line[first[i]], &l->line[i])) first[i]++;
     for (n = 0; fine && n < most; n++) {
-        for (i = 0, least = 0, next = l->lines; i < l->lines; i++) {
-            if (!kept[i] || c.name[i] != i || taken[i]) continue;
-            missed = is_csr(&l->line[i]) ? -1 : missed_with(&c, i);
-            if (next == l->lines || missed < least) {
-                least = missed;
-                next = i;
-            }
-        }
-        if (next < l->lines) take(&c, next, taken);
+        find_gains(l, kept, first, now, gain);
+        for (i = 0, next = l->lines; i < l->lines; i++)
+            if (kept[i] && !taken[i] && gain[first[i]] > 0 && (next == l->lines || gain[first[i]] > gain[next])) next = first[i];
+        if (next < l->lines) take(l, next, first, taken, now);
     }
-    for (i = 0; fine && i < l->lines; i++) kept[i] = kept[i] && taken[c.name[i]];
-    free(c.now);
-    free(c.with);
-    free(c.name);
+    for (i = 0; fine && i < l->lines; i++) kept[i] = kept[i] && taken[i];
+    free(now);
+    free(gain);
     free(taken);
-    free(best);
+    free(first);
     return fine ? DONE : cli_no_memory(t);
 }
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES_BYTES = 1 << 24, SAMPLE_WORDS = 5 }; /* the most bytes of a file of samples; the most words of a line */
+enum { SAMPLES_BYTES = 1 << 24 }; /* the most bytes of a file of samples */
 
 static const char title[] = "spmv tuning samples 1";
 
@@ -93,19 +93,6 @@ void samples_plan(const spmv_candidate *k, char *out, size_t size)
 
 /* ---- files ---------------------------------------------------------------------------------------------------------- */
 
-/* Cuts a line into words at its blanks. Returns how many there are; 0: too many. */
-static int words_of(char *line, char *word[SAMPLE_WORDS])
-{
-    int n = 0;
-    for (line += strspn(line, " \r"); *line; line += strspn(line, " \r")) {
-        if (n == SAMPLE_WORDS) return 0;
-        word[n++] = line;
-        line += strcspn(line, " \r");
-        if (*line) *line++ = 0;
-    }
-    return n;
-}
-
 /* Reads microseconds. 1, or 0 if the word is no such number. */
 static int seconds_of(const char *word, double *out)
 {
@@ -129,17 +116,17 @@ static int candidate_of(tool *t, const char *type, char *word, spmv_candidate *o
 }
 
 /* Reads a line of a file of samples and adds it to the list. DONE, FAILED after a message, or USAGE if it is none. */
-static int sample_of(tool *t, char *line, sample_list *l, spmv_plan *plan)
+static int sample_of(tool *t, const char *line, sample_list *l, spmv_plan *plan)
 {
-    char *word[SAMPLE_WORDS];
-    const int n = words_of(line, word);
+    char type[8], name[SAMPLE_NAME], of[256], took[32], preparing[32], more[2];
+    const int n = sscanf(line, "%7s %47s %255s %31s %31s %1s", type, name, of, took, preparing, more);
     spmv_candidate k;
     sample s;
     memset(&s, 0, sizeof s);
-    if (n < SAMPLE_WORDS - 1 || !candidate_of(t, word[0], word[2], &k, plan) || strlen(word[1]) >= SAMPLE_NAME) return USAGE;
-    if (!seconds_of(word[3], &s.seconds) || (n == SAMPLE_WORDS && !seconds_of(word[4], &s.preparing))) return USAGE;
+    if (n < 4 || n > 5 || !candidate_of(t, type, of, &k, plan)) return USAGE;
+    if (!seconds_of(took, &s.seconds) || (n == 5 && !seconds_of(preparing, &s.preparing))) return USAGE;
     s.line = samples_line(l, &k);
-    s.name = samples_name(l, word[1]);
+    s.name = samples_name(l, name);
     return s.line != SAMPLES_NONE && s.name != SAMPLES_NONE && samples_add(l, s) ? DONE : cli_no_memory(t);
 }
 

@@ -56,53 +56,34 @@ static void add_head(growing *out, const spmv_tuning *t)
         growing_add(out, "error %.3f %llu %llu\n", t->error, (unsigned long long)t->structures, (unsigned long long)t->samples);
     for (k = 0; k < SPMV_TYPE_COUNT; k++)
         if (t->regret[k] > 0) growing_add(out, "regret %s %.3f %.2f\n", spmv_type_name((spmv_type)k), t->regret[k], t->worst[k]);
-    growing_add(out, "# seconds = launch L + bytes / speed B + (reads R + slots S + rows W + uneven U) ps + chain C, see spmv_table.h\n");
+    growing_add(out, "# seconds = launch L + bytes / speed B + (reads R + slots S + rows W + uneven U) ps + chain C, see spmv_table.h\n"
+                     "# type plan                   knobs            L     B     R     S     W     U     C  prepare: us, ps a slot\n");
 }
 
-/* What a line begins with. */
-typedef struct named {
-    char   type[8], plan[160];
-    size_t line;
-} named;
-
-/* Orders lines by type, plan and then as they were. */
-static int compare_named(const void *a, const void *b)
-{
-    const named *x = (const named *)a, *y = (const named *)b;
-    int way = strcmp(y->type, x->type); /* f64 before f32 */
-    if (!way) way = strcmp(x->plan, y->plan);
-    return way ? way : x->line < y->line ? -1 : x->line > y->line;
-}
-
-static void add_line(growing *out, const named *n, const spmv_candidate *k, int wide, int knobs)
+static void add_line(growing *out, const spmv_candidate *k, const char *plan)
 {
     int i;
-    growing_add(out, "%s %-*s %-*s", n->type, wide, n->plan, knobs, *k->variant ? k->variant : "-");
+    growing_add(out, "%s %-26s %-12s", spmv_type_name(k->type), plan, *k->variant ? k->variant : "-");
     for (i = 0; i < SPMV_COST_COUNT; i++) add_number(out, 5, k->cost[i] / spmv_cost_unit((spmv_cost)i));
     add_number(out, 4, k->begin * 1e6);
     add_number(out, 5, k->slot * 1e12);
     growing_add(out, "\n");
 }
 
-/* Adds the lines that are kept, in columns. 0 if memory ran out. */
-static int add_lines(growing *out, const spmv_candidate *line, const unsigned char *kept, size_t lines)
+/* Adds the lines of a type that are kept, in the order of their plans, those of the same plan as they are. */
+static void add_lines(growing *out, spmv_type type, const spmv_candidate *line, const unsigned char *kept, size_t lines)
 {
-    named *all = (named *)calloc(lines + 1, sizeof *all);
-    size_t i, n = 0;
-    int wide = 4, knobs = 5, w;
-    for (i = 0; all && i < lines; i++) {
-        if (!kept[i]) continue;
-        snprintf(all[n].type, sizeof all[n].type, "%s", spmv_type_name(line[i].type));
-        samples_plan(&line[i], all[n].plan, sizeof all[n].plan);
-        if ((w = (int)strlen(all[n].plan)) > wide) wide = w;
-        if ((w = (int)strlen(line[i].variant)) > knobs) knobs = w;
-        all[n++].line = i;
-    }
-    if (n) qsort(all, n, sizeof *all, compare_named);
-    growing_add(out, "# type %-*s %-*s   L     B     R     S     W     U     C  prepare: us, ps a slot\n", wide - 3, "plan", knobs, "knobs");
-    for (i = 0; i < n; i++) add_line(out, &all[i], &line[all[i].line], wide, knobs);
-    free(all);
-    return all != NULL;
+    char plan[160], last[160] = "", next[160];
+    size_t i;
+    do {
+        for (i = 0, *next = 0; i < lines; i++) {
+            if (!kept[i] || line[i].type != type) continue;
+            samples_plan(&line[i], plan, sizeof plan);
+            if (*last && !strcmp(plan, last)) add_line(out, &line[i], plan);
+            if (strcmp(plan, last) > 0 && (!*next || strcmp(plan, next) < 0)) snprintf(next, sizeof next, "%s", plan);
+        }
+        snprintf(last, sizeof last, "%s", next);
+    } while (*last);
 }
 
 int table_save(tool *t, const spmv_tuning *head, const spmv_candidate *line, const unsigned char *kept, size_t lines, const char *path,
@@ -110,10 +91,11 @@ int table_save(tool *t, const spmv_tuning *head, const spmv_candidate *line, con
 {
     growing out;
     spmv_tuning again;
-    int result = DONE;
+    int type, result = DONE;
     memset(&out, 0, sizeof out);
     add_head(&out, head);
-    if (!add_lines(&out, line, kept, lines) || out.failed) result = cli_no_memory(t);
+    for (type = 0; type < SPMV_TYPE_COUNT; type++) add_lines(&out, (spmv_type)type, line, kept, lines);
+    if (out.failed) result = cli_no_memory(t);
     if (result == DONE && spmv_tuning_read(&again, out.at, out.used, "the new table", &t->hooks) != SPMV_OK) result = FAILED;
     else if (result == DONE) spmv_tuning_free(&again);
     if (result == DONE) result = output_save(t, path, out.at, out.used);

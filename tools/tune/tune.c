@@ -54,34 +54,20 @@ typedef struct tuner {
 
 /* ---- the prior ------------------------------------------------------------------------------------------------------ */
 
-/* Reads the table that is known before, of a class; SPMV_DEVICE_CLASS_COUNT: the bundled one of that very device. DONE, or FAILED after a
- * message. */
-static int prior_read(tool *t, const char *from, const char *device, spmv_device_class of, spmv_tuning *out)
+/* Reads the table that is known before: that of the file from, else the bundled one for a device. *exact: 1 if it is the device's own. DONE,
+ * or FAILED after a message. */
+static int prior_read(tool *t, const char *from, const char *device, spmv_device_class of, spmv_tuning *out, int *exact)
 {
     size_t length;
-    int c, exact = 0;
-    const char *text = NULL;
+    const char *text;
     if (from) {
-        if (file_load_table(t, from, out) != DONE) return FAILED;
-        if (of == SPMV_DEVICE_CLASS_COUNT || out->device_class == of) return DONE;
-        cli_complain(t, "%s is a table of the class %s, the device's is %s", from, spmv_device_class_name(out->device_class),
-                     spmv_device_class_name(of));
-        spmv_tuning_free(out);
-        return FAILED;
+        const int result = file_load_table(t, from, out);
+        *exact = result == DONE && !strcmp(out->device, device);
+        return result;
     }
-    for (c = 0; c < SPMV_DEVICE_CLASS_COUNT && !exact; c++)
-        if (of == SPMV_DEVICE_CLASS_COUNT) text = spmv_tuning_bundled(device, (spmv_device_class)c, &length, &exact);
-    if (of != SPMV_DEVICE_CLASS_COUNT) text = spmv_tuning_bundled(device, of, &length, &exact);
-    else if (!exact) text = NULL;
+    text = spmv_tuning_bundled(device, of, &length, exact);
     if (!text) return cli_complain(t, "there is no bundled table for %s; give --from", device);
     return spmv_tuning_read(out, text, length, "the bundled table", &t->hooks) == SPMV_OK ? DONE : FAILED;
-}
-
-/* Copies what a line says of preparing. */
-static void copy_preparing(spmv_candidate *to, const spmv_candidate *from, double slower)
-{
-    to->begin = from->begin;
-    to->slot = slower * from->slot;
 }
 
 /* The first line of a table of the format of k, else the first of csr; NULL: there is none. */
@@ -106,12 +92,14 @@ static int prior_add(tuner *u, const spmv_tuning *prior, int fresh)
     int k;
     for (i = 0; i < u->samples.lines; i++) {
         const spmv_candidate *like = prior_like(prior, &u->samples.line[i]);
-        if (like) copy_preparing(&u->samples.line[i], like, slower);
+        u->samples.line[i].begin = like ? like->begin : 0;
+        u->samples.line[i].slot = like ? slower * like->slot : 0;
     }
     for (i = 0; i < prior->count; i++) {
         at = samples_line(&u->samples, &prior->line[i]);
         if (at == SAMPLES_NONE) return cli_no_memory(u->t);
-        copy_preparing(&u->samples.line[at], &prior->line[i], slower);
+        u->samples.line[at].begin = prior->line[i].begin;
+        u->samples.line[at].slot = slower * prior->line[i].slot;
         for (j = 0; j < u->samples.count && u->samples.at[j].line != at;) j++;
         for (k = 0; k < SPMV_COST_COUNT && (!fresh || j == u->samples.count); k++)
             u->samples.line[at].cost[k] = prior->line[i].cost[k] * (spmv_cost_unit((spmv_cost)k) < 1 ? slower : 1);
@@ -187,11 +175,14 @@ static void tuner_free(tuner *u)
 static int tune_fit(tuner *u, const tune_wish *w, const char *samples)
 {
     spmv_tuning prior;
-    int fresh, result = samples_read(u->t, samples, &u->samples);
+    int c, fresh, exact = 0, result = samples_read(u->t, samples, &u->samples);
     memset(&prior, 0, sizeof prior);
-    if (result == DONE) result = prior_read(u->t, w->from, u->samples.device, SPMV_DEVICE_CLASS_COUNT, &prior);
-    if (result == DONE && strcmp(prior.device, u->samples.device) != 0)
-        result = cli_complain(u->t, "%s has samples of another device: %s", samples, u->samples.device);
+    for (c = 0; c < SPMV_DEVICE_CLASS_COUNT && result == DONE && !exact; c++) { /* a file of samples has no class */
+        spmv_tuning_free(&prior);
+        result = prior_read(u->t, w->from, u->samples.device, (spmv_device_class)c, &prior, &exact);
+    }
+    if (result == DONE && !exact)
+        result = cli_complain(u->t, "%s has samples of another device, %s; give a table of it by --from", samples, u->samples.device);
     if (result == DONE && u->samples.graph != (prior.call > 0))
         result = cli_complain(u->t, "%s has samples that were timed %s, but the table's launch was timed %s", samples,
                               u->samples.graph ? "in CUDA graphs" : "by calls", u->samples.graph ? "by calls" : "in CUDA graphs");
@@ -267,7 +258,7 @@ static int tune_measure(tuner *u, tune_wish *w, const char *device)
     product p;
     FILE *file = NULL;
     double end;
-    int type, result;
+    int type, exact, result;
     memset(&prior, 0, sizeof prior);
     memset(&p, 0, sizeof p);
     p.t = u->t;
@@ -279,7 +270,10 @@ static int tune_measure(tuner *u, tune_wish *w, const char *device)
     if (p.device && !p.device->info.f64) w->types &= 1u << SPMV_F32;
 #endif
     result = probe_head(&p, &u->head);
-    if (result == DONE) result = prior_read(u->t, w->from, u->head.device, u->head.device_class, &prior);
+    if (result == DONE) result = prior_read(u->t, w->from, u->head.device, u->head.device_class, &prior, &exact);
+    if (result == DONE && prior.device_class != u->head.device_class)
+        result = cli_complain(u->t, "%s is a table of the class %s, the device's is %s", w->from, spmv_device_class_name(prior.device_class),
+                              spmv_device_class_name(u->head.device_class));
     if (result == DONE) head_begin(&u->head, &prior);
     if (result == DONE && (!(w->budget > 0) || w->budget >= PREPARE_SECONDS)) result = probe_prepare(&p, &u->head);
     if (result == DONE) result = samples_open(u, w->samples, &file);
