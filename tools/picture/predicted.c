@@ -6,7 +6,7 @@
 #include "../cli/options.h"
 #include "../library.h"
 #include "../matrices/generate.h"
-#include "../tune/samples.h"
+#include "../tune/tune.h"
 #include "picture.h"
 #include "spmv.h"
 #include <stdio.h>

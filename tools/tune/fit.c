@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "fit.h"
+#include "tune.h"
 
-#include "../cli/cli.h"
 #include "../library.h"
 #include "../matrices/generate.h"
-#include "spmv.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

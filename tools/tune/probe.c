@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "probe.h"
+#include "tune.h"
 
-#include "../cli/cli.h"
 #include "../matrices/generate.h"
-#include "product.h"
-#include "spmv.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "product.h"
+#include "tune.h"
 
-#include "../cli/cli.h"
-#include "../measure/runner.h"
 #include "../measure/values.h"
-#include "spmv.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

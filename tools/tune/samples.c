@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "samples.h"
+#include "tune.h"
 
-#include "../cli/cli.h"
 #include "../cli/files.h"
 #include "../cli/memory.h"
-#include "spmv.h"
 #include "spmv_io.h"
 #include <stdio.h>
 #include <stdlib.h>

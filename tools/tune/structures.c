@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "structures.h"
+#include "tune.h"
 
-#include "../cli/cli.h"
 #include "../matrices/generate.h"
-#include "spmv.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

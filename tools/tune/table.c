@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "table.h"
+#include "tune.h"
 
-#include "../cli/cli.h"
 #include "../cli/memory.h"
 #include "../cli/output.h"
-#include "samples.h"
-#include "spmv.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

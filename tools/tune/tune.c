@@ -8,20 +8,13 @@
  *   structures.c  samples: times of candidates on structures, each kept in a file at once, so that an interrupted run goes on there
  *   fit.c         the costs of each candidate from all samples
  */
-#include "../cli/cli.h"
 #include "../cli/files.h"
 #include "../cli/options.h"
 #include "../cli/output.h"
 #include "../cmd/commands.h"
 #include "../measure/device.h"
 #include "../measure/graph.h"
-#include "fit.h"
-#include "probe.h"
-#include "product.h"
-#include "samples.h"
-#include "structures.h"
-#include "table.h"
-#include "spmv.h"
+#include "tune.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
