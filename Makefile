@@ -42,7 +42,7 @@ help:
 	@echo 'make install      installs headers, CMake and pkg-config files and the command line in PREFIX (/usr/local) under DESTDIR'
 	@echo '                  (and its manual pages, if "make man" was run before)'
 	@echo 'make install-headers  installs all but the command line; "make uninstall" undoes either'
-	@echo 'make fit          fits the tables in tuning/ to their samples again, after a change of spmv_cost.h'
+	@echo 'make fit          fits the costs in tuning/*.tune to their samples again, after a change of spmv_cost.h'
 	@echo 'make predicted    draws predicted over measured times of these samples to bench/results, and prints how many are good'
 	@echo 'make headers      generates spmv_kernels.h and spmv_tuning.h again (needs xxd)'
 	@echo 'make kernels      writes the kernels of the library that spmvgen generates, and those headers (needs flex, bison and xxd)'
@@ -198,8 +198,8 @@ build/tests/test_cuda build/san/test_cuda: $(TIMED) tools/measure/graph.h tools/
 build/tests/test_cuda build/san/test_cuda: EXTRA = $(TIMED) $(FAKE_CUDA)
 
 # test_tools tests modules of the command line, which are compiled with it
-TESTED_TOOLS = tools/cli/cli.c tools/cli/memory.c tools/tune/candidates.c
-build/tests/test_tools build/san/test_tools: $(TESTED_TOOLS) tools/cli/cli.h tools/cli/memory.h tools/tune/candidates.h
+TESTED_TOOLS = tools/cli/cli.c tools/cli/memory.c
+build/tests/test_tools build/san/test_tools: $(TESTED_TOOLS) tools/cli/cli.h tools/cli/memory.h
 build/tests/test_tools build/san/test_tools: EXTRA += $(TESTED_TOOLS)
 
 build/fuzz/%: tests/fuzz/%.c $(HEADERS)
@@ -236,9 +236,9 @@ build/groups: bench/groups.c bench/common.h $(HEADERS)
 headers:
 	sh tools/embed.sh
 
-# the fits of the bundled tables again from the samples beside them
+# the costs of the bundled tables again from the samples beside them
 fit: build/spmv
-	set -e; for s in tuning/*.samples.gz; do build/spmv tune --fit $$s --table $${s%.samples.gz}.tune --out $${s%.samples.gz}.tune; done
+	set -e; for s in tuning/*.samples.gz; do build/spmv tune --fit $$s --from $${s%.samples.gz}.tune --out $${s%.samples.gz}.tune; done
 	sh tools/embed.sh
 
 # how good the estimates by the bundled tables are: pictures and shares in bench/results, after make fit or a new table

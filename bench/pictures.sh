@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # bench/pictures.sh [-p PLAN] [-o DIRECTORY] [FILE...] - draws pictures as PNG: each matrix under PLAN (default: cocktail) and its row
-# lengths, and the heat maps of every table in tuning/. Without FILE the six irregular matrices of clSpMV's Table 2 are generated. A FILE
-# that ends in .json has lines of "spmv bench --json", which are drawn as bars. DIRECTORY is build/pictures by default.
+# lengths. Without FILE the six irregular matrices of clSpMV's Table 2 are generated. A FILE that ends in .json has lines of "spmv bench
+# --json", which are drawn as bars. DIRECTORY is build/pictures by default.
 set -u
 spmv=$(dirname "$0")/../build/spmv
-tables=$(dirname "$0")/../tuning
 plan=cocktail
 out=build/pictures
 while getopts p:o: option; do
@@ -40,7 +39,4 @@ if [ $# = 0 ]; then
         rm -f "$out/clspmv_$m.bin"
     done
 fi
-for t in "$tables"/*.tune; do
-    [ ! -e "$t" ] || picture "$(basename "$t" .tune)" tune "$t"
-done
 exit $rc

@@ -259,7 +259,6 @@ group() { # group NAME: lists its checks
         check cli/man sum "make -s build/spmv && sh tests/man.sh"
         check cli/bench sum "make -s build/spmv && sh tests/bench.sh"
         check cli/cocktail sum "make -s build/spmv && python3 tests/cocktail.py"
-        check cli/thinned sum "make -s build/spmv && python3 tests/thinned.py build/spmv tuning/host.tune tuning/host.samples.gz"
         check cli/suite sum "make -s build/spmv && sh tests/suite.sh some" ;;
     gen)
         check gen/messages sum "make -s build/spmvgen && sh tests/gen.sh messages"

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cli/cli.c: messages of progress on a terminal and elsewhere; tools/tune/candidates.c: what spmv tune measures first. Linked with
- * these modules of tools/; what candidates.c needs of others for measuring is left out here.
+ * tools/cli/cli.c: messages of progress on a terminal and elsewhere. Linked with this module of tools/.
  */
 #include "tools/cli/cli.h"
-#include "tools/tune/candidates.h"
-#include "tools/tune/journal.h"
-#include "tools/tune/table.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -85,66 +81,4 @@ Test(tools, progress_on_a_terminal_is_drawn_over)
     cli_progress_clear(&t);
     release_stderr(&c);
     cr_assert_str_eq(c.text, "\rgrid ...  25%\033[K\r\033[K\rmaking arrow_5 ...\033[K\r\033[K");
-}
-
-/* There is no journal. */
-void journal_recall_candidate(tuner *u, candidate *c)
-{
-    (void)u;
-    (void)c;
-}
-
-int table_row_is(const spmv_tune_row *a, const spmv_tune_row *b)
-{
-    return a->type == b->type && a->kind == b->kind && !memcmp(&a->layout, &b->layout, sizeof a->layout) && !strcmp(a->variant, b->variant);
-}
-
-void table_row_name(const spmv_tune_row *r, char *out, size_t size)
-{
-    (void)r;
-    if (size) *out = 0;
-}
-
-int64_t table_row_class(const spmv_tune_row *r) { return r->layout.key[SPMV_KEY_B]; }
-
-int table_row_has_blocks(const spmv_tune_row *r) { return r->layout.key[SPMV_KEY_B] != 0; }
-
-/* The round of a format's layout with blocks of that size, or -1. */
-static int round_of_blocks(const tuner *u, spmv_format format, int64_t height, int64_t width)
-{
-    size_t i;
-    for (i = 0; i < u->count; i++) {
-        const spmv_spec *s = &u->c[i].row.layout;
-        if (s->format == format && s->key[SPMV_KEY_B] == (height << 8 | width) && !s->key[SPMV_KEY_IDX]) return u->c[i].round;
-    }
-    return -1;
-}
-
-/* The candidates follow one another by rounds, and the first round has a layout of every format, so that a short run sees all of them. Of
- * blocks, the square ones come first, from the small to the large. */
-Test(tools, tune_begins_with_the_first_layouts_of_every_format)
-{
-    static const spmv_format blocks[] = {SPMV_BELL, SPMV_SBELL, SPMV_BCSR};
-    int seen[SPMV_FORMAT_COUNT] = {0}, f;
-    tool t;
-    tuner *u = (tuner *)calloc(1, sizeof *u);
-    size_t i;
-    cr_assert_not_null(u);
-    cli_init(&t, "tune");
-    u->t = &t;
-    candidate_add_layouts(u);
-    for (i = 0; i < u->count; i++) {
-        cr_assert(u->c[i].round >= 0 && u->c[i].round < u->rounds);
-        cr_assert(!i || u->c[i].round >= u->c[i - 1].round);
-        if (!u->c[i].round) seen[u->c[i].row.layout.format] = 1;
-    }
-    for (f = 0; f < SPMV_FORMAT_COUNT; f++) cr_assert(seen[f], "%s has no layout in the first round", spmv_format_name((spmv_format)f));
-    for (f = 0; f < 3; f++) {
-        cr_assert_eq(round_of_blocks(u, blocks[f], 2, 2), 0);
-        cr_assert_lt(round_of_blocks(u, blocks[f], 3, 3), round_of_blocks(u, blocks[f], 4, 4));
-        cr_assert_lt(round_of_blocks(u, blocks[f], 8, 8), round_of_blocks(u, blocks[f], 1, 4));
-    }
-    for (i = 0; i < u->count; i++) free(u->c[i].row.rate);
-    free(u->c);
-    free(u);
 }

@@ -206,46 +206,30 @@ static const command commands[] = {
      "  spmv plan a.mtx --device host+0 --explain  # (GPU) how the host and a device share it\n",
      BIT(BUILDER) | BIT(DEVICE) | BIT(SHARES) | BIT(TYPE) | BIT(STRICT) | BIT(EXPLAIN) | BIT(CALLS) | BIT(TABLE) | BIT(JSON) |
          BIT(MAX_BYTES) | BIT(MAX_DIM) | BIT(TRANSPOSE) | BIT(LIST), 1, 1, plan_command},
-    {"tune", "[TABLE...] [options]", "measure a device and write its tuning table",
-     "Multiplies generated matrices of 2^10 to 2^21 rows and 1 to 1024 nonzeros in a row (banded, scattered, with uneven rows) in\n"
-     "every layout, on a device also with other values of the knobs, and checks every product; --density says how many sizes are\n"
-     "measured. The result is a tuning table, of which rates take at most 28 KB, in the format that spmv_table.h describes. Candidates\n"
-     "that cannot win are dropped early. Candidates that fail or compute a wrong product are struck out with a message. Whenever the\n"
-     "budget runs out, the table holds the best of what was measured so far.\n\n"
-     "On a CUDA device short products are recorded in CUDA graphs, so that the host's launches do not hold them up, unless a table that\n"
-     "was timed by calls is corrected or completed.\n\n"
-     "A budget below 600 seconds is too short for that. Then the table that \"auto\" uses on the device so far, usually the bundled one\n"
-     "of a similar device, is corrected: all speeds change in proportion to those at which the two devices read memory or caches, and\n"
-     "samples of matrices that are like real ones give a factor for each type. Factors of formats, layouts and knobs are corrected only\n"
-     "if estimates then compare plans clearly better on matrices that are left out. A device without CUDA graphs corrects a table that\n"
-     "was timed in them by those products that take at least five times as long as the smallest of all. What fails is left out of\n"
-     "the table. Such a run has no journal; --samples keeps its samples. --from TABLE corrects another table, with any --budget;\n"
-     "--from none, or --resume, measures from nothing.\n\n"
-     "The default of --type here is all: f64, then f32. Every rate is appended to FILE.journal, beside the table, as soon as it is\n"
-     "measured. --resume continues from this journal after an interruption, or with another budget. Without --resume tune does not\n"
-     "overwrite a journal that holds rates: it stops, and you may remove the journal to start again.\n\n"
-     "Where a table is measured from nothing, --samples gives the second half of the budget to matrices that are like real ones: grids,\n"
-     "web graphs, power laws, blocks with fill, a few huge rows, wide and small matrices. It goes through them up to five times,\n"
-     "because other work on a machine comes and goes, and FILE keeps all these samples. Of a product the median counts. The table then\n"
-     "also gets fits: how much longer products take than its rates say, by fill, uneven rows and other terms; its line \"noise\" says how\n"
-     "far single measurements are from their medians. With --table as well, the rates of that table are kept and only samples are taken.\n"
-     "--fit repeats the fits of --table from FILE without measuring; with --from, it corrects that table (\"bundled\": the bundled one)\n"
-     "for the device of --table. Each of these runs prints how good the estimates are for matrices that are left out of the fits.\n\n"
-     "A table also says what preparing a matrix costs: each format's conversion, further parts, a look at a matrix in buffers, building\n"
-     "kernels. --preparing measures that alone and puts it into --table.\n\n"
-     "--merge keeps every rate of all tables, but no fits; where two have the same rate, the later counts. Of the heads, the highest\n"
-     "speeds and the shortest launch count.\n", "",
-     "  spmv tune --budget 2 --rows-max 65536 --out a.tune  # two seconds on the host; without --budget up to half an hour\n"
-     "  spmv tune --merge a.tune a.tune --out c.tune        # merge tables of one device\n"
-     "  spmv tune --compare a.tune c.tune                   # show how two tables differ\n"
-     "  spmv tune --device gpu --out gpu.tune               # (GPU) everything on a GPU\n",
-     BIT(DEVICE) | BIT(TYPE) | BIT(BUDGET) | BIT(OUT) | BIT(RESUME) | BIT(ROWS_MAX) | BIT(DENSITY) | BIT(MERGE) | BIT(COMPARE) |
-         BIT(TABLE) | BIT(SAMPLES) | BIT(PREPARING) | BIT(CACHE) | BIT(FIT) | BIT(FROM), 0, 1 << 30, tune_command},
-    {"plot", "[rows|bench|ratio|tune|predicted] FILE... -o OUT [options]", "draw a matrix, measured times, or a tuning table",
+    {"tune", "[options]", "measure a device and write its tuning table",
+     "Times products with generated matrices that are like real ones (grids, web graphs, power laws, blocks with fill, a few huge rows,\n"
+     "wide and small matrices) on a device, checks every product, and fits the seven costs of each candidate of a tuning table to these\n"
+     "samples; spmv_table.h describes the table. A candidate is a layout with knobs. Those of the table to begin with are measured, which\n"
+     "is the one that \"auto\" uses on the device so far, usually the bundled one of a similar device; with --all every layout, of which the\n"
+     "table then gets the candidates that miss the best plan on each structure least. What fails or computes a wrong product is struck out\n"
+     "with a message.\n\n"
+     "It goes through the structures up to five times, because other work on a machine comes and goes, and of a product the median counts.\n"
+     "Whenever the budget runs out, the table is made of what was measured so far: the fewer samples there are, the more the costs stay\n"
+     "as they were in the first table, times one factor. --samples keeps every sample as soon as it is measured, and a run that finds\n"
+     "samples in FILE goes on there. --fit repeats the fit without measuring. The line printed last and the head of the table say how good\n"
+     "estimates and choices are for structures that are left out of the fit.\n\n"
+     "On a CUDA device short products are recorded in CUDA graphs, so that the host's launches do not hold them up. The default of --type\n"
+     "here is all: f64 and f32.\n", "",
+     "  spmv tune --budget 2 --out a.tune             # two seconds on the host; without --budget some minutes\n"
+     "  spmv tune --budget 2 --all --samples s.txt --out b.tune  # choose the candidates anew\n"
+     "  spmv tune --fit s.txt --from b.tune --out c.tune         # the fit again\n"
+     "  spmv tune --device gpu --out gpu.tune         # (GPU) a GPU\n",
+     BIT(DEVICE) | BIT(TYPE) | BIT(BUDGET) | BIT(OUT) | BIT(SAMPLES) | BIT(CACHE) | BIT(FIT) | BIT(FROM) | BIT(ALL) | BIT(CANDIDATES), 0, 0,
+     tune_command},
+    {"plot", "[rows|bench|ratio|predicted] FILE... -o OUT [options]", "draw a matrix, measured times, or estimates",
      "With only a FILE it draws the matrix: a cell's colour shows which part of --plan (default csr) owns its nonzeros. plot rows\n"
      "FILE draws a histogram of the row lengths with logarithmic axes. plot bench LINES... draws a bar for the speed of each plan\n"
-     "from the output of \"spmv bench --json\". plot ratio LINES... draws, for each matrix, a peer's best time divided by ours. plot\n"
-     "tune TABLE draws heat maps of a tuning table: the fastest layout at each size, and how close each format comes to it.\n"
+     "from the output of \"spmv bench --json\". plot ratio LINES... draws, for each matrix, a peer's best time divided by ours.\n"
      "plot predicted TABLE SAMPLES draws the estimates by a table over the times of the samples that spmv tune kept, and prints how\n"
      "many lie within 0.8 to 1.25, for each type and format.\n"
      "\n"
@@ -255,7 +239,7 @@ static const command commands[] = {
      "  spmv plot a.mtx -o a.png                     # where the nonzeros are\n"
      "  spmv plot a.mtx --plan ell:w=2+csr -o a.svg  # what each part takes\n"
      "  spmv plot rows a.mtx -o rows.png             # how long the rows are\n"
-     "  spmv plot tune a.tune -o tune.png            # a tuning table\n",
+     "  spmv plot predicted b.tune s.txt -o p.png    # how good the estimates by a table are\n",
      BIT(PLAN) | BIT(OUT) | BIT(CAPTION) | BIT(MAX_DIM) | BIT(TRANSPOSE), 1, 1 << 30, plot_command},
     {"gen", "NAME [-o OUT]", "generate matrices, by formula or like those of the papers",
      "Writes the matrix in the form that OUT's suffix selects, as convert does. gen --list prints the names.\n", "",

@@ -39,15 +39,11 @@
     X(MAX_BYTES, "max-bytes", "N", "refuse parts larger than N bytes (K, M, G: 2^10, 2^20, 2^30); default: 16 times the CSR form and 16M") \
     X(PAIRS,   "pairs",   "",     "also try every pair of values of two knobs")                                     \
     X(BUDGET,  "budget",  "SECONDS", "end after about this time, fits included; default: measure everything")        \
-    X(RESUME,  "resume",  "",     "continue from the journal that an interrupted run left beside the table")        \
-    X(ROWS_MAX, "rows-max", "N",  "use no matrix with more than N rows")                                            \
-    X(DENSITY, "density", "N",    "measure N numbers of rows and as many of nonzeros in a row, from 3 to 11; default: 6")  \
-    X(SAMPLES, "samples", "FILE", "also time products with matrices that are like real ones; FILE keeps the samples")  \
-    X(PREPARING, "preparing", "", "only measure what preparing matrices costs, and put that into --table")              \
-    X(FIT,     "fit",     "FILE", "fit the efficiencies of --table to the samples in FILE; measure nothing")       \
-    X(FROM,    "from",    "TABLE", "the table that --budget or --fit corrects; default: bundled; none: measure from nothing") \
-    X(MERGE,   "merge",   "",     "merge tables of one device; a rate in a later table replaces that of an earlier one") \
-    X(COMPARE, "compare", "",     "compare two tables: the ratios of their rates, and the rows that only one has")  \
+    X(SAMPLES, "samples", "FILE", "the file that keeps all samples; those that it has count as well")                      \
+    X(FIT,     "fit",     "FILE", "only fit the costs to the samples in FILE; measure nothing")                        \
+    X(FROM,    "from",    "TABLE", "the table to begin with; default: the bundled one of the device or its class")      \
+    X(ALL,     "all",     "",     "measure every layout and choose the candidates of the table anew")                  \
+    X(CANDIDATES, "candidates", "N", "with --all or --fit, choose up to N candidates by the samples; with --all, default: 24") \
     X(MAX_DIM, "max-dim", "N",    "accept files with up to N rows and columns; default: 2^20 + 64 for every nonzero") \
     X(TRANSPOSE, "transpose", "", "take the transpose of the matrix in the file")                                   \
     X(BRIEF,   "brief",   "",     "try only one product of integers with each of three small matrices, for simulators") \

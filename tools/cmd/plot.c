@@ -7,7 +7,6 @@
 #include "commands.h"
 #ifdef SPMV_CAIRO
 #  include "../picture/bars.h"
-#  include "../picture/heat.h"
 #  include "../picture/matrix.h"
 #  include "../picture/picture.h"
 #  include "../picture/predicted.h"
@@ -29,7 +28,6 @@ int plot_command(tool *t, const arguments *args)
     if (plot_is(args, "bench")) return plot_bench(t, args);
     if (plot_is(args, "ratio")) return plot_ratio(t, args);
     if (args->value[OPT_CAPTION]) return cli_misuse(t, "--caption is for plot bench and plot ratio");
-    if (plot_is(args, "tune") && args->files == 2) return plot_tune(t, args);
     if (plot_is(args, "predicted") && args->files == 3) return plot_predicted(t, args);
     if (plot_is(args, "rows") && args->files == 2) return plot_rows(t, args);
     if (args->files > 1) return cli_misuse(t, "unexpected argument '%s'", args->file[args->files - 1]);

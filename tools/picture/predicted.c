@@ -6,7 +6,7 @@
 #include "../cli/options.h"
 #include "../library.h"
 #include "../matrices/generate.h"
-#include "../tune/structures.h"
+#include "../tune/tune.h"
 #include "picture.h"
 #include "spmv.h"
 #include <stdio.h>
@@ -47,28 +47,20 @@ typedef struct tally {
 
 /* ---- predictions ----------------------------------------------------------------------------------------------------- */
 
-/* Predicts the samples of one structure, which a is, in one type. DONE or FAILED. */
-static int predict_type(tool *t, prediction *p, const spmv_csr *a, const char *structure, spmv_type type)
+/* Predicts the samples of structure number name, which a is, in one type. DONE or FAILED. */
+static int predict_type(tool *t, prediction *p, const spmv_csr *a, size_t name, spmv_type type)
 {
-    size_t i, n = 0, count = p->samples.count;
-    spmv_spec *layout = (spmv_spec *)calloc(count + 1, sizeof *layout);
-    const char **variant = (const char **)calloc(count + 1, sizeof *variant);
-    spmv_estimate *by = (spmv_estimate *)calloc(count + 1, sizeof *by);
-    dot **of = (dot **)calloc(count + 1, sizeof *of);
-    int result = layout && variant && by && of ? DONE : cli_no_memory(t);
-    for (i = 0; i < count && result == DONE; i++) {
-        const sample *s = p->at[i].of;
-        if (s->type != type || strcmp(s->structure, structure) != 0) continue;
-        layout[n] = s->layout;
-        variant[n] = s->variant;
-        of[n++] = &p->at[i];
+    spmv_estimate *by = (spmv_estimate *)calloc(p->table->count + 1, sizeof *by);
+    size_t i, k;
+    int result = by ? DONE : cli_no_memory(t);
+    if (result == DONE && library_estimates(a, p->table, type, by, &t->hooks) != SPMV_OK) result = FAILED;
+    for (i = 0; i < p->samples.count && result == DONE; i++) {
+        const spmv_candidate *of = &p->samples.line[p->at[i].of->line];
+        if (of->type != type || p->at[i].of->name != name) continue;
+        for (k = 0; k < p->table->count; k++)
+            if (p->table->line[k].type == type && samples_alike(&p->table->line[k], of)) p->at[i].ratio = by[k].seconds / p->at[i].of->seconds;
     }
-    if (n && library_estimates(a, type, p->table, n, layout, variant, by, &t->hooks) != SPMV_OK) result = FAILED;
-    for (i = 0; i < n && result == DONE; i++) of[i]->ratio = by[i].seconds / of[i]->of->seconds;
-    free(layout);
-    free(variant);
     free(by);
-    free(of);
     return result;
 }
 
@@ -76,24 +68,24 @@ static int predict_type(tool *t, prediction *p, const spmv_csr *a, const char *s
 static int predict_all(tool *t, prediction *p)
 {
     const char *about = t->about; /* generating sets it to the structure */
-    size_t i, k;
+    size_t i;
     int type, result = DONE;
-    for (i = 0; i < p->samples.count && result == DONE; i++) {
-        const char *structure = p->samples.at[i].structure;
+    for (i = 0; i < p->samples.names && result == DONE; i++) {
+        const char *structure = p->samples.name[i];
         spmv_csr a;
-        for (k = 0; k < i && strcmp(p->samples.at[k].structure, structure) != 0;) k++;
-        if (k < i) continue;
         memset(&a, 0, sizeof a);
         cli_progress_name(t, "predicting", structure);
-        if (strchr(structure, '/')) result = file_load_matrix(t, structure, SPMV_F64, &a);
-        else result = generate_matrix(t, structure, &a);
-        for (type = 0; type < p->types && result == DONE; type++) result = predict_type(t, p, &a, structure, p->type[type]);
+        result = generate_matrix(t, structure, &a);
+        for (type = 0; type < p->types && result == DONE; type++) result = predict_type(t, p, &a, i, p->type[type]);
         spmv_csr_free(&a);
     }
     cli_progress_clear(t);
     if (result == DONE) t->about = about;
     return result;
 }
+
+/* The candidate of a sample. */
+static const spmv_candidate *candidate(const prediction *p, const dot *d) { return &p->samples.line[d->of->line]; }
 
 /* Sets the types and the axis of times. */
 static void find_bounds(prediction *p)
@@ -103,8 +95,8 @@ static void find_bounds(prediction *p)
     double least = p->samples.at[0].seconds, most = least;
     for (i = 0; i < p->samples.count; i++) {
         const sample *s = p->at[i].of;
-        for (k = 0; k < p->types && p->type[k] != s->type;) k++;
-        if (k == p->types) p->type[p->types++] = s->type;
+        for (k = 0; k < p->types && p->type[k] != candidate(p, &p->at[i])->type;) k++;
+        if (k == p->types) p->type[p->types++] = candidate(p, &p->at[i])->type;
         if (s->seconds < least) least = s->seconds;
         if (s->seconds > most) most = s->seconds;
     }
@@ -119,7 +111,8 @@ static tally count(const prediction *p, spmv_type type, spmv_format format)
     size_t i;
     for (i = 0; i < p->samples.count; i++) {
         const dot *d = &p->at[i];
-        if (d->of->type != type || !(d->ratio > 0) || (format != SPMV_FORMAT_COUNT && d->of->layout.format != format)) continue;
+        if (candidate(p, d)->type != type || !(d->ratio > 0)) continue;
+        if (format != SPMV_FORMAT_COUNT && candidate(p, d)->layout.format != format) continue;
         sum.samples++;
         sum.good += d->ratio >= GOOD_LEAST && d->ratio <= GOOD_MOST;
         sum.logs += library_log2(d->ratio);
@@ -202,9 +195,9 @@ static void draw_dots(const prediction *p, picture *pic, double x, double y, spm
     size_t i;
     for (i = 0; i < p->samples.count; i++) {
         const dot *d = &p->at[i];
-        if (d->of->type != type || !(d->ratio > 0)) continue;
+        if (candidate(p, d)->type != type || !(d->ratio > 0)) continue;
         picture_box(pic, x + PANEL_WIDE * place_of_time(p, d->of->seconds) - 0.5 * DOT,
-                    y + PANEL_HIGH * (1 - place_of_ratio(d->ratio)) - 0.5 * DOT, DOT, DOT, picture_hues[d->of->layout.format % HUES]);
+                    y + PANEL_HIGH * (1 - place_of_ratio(d->ratio)) - 0.5 * DOT, DOT, DOT, picture_hues[candidate(p, d)->layout.format % HUES]);
     }
 }
 
@@ -252,6 +245,7 @@ int plot_predicted(tool *t, const arguments *args)
     if (file_load_table(t, args->file[1], &table) != DONE) return FAILED;
     p.table = &table;
     result = samples_read(t, args->file[2], &p.samples);
+    samples_join(&p.samples);
     if (result == DONE && !p.samples.count) result = cli_complain(t, "%s: the file has no samples", args->file[2]);
     if (result == DONE) p.at = (dot *)calloc(p.samples.count, sizeof *p.at);
     if (result == DONE && !p.at) result = cli_no_memory(t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/picture/predicted.h - how good a table's estimates are: predicted over measured times of the samples that its fits were made of.
+ * tools/picture/predicted.h - how good a table's estimates are: predicted over measured times of the samples that its costs were fitted to.
  */
 #ifndef SPMV_TOOLS_PICTURE_PREDICTED_H
 #define SPMV_TOOLS_PICTURE_PREDICTED_H

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-#include "probe.h"
+#include "tune.h"
 
-#include "../cli/cli.h"
-#include "candidates.h"
-#include "spmv.h"
+#include "../matrices/generate.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #ifdef _OPENMP
 #  include <omp.h>
 #endif
 
-static void raise_to(double *v, double to)
-{
-    if (to > *v) *v = to;
-}
+/* ---- memory and cache -----------------------------------------------------------------------------------------------
+ * The best of several runs counts, because other work on the machine only makes runs slower. */
+
+/* Reads bytes of an array again and again and returns the GB/s, or 0 if that fails. */
+typedef double (*reader)(void *me, size_t bytes);
 
 /* Finds the size and the rate of the cache, as products in a row use it, by reading arrays of rising size again and again. The cache is as
- * large as the last array, after the fastest one, that is read clearly faster than memory; its rate is that of an array half as large.
- * read returns the GB/s for so many bytes, or 0 if that fails. */
-static void probe_cache(tuner *u, size_t most, double (*read)(void *, size_t), void *me)
+ * large as the last array, after the fastest one, that is read clearly faster than memory; its rate is that of arrays of half its size or
+ * more. */
+static void probe_cache(spmv_tuning *head, size_t most, reader read, void *me)
 {
     double bytes, rates[64], sizes[64];
     int n = 0, top = 0, last, i;
@@ -29,11 +29,12 @@ static void probe_cache(tuner *u, size_t most, double (*read)(void *, size_t), v
         if (rates[n] > rates[top]) top = n;
     }
     for (last = i = top; i < n; i++)
-        if (rates[i] > 1.3 * u->head.read) last = i; /* one slow run before says nothing: other work only adds time */
-    if (!n || rates[top] <= 1.3 * u->head.read) return;
+        if (rates[i] > 1.3 * head->read) last = i; /* one slow run before says nothing */
+    if (!n || rates[top] <= 1.3 * head->read) return;
     for (i = top; sizes[i] < sizes[last] / 2;) i++;
-    u->head.cache = sizes[last] / 1048576;
-    u->head.cache_read = rates[i];
+    head->cache = sizes[last] / 1048576;
+    for (head->cache_read = 0; i <= last; i++)
+        if (rates[i] > head->cache_read) head->cache_read = rates[i];
 }
 
 /* The sum of n numbers, eight at a time, because each addition would otherwise wait for the one before it. */
@@ -51,251 +52,317 @@ static double host_sum(const double *a, int64_t n)
     return sum;
 }
 
-/* GB/s of reading so many bytes of the array me again and again. */
 static double host_again(void *me, size_t bytes)
 {
     const double *a = (const double *)me;
-    double best = 0, from, took, sum = 0;
+    const int times = 1 + (int)((16u << 20) / bytes); /* a short run has more luck beside other work */
+    double best = 0, from, rate, sum = 0;
     int run, i;
-    for (run = 0; run < 5; run++) {
+    for (run = 0; run < 6; run++) {
         from = cli_seconds();
-        for (i = 0; i < 8; i++) sum += host_sum(a, (int64_t)(bytes / sizeof *a));
-        took = cli_seconds() - from;
-        if (sum > 0 && took > 0) raise_to(&best, 8e-9 * (double)bytes / took);
+        for (i = 0; i < times; i++) sum += host_sum(a, (int64_t)(bytes / sizeof *a));
+        rate = 1e-9 * times * (double)bytes / (cli_seconds() - from);
+        if (sum > 0 && rate > best) best = rate;
     }
     return best;
 }
 
-void probe_host_bandwidth(tuner *u)
+static int probe_host(spmv_tuning *head)
 {
-    int64_t n = 1 << 23, i;
-    int run;
-    double *a = (double *)malloc((size_t)n * sizeof *a), *b = (double *)malloc((size_t)n * sizeof *b);
-    double from, copy = 1e9, read = 1e9, sum = 0, took;
-    for (i = 0; a && b && i < n; i++) a[i] = b[i] = 1;
-    for (run = 0; a && b && run < 5; run++) {
-        from = cli_seconds();
-#ifdef _OPENMP
-#pragma omp parallel for schedule(static)
-#endif
-        for (i = 0; i < n; i++) b[i] = a[i];
-        took = cli_seconds() - from;
-        if (took < copy) copy = took;
-        from = cli_seconds();
-        sum += host_sum(b, n);
-        took = cli_seconds() - from;
-        if (took < read) read = took;
-    }
-    if (a && b && sum > 0) {
-        raise_to(&u->head.copy, 16e-9 * (double)n / copy);
-        raise_to(&u->head.read, 8e-9 * (double)n / read);
-        probe_cache(u, (size_t)n * sizeof *b, host_again, b);
-    }
-    free(a);
-    free(b);
-}
-
-void probe_host(tuner *u)
-{
+    const size_t bytes = 64u << 20;
+    size_t i;
     int threads = 1;
+    double *a = (double *)malloc(bytes);
 #ifdef _OPENMP
     threads = omp_get_max_threads();
 #endif
-    snprintf(u->head.device, sizeof u->head.device, "host");
-    u->head.device_class = SPMV_DEVICE_CLASS_HOST;
+    snprintf(head->device, sizeof head->device, "host");
+    head->device_class = SPMV_DEVICE_CLASS_HOST;
 #if defined(__clang__)
-    snprintf(u->head.driver, sizeof u->head.driver, "%s, %d threads", __VERSION__, threads);
+    snprintf(head->driver, sizeof head->driver, "%s, %d threads", __VERSION__, threads);
 #elif defined(__GNUC__)
-    snprintf(u->head.driver, sizeof u->head.driver, "gcc %s, %d threads", __VERSION__, threads);
+    snprintf(head->driver, sizeof head->driver, "gcc %s, %d threads", __VERSION__, threads);
 #endif
-    u->head.units = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-#ifdef _SC_PHYS_PAGES
-    u->head.memory = (uint64_t)sysconf(_SC_PHYS_PAGES) / 1024 * (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
-#endif
-    probe_host_bandwidth(u);
+    head->units = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+    for (i = 0; a && i < bytes / sizeof *a; i++) a[i] = 1;
+    if (a) head->read = host_again(a, bytes);
+    if (a) probe_cache(head, bytes, host_again, a);
+    free(a);
+    return a != NULL;
 }
 
 #ifndef SPMV_NO_DEVICES
-/* It is not known beforehand in which order a device reads fastest, so load can read in two. */
+/* It is not known beforehand in which order a device reads fastest, so load can read in two; and a compiler may make load slower than the
+ * memory, as Intel's for CPUs does, so that copying counts as well. again reads data that another group has read. */
 static const char bandwidth_source[] =
-    "__kernel void move(__global const float4 *a, __global float4 *b) { size_t i = get_global_id(0); b[i] = a[i]; }\n"
+    "__kernel void move(__global const float4 *a, __global float4 *b, uint first, uint step) {\n"
+    "    size_t i = get_global_id(0); for (uint j = 0; j < 64; j++, i += get_global_size(0)) b[i] = a[i]; }\n"
     "__kernel void load(__global const float4 *a, __global float4 *b, uint first, uint step) {\n"
     "    size_t i = get_global_id(0) * (size_t)first; float4 s = (float4)(0);\n"
     "    for (uint j = 0; j < 64; j++, i += step) s += a[i];\n"
     "    if (s.x + s.y + s.z + s.w > 1e30f) b[get_global_id(0)] = s; }\n"
-    "__kernel void again(__global const float4 *a, __global float4 *b, uint times) {\n"
+    "__kernel void again(__global const float4 *a, __global float4 *b, uint times, uint step) {\n"
     "    uint n = get_global_size(0), at = get_global_id(0); float4 s = (float4)(0);\n"
-    "    for (uint k = 0; k < times; k++, at = (at + n / 3 + 1) % n)\n" /* data that another group has read */
+    "    for (uint k = 0; k < times; k++, at = (at + n / 3 + 1) % n)\n"
     "        for (uint j = 0; j < 64; j++) s += a[at + (size_t)j * n];\n"
-    "    if (s.x + s.y + s.z + s.w > 1e30f) b[get_global_id(0)] = s; }\n"
-    "__kernel void far(__global const float4 *a, __global float4 *b, uint elements) {\n" /* b streams, a is read as x is */
-    "    uint n = get_global_size(0), at = get_global_id(0); float4 s = (float4)(0);\n"
-    "    __global const float2 *x = (__global const float2 *)a;\n"
-    "    for (uint j = 0; j < 64; j++) {\n"
-    "        uint r = (at + j * n) * 2654435769u; r ^= r >> 15; r *= 2246822519u; r ^= r >> 13;\n"
-    "        float2 v = x[((ulong)r * elements) >> 32]; s += b[at + (size_t)j * n]; s.x += v.s0; s.y += v.s1; }\n"
-    "    if (s.x + s.y + s.z + s.w > 1e30f) b[at] = s; }\n";
+    "    if (s.x + s.y + s.z + s.w > 1e30f) b[get_global_id(0)] = s; }\n";
 
 enum { PROBE_GROUP = 256 }; /* work-items in a group; bytes / 16 / 64 must be a multiple of it */
 
-/* The seconds per launch in the fastest of five runs; 0 if the kernel does not run. */
-static double kernel_seconds(const spmv_device *d, void *kernel, size_t items, int launches)
+typedef struct device_reader {
+    const spmv_device *d;
+    void              *program, *buffer[2];
+    double             enough; /* bytes whose reading takes about half a millisecond */
+} device_reader;
+
+/* The seconds of the fastest of five runs of a kernel that goes through so many bytes of the first buffer; 0 if it does not run. */
+static double kernel_seconds(const device_reader *r, const char *name, uint32_t first, uint32_t step, size_t bytes)
 {
-    const spmv_backend *b = d->info.backend;
+    const spmv_backend *b = r->d->info.backend;
     const spmv_order none = {0, NULL, NULL};
+    void *kernel = NULL;
     double best = 0, from, took;
-    int i, j;
-    for (i = 0; i < 5; i++) {
-        spmv_status s = SPMV_OK;
+    unsigned i;
+    spmv_status s = b->kernel(r->d, r->program, name, &kernel);
+    for (i = 0; i < 2 && s == SPMV_OK; i++) s = b->argument(r->d, kernel, i, &r->buffer[i], sizeof r->buffer[i]);
+    if (s == SPMV_OK) s = b->argument(r->d, kernel, 2, &first, sizeof first);
+    if (s == SPMV_OK) s = b->argument(r->d, kernel, 3, &step, sizeof step);
+    for (i = 0; i < 5 && s == SPMV_OK; i++) {
         from = cli_seconds();
-        for (j = 0; j < launches && s == SPMV_OK; j++) s = b->launch(d, d->queue, kernel, items / PROBE_GROUP, PROBE_GROUP, &none, NULL);
-        if (s == SPMV_OK) s = spmv_device_finish(d);
-        if (s != SPMV_OK) return 0;
-        took = (cli_seconds() - from) / launches;
-        if (!i || took < best) best = took;
+        s = b->launch(r->d, r->d->queue, kernel, bytes / 16 / 64 / PROBE_GROUP, PROBE_GROUP, &none, NULL);
+        if (s == SPMV_OK) s = spmv_device_finish(r->d);
+        took = cli_seconds() - from;
+        if (s == SPMV_OK && (!(best > 0) || took < best)) best = took;
     }
+    if (kernel) b->kernel_free(r->d, kernel);
     return best;
 }
 
-/* Makes a kernel of the program with the two buffers as its first arguments; NULL if that fails. */
-static void *probe_kernel(const spmv_device *d, void *program, const char *name, void *const m[2])
-{
-    const spmv_backend *b = d->info.backend;
-    void *kernel = NULL;
-    unsigned i;
-    spmv_status s = b->kernel(d, program, name, &kernel);
-    for (i = 0; i < 2 && s == SPMV_OK; i++) s = b->argument(d, kernel, i, &m[i], sizeof m[i]);
-    if (s == SPMV_OK) return kernel;
-    if (kernel) b->kernel_free(d, kernel);
-    return NULL;
-}
-
-typedef struct cache_reader {
-    const spmv_device *d;
-    void              *kernel;
-    double             enough; /* bytes whose reading takes about half a millisecond */
-} cache_reader;
-
 static double device_again(void *me, size_t bytes)
 {
-    const cache_reader *r = (const cache_reader *)me;
-    uint32_t times = r->enough > 4 * (double)bytes ? (uint32_t)(r->enough / (double)bytes) : 4;
-    double took;
-    if (r->d->info.backend->argument(r->d, r->kernel, 2, &times, sizeof times) != SPMV_OK) return 0;
-    took = kernel_seconds(r->d, r->kernel, bytes / 16 / 64, 1);
+    const device_reader *r = (const device_reader *)me;
+    const uint32_t times = r->enough > 4 * (double)bytes ? (uint32_t)(r->enough / (double)bytes) : 4;
+    const double took = kernel_seconds(r, "again", times, 0, bytes);
     return took > 0 ? 1e-9 * times * (double)bytes / took : 0;
 }
 
-static void device_cache(tuner *u, void *program, void *const m[2], size_t bytes)
+/* Raises the rate of memory to what a kernel that goes through so many bytes shows, times as often read as bytes says. */
+static void raise_read(spmv_tuning *head, double bytes, double took)
 {
-    cache_reader r;
-    r.d = u->device;
-    r.enough = 0.5e-3 * 1e9 * u->head.read;
-    r.kernel = probe_kernel(r.d, program, "again", m);
-    if (!r.kernel) return;
-    probe_cache(u, bytes, device_again, &r);
-    r.d->info.backend->kernel_free(r.d, r.kernel);
+    if (took > 0 && 1e-9 * bytes / took > head->read) head->read = 1e-9 * bytes / took;
 }
 
-/* Finds how much of an x of 8-byte elements scattered reads find in the cache while 16 bytes for each of them stream through it, and what a
- * read costs that does not. As all elements are needed equally often, the time t of a read is hit + miss (1 - held / x) for each x
- * beyond held; two such x and one far below give the three unknowns. */
-static void device_far(tuner *u, void *program, void *const m[2], size_t bytes)
+static void device_bandwidth(spmv_tuning *head, device_reader *r, size_t bytes)
 {
-    static const double of_cache[3] = {0.125, 1.5, 4}; /* sizes of x */
-    const double cache = u->head.cache * 1048576, reads = (double)(bytes / 16 / 64 / PROBE_GROUP * PROBE_GROUP * 64);
-    double time[3], slope, all, miss, held;
-    void *kernel = cache > 0 && 4 * cache <= (double)bytes ? probe_kernel(u->device, program, "far", m) : NULL;
-    int i;
-    for (i = 0; kernel && i < 3; i++) {
-        uint32_t elements = (uint32_t)(of_cache[i] * cache / 8);
-        time[i] = u->device->info.backend->argument(u->device, kernel, 2, &elements, sizeof elements) == SPMV_OK
-                      ? kernel_seconds(u->device, kernel, bytes / 16 / 64, 4) / reads : 0;
-        if (!(time[i] > 0)) break;
-    }
-    if (kernel) u->device->info.backend->kernel_free(u->device, kernel);
-    if (!kernel || i < 3) return;
-    slope = (time[2] - time[1]) / (1 / (of_cache[1] * cache) - 1 / (of_cache[2] * cache)); /* miss times held */
-    all = time[2] + slope / (of_cache[2] * cache);                                          /* hit and miss */
-    miss = all - time[0];
-    held = miss > 0 ? slope / miss : 0;
-    if (!(held > 0) || held > cache || (u->head.miss > 0 && miss > u->head.miss)) return; /* lost in noise, or disturbed by other work */
-    u->head.held = held / 1048576;
-    u->head.miss = miss;
+    const uint32_t apart = (uint32_t)(bytes / 16 / 64);
+    raise_read(head, 2 * (double)bytes, kernel_seconds(r, "move", 0, 0, bytes));
+    raise_read(head, (double)bytes, kernel_seconds(r, "load", 1, apart, bytes));
+    raise_read(head, (double)bytes, kernel_seconds(r, "load", 64, 1, bytes));
+    r->enough = 0.5e-3 * 1e9 * head->read;
+    probe_cache(head, bytes / 2, device_again, r);
 }
 
-/* Measures copying and reading of so many bytes. */
-static void bandwidth_run(tuner *u, void *program, void *const m[2], size_t bytes)
+static int probe_device(const spmv_device *d, spmv_tuning *head)
 {
-    const spmv_device *d = u->device;
-    const spmv_backend *b = d->info.backend;
-    size_t items = bytes / 16;
-    uint32_t first[2] = {1, 64}, step[2] = {(uint32_t)(items / 64), 1}; /* adjacent items read adjacent elements, or each its own range */
-    void *move = probe_kernel(d, program, "move", m), *load = probe_kernel(d, program, "load", m);
-    double took;
-    int i;
-    if (move) {
-        took = kernel_seconds(d, move, items, 4);
-        if (took > 0) raise_to(&u->head.copy, 2e-9 * (double)bytes / took);
-    }
-    for (i = 0; load && i < 2; i++) {
-        if (b->argument(d, load, 2, &first[i], sizeof first[i]) || b->argument(d, load, 3, &step[i], sizeof step[i])) break;
-        took = kernel_seconds(d, load, items / 64, 4);
-        if (took > 0) raise_to(&u->head.read, 1e-9 * (double)bytes / took);
-    }
-    if (move) b->kernel_free(d, move);
-    if (load) b->kernel_free(d, load);
-}
-
-void probe_device_bandwidth(tuner *u, int gpu)
-{
-    const spmv_device *d = u->device;
-    size_t bytes = gpu ? 512u << 20 : 128u << 20;
+    size_t bytes = d->info.type != SPMV_DEVICE_CPU ? 512u << 20 : 128u << 20;
     spmv_kernel_source source = {"bandwidth (of the tuner)", "", 1, {bandwidth_source}, {sizeof bandwidth_source - 1}};
-    void *m[2] = {NULL, NULL}, *program = NULL;
+    device_reader r;
     spmv_status s;
-    int i, fine;
+    int i;
+    memset(&r, 0, sizeof r);
+    r.d = d;
+    spmv_print(head->device, sizeof head->device, "%s", d->info.name);
+    spmv_print(head->driver, sizeof head->driver, "%s", d->info.driver);
+    head->device_class = spmv_target_of(d).device_class;
+    head->units = d->info.compute_units;
     while (bytes > 1u << 20 && (bytes > d->info.alloc_bytes || bytes > d->info.global_bytes / 4)) bytes /= 2;
-    s = d->info.backend->build(d, &source, &program);
-    for (i = 0; s == SPMV_OK && i < 2; i++) s = spmv_buffer_create(d, bytes, &m[i]);
-    for (i = 0; s == SPMV_OK && i < 2; i++) s = spmv_buffer_fill(d, m[i], bytes, 0);
-    fine = s == SPMV_OK && d->info.group_size >= PROBE_GROUP;
-    if (fine) bandwidth_run(u, program, m, bytes);
-    raise_to(&u->head.read, u->head.copy); /* a compiler may make load slower than the memory: Intel's compiler for CPUs does */
-    if (fine) device_cache(u, program, m, bytes / 2);
-    if (fine && gpu) device_far(u, program, m, bytes);
-    for (i = 0; i < 2; i++) spmv_buffer_free(d, m[i]);
-    if (program) d->info.backend->program_free(d, program);
-}
-
-int probe_device(tuner *u)
-{
-    const spmv_device_info *d = &u->device->info;
-    int gpu = d->type != SPMV_DEVICE_CPU;
-    spmv_status s;
-    size_t bytes = (size_t)u->head.rows_at[u->head.rows - 1] * sizeof(double);
-    if (bytes < TUNE_PER_MOST * sizeof(double)) bytes = TUNE_PER_MOST * sizeof(double);
-    spmv_print(u->head.device, sizeof u->head.device, "%s", d->name);
-    u->head.device_class = spmv_target_of(u->device).device_class;
-    spmv_print(u->head.driver, sizeof u->head.driver, "%s", d->driver);
-    u->head.units = d->compute_units;
-    u->head.memory = d->global_bytes >> 20;
-    probe_device_bandwidth(u, gpu);
-    u->run.t = u->t;
-    u->run.device = u->device;
-    s = spmv_buffer_create(u->device, bytes, &u->run.device_x);
-    if (s == SPMV_OK) s = spmv_buffer_create(u->device, bytes, &u->run.device_y);
-    if (s != SPMV_OK) return cli_complain(u->t, "cannot create the vectors: %s", spmv_status_text(s));
-    return DONE;
+    s = d->info.backend->build(d, &source, &r.program);
+    for (i = 0; s == SPMV_OK && i < 2; i++) s = spmv_buffer_create(d, bytes, &r.buffer[i]);
+    for (i = 0; s == SPMV_OK && i < 2; i++) s = spmv_buffer_fill(d, r.buffer[i], bytes, 0);
+    if (s == SPMV_OK && d->info.group_size >= PROBE_GROUP) device_bandwidth(head, &r, bytes);
+    for (i = 0; i < 2; i++) spmv_buffer_free(d, r.buffer[i]);
+    if (r.program) d->info.backend->program_free(d, r.program);
+    return s == SPMV_OK;
 }
 #endif
 
-void probe_print(const tuner *u)
+/* ---- the smallest product and the longest row ----------------------------------------------------------------------- */
+
+/* Times a product of csr with these knobs and one row of n nonzeros side by side; 0 if that fails. */
+static double one_row(product *p, uint64_t n, const char *variant)
 {
-    fprintf(stderr, "%s (%s), %llu units: copies %.4g GB/s, reads %.4g GB/s", u->head.device, u->head.driver,
-            (unsigned long long)u->head.units, u->head.copy, u->head.read);
-    if (u->head.cache > 0) fprintf(stderr, ", %.0f MiB of cache %.4g GB/s", u->head.cache, u->head.cache_read);
-    if (u->head.miss > 0) fprintf(stderr, ", %.0f MiB of x held, a miss %.1f ps", u->head.held, u->head.miss * 1e12);
-    if (u->head.call > 0) fprintf(stderr, "; a call takes %.2g us, a product in a graph %.2g us", u->head.call * 1e6, u->head.launch * 1e6);
-    fputc('\n', stderr);
+    uint64_t ptr[2] = {0, n}, k;
+    uint32_t *col = (uint32_t *)malloc((size_t)n * sizeof *col);
+    product_times took = {0, 0, 0, 0};
+    spmv_type type = SPMV_F64;
+    spmv_csr a;
+#ifndef SPMV_NO_DEVICES
+    if (p->device && !p->device->info.f64) type = SPMV_F32;
+#endif
+    memset(&a, 0, sizeof a);
+    a.rows = 1;
+    a.cols = a.nnz = n;
+    a.ptr = ptr;
+    a.col = col;
+    for (k = 0; col && k < n; k++) col[k] = (uint32_t)k;
+    if (col && product_take(p, &a, type) == SPMV_OK) product_measure(p, "csr", variant, &took);
+    product_free(p);
+    free(col);
+    return took.seconds;
+}
+
+/* Measures the head's launch and, where products are timed in graphs, what a call takes. */
+static void probe_launch(product *p, spmv_tuning *head)
+{
+    const int by_graph = p->t->graph;
+    head->launch = one_row(p, 1, NULL);
+    if (!by_graph) return;
+    p->t->graph = 0;
+    head->call = one_row(p, 1, NULL);
+    p->t->graph = by_graph;
+}
+
+/* Measures the head's step on a GPU: what a work-item that goes through a row alone takes for each of its nonzeros, in a short row and
+ * beyond. */
+static void probe_step(product *p, spmv_tuning *head)
+{
+    static const uint64_t near = 512, far = 16384;
+    double short_row, long_row;
+    if (head->device_class != SPMV_DEVICE_CLASS_GPU) return;
+    short_row = one_row(p, near, "L=1");
+    long_row = one_row(p, far, "L=1");
+    if (short_row <= head->launch || long_row <= short_row) return; /* lost in noise: nothing is known of steps */
+    head->short_steps = near;
+    head->step = (short_row - head->launch) / (double)near;
+    head->long_step = (long_row - head->launch) / (double)far;
+}
+
+int probe_head(product *p, spmv_tuning *head)
+{
+    int fine;
+#ifndef SPMV_NO_DEVICES
+    if (p->device) fine = probe_device(p->device, head);
+    else
+#endif
+        fine = probe_host(head);
+    if (fine) probe_launch(p, head);
+    if (!fine || !(head->launch > 0) || !(head->read > 0))
+        return cli_complain(p->t, "%s: its memory and its smallest product could not be measured", head->device);
+    probe_step(p, head);
+    fprintf(stderr, "%s (%s), %llu units: memory %.4g GB/s", head->device, head->driver, (unsigned long long)head->units, head->read);
+    if (head->cache > 0) fprintf(stderr, ", %.0f MiB of cache %.4g GB/s", head->cache, head->cache_read);
+    fprintf(stderr, "; the smallest product takes %.2g us\n", head->launch * 1e6);
+    return DONE;
+}
+
+/* ---- preparing ------------------------------------------------------------------------------------------------------ */
+
+enum { REPEATS = 4 }; /* the fastest counts; the first builds kernels */
+
+/* Seconds of preparing p's matrix by a plan; 0 if that fails. */
+static double preparing(product *p, const char *plan)
+{
+    product_times took;
+    double best = 0;
+    int i;
+    for (i = 0; i < REPEATS && product_prepare(p, plan, &took) == SPMV_OK; i++)
+        if (!(best > 0) || took.preparing < best) best = took.preparing;
+    return best;
+}
+
+/* Measures what a second part adds, for each nonzero. */
+static void probe_part(product *p, spmv_tuning *head)
+{
+    char two[64];
+    double one, both;
+    snprintf(two, sizeof two, "csr:cols=%llu+csr", (unsigned long long)p->a.cols / 2);
+    one = preparing(p, "csr");
+    both = preparing(p, two);
+    if (one > 0 && both > one) head->part = (both - one) / (double)p->a.nnz;
+}
+
+#ifndef SPMV_NO_DEVICES
+/* Seconds of fetching p's matrix from buffers of the device and analysing it; 0 if that fails. */
+static double look_once(product *p, void *const array[3])
+{
+    spmv_build_hints hints;
+    spmv_matrix m;
+    spmv_desc d;
+    memset(&d, 0, sizeof d);
+    memset(&hints, 0, sizeof hints);
+    hints.expected_calls = UINT64_C(1) << 40; /* so many that a look pays */
+    d.type = p->type;
+    d.hints = &hints;
+    d.device = p->device;
+    d.hooks = p->t->hooks;
+    d.buffers = 1;
+    d.matrix.rows = (int64_t)p->a.rows;
+    d.matrix.cols = (int64_t)p->a.cols;
+    d.matrix.nnz = (int64_t)p->a.nnz;
+    d.matrix.ptr_bits = 64;
+    d.matrix.val_type = p->type;
+    d.matrix.ptr = array[0];
+    d.matrix.col = array[1];
+    d.matrix.val = array[2];
+    cli_phases_begin(p->t);
+    if (spmv_create(&m, &d) != SPMV_OK) return 0;
+    spmv_destroy(&m);
+    return p->t->spent[SPMV_PHASE_INPUT] + p->t->spent[SPMV_PHASE_CHOICE];
+}
+
+/* Seconds of a look at p's matrix, the fewest of several. *bytes: those of its pointers and columns. */
+static double look(product *p, double *bytes)
+{
+    const uint64_t sizes[3] = {8 * (p->a.rows + 1), 4 * p->a.nnz, p->a.nnz * spmv_value_size(p->type)};
+    const void *from[3];
+    void *array[3] = {NULL, NULL, NULL};
+    double best = 0, took;
+    int i, fine = 1;
+    from[0] = p->a.ptr;
+    from[1] = p->a.col;
+    from[2] = p->a.val;
+    *bytes = (double)sizes[0] + (double)sizes[1];
+    for (i = 0; i < 3 && fine; i++)
+        fine = spmv_buffer_create(p->device, sizes[i], &array[i]) == SPMV_OK &&
+               spmv_buffer_write(p->device, array[i], sizes[i], from[i]) == SPMV_OK;
+    for (i = 0; i < REPEATS && fine; i++) {
+        took = look_once(p, array);
+        if (took > 0 && (!(best > 0) || took < best)) best = took;
+    }
+    for (i = 0; i < 3; i++) spmv_buffer_free(p->device, array[i]);
+    return best;
+}
+#endif
+
+/* Generates a structure and makes it p's matrix. DONE, or FAILED after a message. */
+static int take_structure(product *p, const char *name, spmv_csr *pattern)
+{
+    const char *about = p->t->about; /* generating sets it to the structure */
+    int result;
+    memset(pattern, 0, sizeof *pattern);
+    result = generate_matrix(p->t, name, pattern);
+    p->t->about = about;
+    if (result == DONE && product_take(p, pattern, SPMV_F32) != SPMV_OK) result = cli_no_memory(p->t);
+    return result;
+}
+
+int probe_prepare(product *p, spmv_tuning *head)
+{
+    static const char *const size[2] = {"poisson3d_24", "poisson3d_72"}; /* so that a beginning can be told from what bytes take */
+    double bytes[2] = {0, 0}, took[2] = {0, 0};
+    spmv_csr pattern;
+    int i, result = DONE;
+    for (i = 0; i < 2 && result == DONE; i++) {
+        result = take_structure(p, size[i], &pattern);
+        if (result == DONE && i) probe_part(p, head);
+#ifndef SPMV_NO_DEVICES
+        if (result == DONE && head->device_class == SPMV_DEVICE_CLASS_GPU) took[i] = look(p, &bytes[i]);
+#endif
+        product_free(p);
+        spmv_csr_free(&pattern);
+    }
+    if (!(took[0] > 0) || !(took[1] > took[0])) return result;
+    head->look_byte = (took[1] - took[0]) / (bytes[1] - bytes[0]);
+    head->look = took[0] > head->look_byte * bytes[0] ? took[0] - head->look_byte * bytes[0] : 0;
+    return result;
 }
