@@ -566,10 +566,6 @@ Test(choice, goes_on_without_memory_on_the_host)
     spmv_matrix m;
     spmv_csr csr;
     char first[1024];
-    spmv_build_hints hints;
-    memset(&hints, 0, sizeof hints);
-    hints.verify = SPMV_VERIFY_OFF; /* the first option shall not depend on how fast this machine is */
-    d.hints = &hints;
     make_matrix();
     cr_assert_eq(spmv_csr_from(&csr, &in, SPMV_F32, NULL), SPMV_OK);
     d.csr = &csr;
