@@ -541,6 +541,12 @@ Test(slots, narrow_columns_at_any_height)
 
 /* ---- the choice ---------------------------------------------------------------------------------------------------- */
 
+/* The head of a table of one device, and lines by which a product takes so many picoseconds for each slot and nothing else counts, and
+ * preparing as many as the last number says. */
+#define HEAD "spmv tuning table 2\ndevice d\nclass gpu\nmemory 1000\n"
+#define LINE(type, plan, knobs, slot, prepare) type " " plan " " knobs " 0 0 0 " slot " 0 0 0 0 " prepare "\n"
+#define F64(plan, slot) LINE("f64", plan, "-", slot, "0")
+
 /* The chosen plan fits the default limit of memory, no matter how fast larger formats are according to the table. */
 Test(choice, fits_the_memory_limit)
 {
@@ -553,8 +559,8 @@ Test(choice, fits_the_memory_limit)
         matrix m;
         uint64_t r, k;
         char table[200];
-        size_t length = spmv_print(table, sizeof table, "spmv tuning table 1\ndevice any\nclass host\nread 30\nrows 1\nper_row 1\n"
-                                   "f32 banded csr/ 1\nf32 banded %s/ 90000\n", cases[i].larger);
+        size_t length = spmv_print(table, sizeof table, HEAD LINE("f32", "csr", "-", "2000", "0") "f32 %s - 0 0 0 0.02 0 0 0 0 0\n",
+                                   cases[i].larger);
         spmv_csr a;
         spmv_tuning t;
         spmv_build how;
@@ -613,7 +619,7 @@ static spmv_tuning host_table(void)
 
 Test(choice, multiplies_right, .timeout = 120)
 {
-    static const char *const plans[] = { NULL, "auto", " cocktail " };
+    static const char *const plans[] = { NULL, " auto ", " cocktail ", "measure" };
     spmv_tuning t = host_table();
     spmv_build_hints hints;
     matrix m;
@@ -623,7 +629,7 @@ Test(choice, multiplies_right, .timeout = 120)
     hints.tuning = &t;
     for (i = 0; matrix_awkward(&m, i, INTEGERS); i++) {
         spmv_csr a = matrix_csr(&m, SPMV_F64);
-        for (p = 0; p < 3; p++) {
+        for (p = 0; p < sizeof plans / sizeof *plans; p++) {
             spmv_desc d;
             memset(&d, 0, sizeof d);
             d.csr = &a;
@@ -643,13 +649,12 @@ Test(choice, multiplies_right, .timeout = 120)
 /* Formats that hints.without excludes are in no plan that the library finds, whatever is left; nothing left is refused. */
 Test(choice, excluded_formats_stay_out)
 {
-    static const char *const plans[] = { NULL, "auto", "cocktail" };
+    static const char *const plans[] = { NULL, "auto", "cocktail", "measure" };
     const unsigned all = (1u << SPMV_FORMAT_COUNT) - 1, large = 1u << SPMV_DENSE | 1u << SPMV_DIA | 1u << SPMV_BDIA;
     spmv_build_hints hints;
     int format, n, i;
     size_t p;
     memset(&hints, 0, sizeof hints);
-    hints.verify = SPMV_VERIFY_OFF;
     for (n = 40; n <= 20000; n *= 500) { /* one matrix is tiny, the other too large for formats with much fill */
         const uint64_t rows = (uint64_t)n;
         uint64_t r;
@@ -663,7 +668,7 @@ Test(choice, excluded_formats_stay_out)
         matrix_close(&m, INTEGERS);
         a = matrix_csr(&m, SPMV_F64);
         for (format = -1; format < SPMV_FORMAT_COUNT; format++) /* the only one that may be used; -1: none */
-            for (p = 0; p < 6; p++) {
+            for (p = 0; p < 8; p++) {
                 const unsigned keep = format < 0 ? 0 : 1u << format;
                 spmv_desc d;
                 spmv_matrix x;
@@ -671,8 +676,8 @@ Test(choice, excluded_formats_stay_out)
                 ledger l;
                 memset(&d, 0, sizeof d);
                 d.csr = &a;
-                d.plan = plans[p % 3];
-                d.reproducible = p >= 3;
+                d.plan = plans[p % 4];
+                d.reproducible = p >= 4;
                 d.hints = &hints;
                 d.hooks = ledger_hooks(&l);
                 hints.without = all & ~keep;
@@ -680,7 +685,7 @@ Test(choice, excluded_formats_stay_out)
                 for (i = 0; !s && i < spmv_plan_of(&x)->count; i++)
                     CHECK(keep >> spmv_plan_of(&x)->part[i].format & 1u, "plan %d: %s without it", (int)p, spmv_shares(&x));
                 if (!keep) CHECK(s == SPMV_ERR_UNSUPPORTED && strstr(l.text, "hints.without"), "plan %d, nothing left: %s", (int)p, l.text);
-                else if (p < 3) CHECK(!s || (n > 40 && s == SPMV_ERR_TOO_LARGE && keep & large), "plan %d, %s alone: %s", (int)p,
+                else if (p < 4) CHECK(!s || (n > 40 && s == SPMV_ERR_TOO_LARGE && keep & large), "plan %d, %s alone: %s", (int)p,
                                       spmv_format_name((spmv_format)format), l.text);
                 spmv_destroy(&x);
                 CHECK(l.live == 0, "blocks left");
@@ -811,28 +816,6 @@ Test(choice, tiny_arrows_on_gpus_are_not_plain_csr)
     free(c);
 }
 
-/* Builders end with a part for what is left of the rows. Where that is all of nearly all rows, it is csr, which was compared anyway. */
-Test(choice, a_list_of_most_rows_is_no_option)
-{
-    spmv_choice *c;
-    matrix m;
-    uint64_t r, k;
-    int i, csr = 0;
-    const uint64_t n = 640;
-    matrix_open(&m, "uneven", n, n);
-    for (r = 0; r < n; r++) {
-        for (k = 0; r % 40 && k < 6 + r * 7 % 29; k++) matrix_add(&m, r * 13 % 31 + k * 17);
-        m.ptr[r + 1] = m.nnz;
-    }
-    c = choice_on_gpu(&m);
-    for (i = 0; i < c->count; i++) {
-        cr_assert(strcmp(c->option[i].plan, "csr:rows=nonempty"), "option %d", i);
-        csr |= !strcmp(c->option[i].plan, "csr");
-    }
-    cr_assert(csr, "csr is missing among %d options", c->count);
-    free(c);
-}
-
 static spmv_csr grid(matrix *m)
 {
     matrix_bands(m, "bands", 900, 900, -1, 1, 30, 30);
@@ -861,10 +844,6 @@ static spmv_choice *fresh(spmv_build_hints *hints, spmv_build *how)
     return (spmv_choice *)need(1, sizeof(spmv_choice));
 }
 
-#define HEAD "spmv tuning table 1\ndevice d\nclass host\nrows 1\nper_row 1\n"
-/* What preparing costs: a product of csr at 6 GFLOP/s takes 333 picoseconds for each nonzero. */
-#define COSTS "convert csr 0 1300 - -\nconvert sell 0 2700 - -\nconvert dia 0 2700 - -\n"
-
 static void option(spmv_choice *c, const char *plan, const char *variant, double predicted, double measured, double convert, double cost)
 {
     spmv_option *o = &c->option[c->count++];
@@ -886,167 +865,10 @@ static void explained(const spmv_choice *c, const char *want)
     cr_assert(got && !strcmp(got, want), "%s", text);
 }
 
-/* The text of a plan of as many panels as there may be, each with all keys of a layout, fits an option. */
-Test(choice, texts_of_eight_panels_fit)
-{
-    char text[SPMV_PLAN_TEXT] = "";
-    spmv_plan plan;
-    spmv_option o;
-    int i;
-    for (i = 0; i < 8; i++) strcat(text, "sell:h=32,rows=sorted,sigma=1024,idx=16,cols=4294967295+");
-    text[strlen(text) - 1] = 0;
-    cr_assert_eq(spmv_plan_parse(&plan, text, NULL, NULL), SPMV_OK);
-    cr_assert(spmv_plan_print(&plan, o.plan, sizeof o.plan) < sizeof o.plan);
-}
-
-/* The table of options: sorted by cost, columns aligned to the right under heads with units, the chosen one marked; then the reason. */
-Test(choice, explains_by_a_table)
-{
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_choice *c = fresh(&hints, &how);
-    strcpy(c->table, "d");
-    c->exact = 1;
-    c->csr = 50e-6;
-    c->convert_csr = 4 * 50e-6;
-    option(c, "dia", "WG=32", 40, 0, 45.5, 44);
-    option(c, "ell:w=1+csr:rows=nonempty", "+L=2", 12000, 0, 28, 12500.5);
-    option(c, "csr", "", 50, 0, 4, 50);
-    explained(c,
-        "table     d\n"
-        "csr       50.0 us predicted, with the keys that are best\n"
-        "\n"
-        "       cost  predicted   measured  vs csr       convert  pays after  plan                       variant\n"
-        "         us         us         us   times  csr products    products\n"
-        "*      44.0       40.0          -    1.25          45.5         208  dia                        WG=32\n"
-        "       50.0       50.0          -    1.00          4.00           -  csr\n"
-        "      12501      12000          -    0.00          28.0           -  ell:w=1+csr:rows=nonempty  +L=2\n"
-        "\n"
-        "dia / WG=32 was chosen because a product is predicted to take 40.0 us, 1.25 times the speed of csr (50.0 us) and 300 times the "
-        "speed of the second, ell:w=1+csr:rows=nonempty / +L=2 (12000 us); preparing takes about 45.5 products of csr, which "
-        "pays after 208 products.\n");
-    c->count = 0;
-    c->exact = 0;
-    option(c, "sell", "++", 60, 30, 20.26, 66); /* a variant without knobs */
-    option(c, "csr", "", 50, 31, 4, 50);
-    option(c, "coo", "", 55, -1, 8, 60);
-    explained(c,
-        "table     d, not the device's own\n"
-        "csr       50.0 us predicted, with the keys that are best\n"
-        "\n"
-        "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
-        "         us         us         us   times  csr products    products\n"
-        "       50.0       50.0       31.0    1.00          4.00           -  csr\n"
-        "       60.0       55.0 cannot run    0.91          8.00           -  coo\n"
-        "*      66.0       60.0       30.0    0.83          20.3           -  sell\n"
-        "\n"
-        "sell was chosen because a product is measured to take 30.0 us, 1.03 times the speed of the second, csr (31.0 us); preparing "
-        "takes about 20.3 products of csr, which pays after 813 products.\n");
-    c->count = 0;
-    option(c, "csr", "", 50, 0, 4, 50);
-    option(c, "bell", "", 45, 0, 40.26, 90);
-    explained(c,
-        "table     d, not the device's own\n"
-        "csr       50.0 us predicted, with the keys that are best\n"
-        "\n"
-        "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
-        "         us         us         us   times  csr products    products\n"
-        "*      50.0       50.0          -    1.00          4.00           -  csr\n"
-        "       90.0       45.0          -    1.11          40.3         363  bell\n"
-        "\n"
-        "csr was chosen because it ranks at a cost of 50.0 us and the second at 90.0 us, though a product is predicted to take 50.0 us, "
-        "0.90 times the speed of the second, bell (45.0 us); preparing takes about 4.00 products of csr.\n");
-    c->count = 0;
-    option(c, "ell", "", 45, 20, 20.26, 45); /* only one was timed, so there is nothing to compare it with */
-    option(c, "sell", "", 48, -1, 20.26, 60);
-    explained(c,
-        "table     d, not the device's own\n"
-        "csr       50.0 us predicted, with the keys that are best\n"
-        "\n"
-        "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
-        "         us         us         us   times  csr products    products\n"
-        "*      45.0       45.0       20.0    1.11          20.3         163  ell\n"
-        "       60.0       48.0 cannot run    1.04          20.3         407  sell\n"
-        "\n"
-        "ell was chosen because a product is predicted to take 45.0 us, 1.11 times the speed of csr (50.0 us) and 1.07 times the speed of "
-        "the second, sell (48.0 us); preparing takes about 20.3 products of csr, which pays after 163 products.\n");
-    c->count = 0;
-    option(c, "ell", "", 45, 60, 20.26, 45); /* csr was not timed */
-    option(c, "sell", "", 47, 63, 20.75, 60);
-    explained(c,
-        "table     d, not the device's own\n"
-        "csr       50.0 us predicted, with the keys that are best\n"
-        "\n"
-        "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
-        "         us         us         us   times  csr products    products\n"
-        "*      45.0       45.0       60.0    1.11          20.3         163  ell\n"
-        "       60.0       47.0       63.0    1.06          20.8         280  sell\n"
-        "\n"
-        "ell was chosen because a product is measured to take 60.0 us, 0.83 times the speed of csr (50.0 us predicted) and 1.05 times the "
-        "speed of the second, sell (63.0 us); preparing takes about 20.3 products of csr, which does not pay, as csr is no "
-        "slower.\n");
-    c->count = 0;
-    c->csr = 0;
-    option(c, "ell", "", 45, 0, 20, 45);
-    explained(c,
-        "table     d, not the device's own\n"
-        "\n"
-        "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
-        "         us         us         us   times  csr products    products\n"
-        "*      45.0       45.0          -       -             -           -  ell\n"
-        "\n"
-        "ell was chosen because a product is predicted to take 45.0 us; preparing takes about 1000 us.\n");
-    free(c);
-}
-
-Test(choice, follows_table_and_wishes)
-{
-    static const char table[] = HEAD COSTS "f64 banded dia/ 9\nf64 banded csr/ 4\nf64 banded coo/L=2 5\nf64 banded sell/ 1\n";
-    matrix m;
-    spmv_csr a = grid(&m);
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_choice *c = fresh(&hints, &how);
-    char text[9000];
-    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-    cr_assert_eq(c->plan.part[0].format, SPMV_DIA);
-    cr_assert_str_eq(c->table, "d");
-    cr_assert_gt(spmv_explain(c, text, sizeof text), 200);
-    cr_assert(strstr(text, "dia"), "%s", text);
-    hints.without = 1u << SPMV_DIA;
-    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-    cr_assert_eq(c->plan.part[0].format, SPMV_COO);
-    cr_assert_str_eq(c->variant, "L=2");
-    hints.without = 0;
-    how.strict = 1;
-    cr_assert_eq(choose(c, NULL, &a, table, &hints, &how, NULL), SPMV_OK);
-    cr_assert_eq(c->plan.part[0].format, SPMV_COO);
-    how.strict = 0;
-    how.reproducible = 1; /* coo has no such product */
-    hints.without = 1u << SPMV_DIA;
-    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-    cr_assert_eq(c->plan.part[0].format, SPMV_CSR);
-    how.reproducible = 0;
-    hints.without = 0;
-    hints.expected_calls = 1;
-    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-    cr_assert_eq(c->plan.part[0].format, SPMV_CSR);
-    hints.expected_calls = 1000000;
-    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-    cr_assert_eq(c->plan.part[0].format, SPMV_DIA);
-    cr_assert_eq(choose(c, "sell:h=7", &a, table, &hints, &how, NULL), SPMV_OK);
-    cr_assert_eq(c->count, 0);
-    cr_assert_eq(c->plan.part[0].key[SPMV_KEY_H], 7);
-    cr_assert_eq(choose(c, "automatic", &a, table, &hints, &how, &(spmv_hooks){ 0 }), SPMV_ERR_PLAN);
-    free(c);
-    spmv_csr_free(&a);
-    matrix_free(&m);
-}
-
-/* With one long row the others are still even: csr is estimated by the rate for even rows, 2 GFLOP/s, not by that for uneven ones. */
+/* With one long row the others are still even: what csr costs on uneven ones counts little. */
 Test(choice, one_long_row_is_no_unevenness)
 {
-    static const char table[] = HEAD "f64 banded csr/ 2\nf64 uneven csr/ 0.5\nf64 banded coo/ 1\nf64 uneven coo/ 1\n";
+    static const char table[] = HEAD "f64 csr - 0 0 0 1000 0 1000 0 0 0\n" F64("coo", "2000");
     matrix m;
     spmv_csr a;
     spmv_build_hints hints;
@@ -1067,8 +889,8 @@ Test(choice, one_long_row_is_no_unevenness)
 /* Three entries in very many columns or rows: the peak memory of the choice and of every conversion depends on the size of the CSR form. */
 Test(choice, memory_goes_by_nonzeros, .timeout = 120)
 {
-    static const char table[] = HEAD "f64 banded dia/ 9\nf64 banded bdia/ 9\nf64 banded sbell/ 8\nf64 banded bcsr:b=2x2/ 7\n"
-                                "f64 banded ell/ 6\nf64 banded sell/ 5\nf64 banded csr/ 1\nf64 banded coo/ 1\n";
+    static const char table[] = HEAD F64("dia", "220") F64("bdia", "220") F64("sbell", "250") F64("bcsr:b=2x2", "280") F64("ell", "330")
+                                F64("sell", "400") F64("csr", "2000") F64("coo", "2000");
     static const char *const plans[] = { "auto", "cocktail", "csr", "csr:run=1024", "coo", "cmrs", "sell:rows=sorted", "dia", "bdia",
                                          "sbell", "bell", "bcsr:b=2x2", "dia:d=0.6+bcsr:b=8x8,d=0.5+csr", "hyb", "hyb-csr", "hybr" };
     static const uint64_t shape[][2] = { { 1000, 1000000000 }, { 1000000, 1000 }, { 100, 100 } };
@@ -1154,7 +976,7 @@ static int is_filled(const char *matrix, const char *plan)
 }
 
 /* While a matrix is prepared, nothing is in use but the CSR form, the stored matrix and some numbers for each row and column. That is at
- * most 2.5 times the CSR form unless the plan stores much more than it. "auto" is not timed here; it looks at the matrix before anything
+ * most 2.5 times the CSR form unless the plan stores much more than it. "auto" looks at the matrix before anything
  * is stored, and that needs less than the CSR form and as many numbers. */
 Test(choice, peak_of_memory, .timeout = 120)
 {
@@ -1166,7 +988,6 @@ Test(choice, peak_of_memory, .timeout = 120)
     matrix m;
     int i, way, prepared = 0; /* way: in f64 or f32, in spmv_csr or in arrays of the caller */
     memset(&hints, 0, sizeof hints);
-    hints.verify = SPMV_VERIFY_OFF;
     for (i = 0; matrix_plain(&m, i); i++, matrix_free(&m))
         for (way = 0; way < 4; way++) {
             spmv_csr a = matrix_csr(&m, way & 1 ? SPMV_F32 : SPMV_F64);
@@ -1252,7 +1073,7 @@ Test(choice, memory_without_regard_to_columns)
 /* Dense diagonals are split off if that pays, with the rest in a suitable format. */
 Test(choice, splits_off_diagonals)
 {
-    static const char table[] = HEAD "f64 banded dia/ 9\nf64 banded csr/ 3\n";
+    static const char table[] = HEAD F64("dia", "200") F64("csr", "600");
     matrix m;
     spmv_csr a;
     uint64_t r;
@@ -1336,9 +1157,9 @@ static void full_blocks_free(spmv_csr *a)
  */
 Test(choice, counts_blocks_where_the_choice_hangs_on_them)
 {
-    static const char far[] = HEAD "f64 banded sbell:b=3x3/ 9\nf64 banded csr/ 3\n";
-    static const char close_by[] = HEAD "f64 banded sbell:b=3x3/ 9\nf64 banded csr/ 8.9\n";
-    static const char widest[] = HEAD "f64 banded bell:b=3x3/ 9\nf64 banded csr/ 3\n";
+    static const char far[] = HEAD F64("sbell:b=3x3", "200") F64("csr", "600");
+    static const char close_by[] = HEAD F64("sbell:b=3x3", "200") F64("csr", "202");
+    static const char widest[] = HEAD F64("bell:b=3x3", "200") F64("csr", "600");
     spmv_csr a = full_blocks(9000, 12, 0);
     spmv_build_hints hints;
     spmv_build how;
@@ -1360,7 +1181,7 @@ Test(choice, counts_blocks_where_the_choice_hangs_on_them)
 /* Of a large matrix, diagonals are counted only where a sample shows that they are the best option; what the sample lacked then counts. */
 Test(choice, counts_diagonals_that_seem_to_pay)
 {
-    static const char fast[] = HEAD "f64 banded dia/ 9\nf64 banded csr/ 3\n", slow[] = HEAD "f64 banded dia/ 2\nf64 banded csr/ 9\n";
+    static const char fast[] = HEAD F64("dia", "200") F64("csr", "600"), slow[] = HEAD F64("dia", "900") F64("csr", "200");
     matrix m;
     spmv_csr a = dusty_diagonals(&m, 20000);
     spmv_view v = whole(&a);
@@ -1388,100 +1209,13 @@ Test(choice, counts_diagonals_that_seem_to_pay)
 
 static uint64_t odd_length(uint64_t r) { return r % 400 ? 3 : 400; }    /* sigma 9.9, mean 4 */
 
-/* The last part of a plan may have sorted rows, which leave out empty ones as well: every option is a valid plan. */
-Test(choice, last_parts_keep_sorted_rows)
-{
-    static const char table[] = HEAD "f64 banded sell/ 9\nf64 banded csr:rows=sorted,sigma=256/ 3\n";
-    matrix m;
-    spmv_csr a = of_lengths(&m, 6000, 3000, odd_length);
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_choice *c = fresh(&hints, &how);
-    int i, parts = 0;
-    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-    for (i = 0; i < c->count; i++) {
-        spmv_plan plan;
-        cr_assert_eq(spmv_plan_parse(&plan, c->option[i].plan, NULL, NULL), SPMV_OK, "%s", c->option[i].plan);
-        if (plan.count > parts) parts = plan.count;
-    }
-    cr_assert_eq(parts, 2);
-    free(c);
-    spmv_csr_free(&a);
-    matrix_free(&m);
-}
-
-/* A clock for which one format is the fastest, and which cannot run another. */
-typedef struct odd_clock {
-    spmv_format best;
-    int calls;
-} odd_clock;
-
-static double odd_time(void *user, const spmv_plan *plan, const char *variant)
-{
-    odd_clock *o = (odd_clock *)user;
-    o->calls += variant != NULL;
-    return plan->part[0].format == SPMV_DIA ? -1 : plan->part[0].format == o->best ? 1e-6 : 2e-6;
-}
-
-/* The third case of clSpMV 3.3: wide bands in BDIA, single diagonals in DIA, scattered entries in CSR. By the estimates it cannot win here,
- * so the matrix is divided for it only if a clock decides. */
-Test(choice, both_kinds_of_diagonals)
-{
-    static const char table[] = HEAD "part 20\nf64 banded bdia/ 12\nf64 banded dia/ 11\nf64 banded csr/ 1\n";
-    matrix m;
-    spmv_csr a;
-    uint64_t r, k;
-    int i, found = 0;
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_choice *c = fresh(&hints, &how);
-    spmv_desc d;
-    odd_clock o = { SPMV_CSR, 0 };
-    ledger l;
-    spmv_hooks h = ledger_hooks(&l);
-    long requests;
-    memset(&d, 0, sizeof d);
-    matrix_open(&m, "bands, diagonals and dust", 3000, 3000);
-    for (r = 0; r < 3000; r++) {
-        for (k = r; k < r + 6 && k < 3000; k++) matrix_add(&m, k);
-        for (k = 1; k < 5; k++)
-            if (r + 50 * k < 3000) matrix_add(&m, r + 50 * k);
-        if (r % 5 == 0 && r + 900 < 3000) matrix_add(&m, r + 300 + rng_below(580));
-        m.ptr[r + 1] = m.nnz;
-    }
-    matrix_close(&m, INTEGERS);
-    a = matrix_csr(&m, SPMV_F64);
-    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, &h), SPMV_OK);
-    for (i = 0; i < c->count; i++) cr_assert(!strstr(c->option[i].plan, "+dia:d="), "%s", c->option[i].plan);
-    requests = l.calls;
-    hints.measure = odd_time;
-    hints.measure_user = &o;
-    hints.refine = 2;
-    l.calls = 0;
-    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, &h), SPMV_OK);
-    cr_assert(l.calls > requests + 10, "the matrix was divided although the plan could not win: %ld requests for memory", requests);
-    for (i = 0; i < c->count; i++) {
-        const char *plan = c->option[i].plan;
-        if (strncmp(plan, "bdia:w=4,", 9) != 0 || !strstr(plan, "+dia:d=") || !strstr(plan, "+csr")) continue;
-        d.csr = &a;
-        d.plan = plan;
-        check_product(&a, &d, plan);
-        found++;
-        cr_assert(c->option[i].convert > 2 * 20e-12 * (double)a.nnz, "%s: %g s", plan, c->option[i].convert); /* two further parts */
-    }
-    cr_assert(found, "%s", c->option[0].plan);
-    free(c);
-    spmv_csr_free(&a);
-    matrix_free(&m);
-}
-
 static uint64_t short_length(uint64_t r) { return 3 + r % 2; }
 static uint64_t moderate_length(uint64_t r) { return 42 + r % 2; }
 static uint64_t dull_length(uint64_t r) { return r % 2 ? 7 : 13; }      /* deviation 3, sigma 0.95 */
 static uint64_t lively_length(uint64_t r) { return r % 8 ? 12 : 28; }   /* sigma 1.41; with r % 4: 1.73 */
 static uint64_t livelier_length(uint64_t r) { return r % 4 ? 12 : 28; }
 
-/* By Koza's rules, CMRS is not chosen if rows are short and even by his sigma, or if sigma exceeds the mean, whatever the rates are. */
+/* By Koza's rules, CMRS is not chosen if rows are short and even by his sigma, or if sigma exceeds the mean, whatever the table says. */
 Test(choice, cmrs_by_rule)
 {
     static const struct {
@@ -1489,7 +1223,7 @@ Test(choice, cmrs_by_rule)
         int cmrs;
     } cases[] = { { short_length, 0 }, { moderate_length, 1 }, { dull_length, 0 }, { lively_length, 0 }, { livelier_length, 1 },
                   { odd_length, 0 } };
-    static const char table[] = HEAD "f64 banded cmrs/ 9\nf64 banded csr/ 3\n";
+    static const char table[] = HEAD F64("cmrs", "200") F64("csr", "600");
     spmv_build_hints hints;
     spmv_build how;
     spmv_choice *c = fresh(&hints, &how);
@@ -1505,29 +1239,6 @@ Test(choice, cmrs_by_rule)
         matrix_free(&m);
     }
     free(c);
-}
-
-Test(choice, refining_believes_the_clock)
-{
-    static const char table[] = HEAD "f64 banded dia/ 9\nf64 banded csr/ 4\nf64 banded coo/ 5\nf64 banded sell/ 6\n";
-    matrix m;
-    spmv_csr a = grid(&m);
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_choice *c = fresh(&hints, &how);
-    odd_clock o = { SPMV_COO, 0 };
-    hints.measure = odd_time;
-    hints.measure_user = &o;
-    hints.refine = 3;
-    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-    cr_assert_eq(o.calls, 3);
-    cr_assert_eq(c->plan.part[0].format, c->option[0].measured > 0 && c->option[0].measured < 1.5e-6 ? SPMV_COO : SPMV_SELL);
-    hints.refine = SPMV_CHOICE_MAX;
-    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-    cr_assert_eq(c->plan.part[0].format, SPMV_COO);
-    free(c);
-    spmv_csr_free(&a);
-    matrix_free(&m);
 }
 
 /* ---- estimates ------------------------------------------------------------------------------------------------------ */
@@ -1566,72 +1277,6 @@ static int matrix_adverse(matrix *m, int i)
     return 1;
 }
 
-/* The highest speed that a table shows for products that move so many bytes: that of the level before theirs. */
-static double peak_of(const spmv_tuning *t, double bytes)
-{
-    int level = 0;
-    while (level + 1 < SPMV_TUNE_LEVELS && bytes >= ldexp(1, level + 12)) level++;
-    return t->peak[level];
-}
-
-/* Every part of an option takes as long as its values at the highest speed of the table, and no estimate is below its floors. */
-static void check_floors(const char *name, const spmv_csr *a, const spmv_build *how, const spmv_tuning *t, const spmv_option *o)
-{
-    spmv_estimate part[SPMV_MAX_PARTS];
-    spmv_target target = { t->device, t->device_class, NULL, 0, 0, 0 };
-    spmv_plan plan;
-    double least = 0;
-    int i;
-    cr_assert_eq(spmv_plan_parse(&plan, o->plan, NULL, NULL), SPMV_OK);
-    cr_assert_eq(spmv_predict(part, &plan, o->variant, a, how, &target, t, NULL), SPMV_OK, "%s: %s", name, o->plan);
-    for (i = 0; i < plan.count; i++) {
-        double rows = (double)a->rows; /* arrays have up to 32 block rows of 8 more, which no product reads */
-        double bytes = ((double)part[i].slots * rows / (rows + 32 * 8) - part[i].skipped) * (double)spmv_value_size(how->type);
-        double peak = peak_of(t, bytes);
-        CHECK(part[i].seconds >= part[i].memory && part[i].seconds >= part[i].chain, "%s, %s: %s: %g s, memory %g s, chain %g s", t->device,
-              name, o->plan, part[i].seconds, part[i].memory, part[i].chain);
-        CHECK(part[i].seconds * peak * 1e9 >= bytes, "%s, %s: %s: %g bytes in %g s", t->device, name, o->plan, bytes, part[i].seconds);
-        least += bytes / (peak * 1e9);
-    }
-    CHECK(o->sampled || o->predicted >= least, "%s, %s: %s: %g s, at least %g s", t->device, name, o->plan, o->predicted, least);
-}
-
-/* Adverse matrices, then the awkward ones, by every bundled table. */
-Test(estimate, not_below_the_floors, .timeout = 120)
-{
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_choice *c = fresh(&hints, &how);
-    size_t k;
-    int i, j, type, adverse;
-    for (k = 0; k < spmv_tuning_count(); k++) {
-        size_t length;
-        const char *text = spmv_tuning_text(k, &length);
-        spmv_tuning t;
-        cr_assert_eq(spmv_tuning_read(&t, text, length, NULL, NULL), SPMV_OK);
-        for (i = 1; i < SPMV_TUNE_LEVELS; i++) cr_assert(t.peak[i - 1] >= t.peak[i], "%s: level %d", t.device, i);
-        cr_assert(t.peak[SPMV_TUNE_LEVELS - 1] >= t.read && t.read > 0, "%s", t.device);
-        hints.tuning = &t;
-        for (i = 0; i < 100; i++) {
-            matrix m;
-            adverse = matrix_adverse(&m, i);
-            if (!adverse && !matrix_awkward(&m, i - 7, INTEGERS)) break;
-            for (type = SPMV_F64; type <= (adverse ? SPMV_F32 : SPMV_F64); type++) {
-                spmv_csr a = matrix_csr(&m, (spmv_type)type);
-                how.type = (spmv_type)type;
-                cr_assert_eq(spmv_choose(c, "auto", &a, &how, NULL, &hints, NULL, NULL), SPMV_OK, "%s", m.name);
-                CHECK(!c->count || !c->option[0].sampled, "%s: the chosen option is estimated from a sample", m.name);
-                for (j = 0; j < c->count; j++) check_floors(m.name, &a, &how, &t, &c->option[j]);
-                spmv_csr_free(&a);
-            }
-            matrix_free(&m);
-        }
-        cr_assert_gt(i, 20);
-        spmv_tuning_free(&t);
-    }
-    free(c);
-}
-
 /* The plan that was predicted to take 26 us and took 3,416: blocks of a matrix whose few huge rows lie half in the part. And dense with few
  * rows, each of which is longer than any that a table has. */
 Test(estimate, huge_rows_are_slow)
@@ -1665,416 +1310,6 @@ Test(estimate, huge_rows_are_slow)
     spmv_csr_free(&a);
     matrix_free(&m);
     free(c);
-}
-
-/* A table with sbell in blocks of 2x2 and 3x3, but bcsr, which is half as fast, only in the former, and no bell. What it lacks is estimated
- * by sbell's blocks of the same size, and is an option; blocks that it has in no format stay unknown. */
-Test(estimate, block_formats_that_the_table_lacks)
-{
-    static const char table[] = HEAD "f64 banded csr/ 1\nf64 banded sbell:b=2x2/ 4\nf64 banded bcsr:b=2x2/ 2\n"
-                                "f64 banded sbell:b=3x3/ 5\n";
-    static const struct { const char *plan; double times; } want[] = {
-        { "sbell:b=3x3", 1 }, { "bcsr:b=3x3", 1.05 * 2 }, { "bell:b=3x3", 1.05 }, { "bell:b=4x4", 0 } };
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_choice *c = fresh(&hints, &how);
-    spmv_estimate part[SPMV_MAX_PARTS];
-    spmv_plan plan;
-    spmv_tuning t;
-    matrix m;
-    spmv_csr a;
-    size_t i;
-    int found = 0, k;
-    double base = 0;
-    matrix_open(&m, "blocks of 3x3", 96, 96);
-    for (i = 0; i < 96; i++) {
-        for (k = 0; k < 3; k++) matrix_add(&m, i / 3 * 3 + (uint64_t)k);
-        m.ptr[i + 1] = m.nnz;
-    }
-    matrix_close(&m, INTEGERS);
-    a = matrix_csr(&m, SPMV_F64);
-    cr_assert_eq(spmv_tuning_read(&t, table, strlen(table), "table", NULL), SPMV_OK);
-    for (i = 0; i < sizeof want / sizeof *want; i++) {
-        cr_assert_eq(spmv_plan_parse(&plan, want[i].plan, NULL, NULL), SPMV_OK);
-        cr_assert_eq(spmv_predict(part, &plan, NULL, &a, &how, NULL, &t, NULL), SPMV_OK);
-        if (!i) base = part[0].seconds;
-        cr_assert_float_eq(part[0].seconds, want[i].times * base, 1e-6 * base, "%s: %g", want[i].plan, part[0].seconds / base);
-    }
-    cr_assert_gt(base, 0);
-    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-    for (k = 0; k < c->count; k++) found += !strcmp(c->option[k].plan, "bcsr:b=3x3");
-    cr_assert_eq(found, 1);
-    cr_assert_str_eq(c->option[0].plan, "sbell:b=3x3");
-    spmv_tuning_free(&t);
-    spmv_csr_free(&a);
-    matrix_free(&m);
-    free(c);
-}
-
-/* By this clock csr takes csr seconds, and everything else other. */
-typedef struct two_speeds {
-    double csr, other;
-    int    calls;
-} two_speeds;
-
-static double two_times(void *user, const spmv_plan *plan, const char *variant)
-{
-    two_speeds *o = (two_speeds *)user;
-    o->calls += variant != NULL;
-    return plan->count == 1 && plan->part[0].format == SPMV_CSR ? o->csr : o->other;
-}
-
-/* csr is predicted to take twice as long as sell. Only where sell takes longer than 1.25 times that, csr is measured, once. */
-Test(choice, verified_by_the_clock)
-{
-    static const char table[] = HEAD "f64 banded csr/ 4\nf64 banded sell/ 8\n";
-    matrix m;
-    spmv_csr a = grid(&m);
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_choice *c = fresh(&hints, &how);
-    two_speeds clock = { 0, 0, 0 };
-    char text[4096];
-    int i;
-    hints.measure = two_times;
-    hints.measure_user = &clock;
-    for (i = 0; i < 6; i++) {
-        int slow = i > 0, checked = i < 3;
-        hints.verify = i == 3 ? SPMV_VERIFY_OFF : SPMV_VERIFY_DEFAULT;
-        hints.expected_calls = i == 4 ? SPMV_VERIFY_CALLS - 1 : 0;
-        how.reproducible = i == 5;
-        clock.calls = 0;
-        clock.other = 1e-9;
-        clock.csr = 1;
-        if (slow) clock.other = 1;
-        if (slow) clock.csr = i == 2 ? 2 : 0.5;
-        cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-        cr_assert_eq(clock.calls, !checked ? 0 : slow ? 2 : 1, "%d: %d measured", i, clock.calls);
-        cr_assert_eq(c->plan.part[0].format, i == 1 ? SPMV_CSR : SPMV_SELL, "%d", i);
-        cr_assert_eq(c->slow > 0, checked && slow);
-        spmv_explain(c, text, sizeof text);
-        cr_assert_eq(strstr(text, "csr was measured, which is faster.") != NULL, i == 1, "%s", text);
-        cr_assert_eq(strstr(text, "csr was measured, which is no faster.") != NULL, i == 2, "%s", text);
-    }
-    hints.verify = SPMV_VERIFY_ON;
-    hints.expected_calls = 1;
-    clock.csr = 1e-6;
-    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-    cr_assert_eq(c->plan.part[0].format, SPMV_CSR);
-    free(c);
-    spmv_csr_free(&a);
-    matrix_free(&m);
-}
-
-/* On a device csr is measured only if the products would save the building of its kernels, or if the check was requested. Where products
- * were timed in graphs, the clock shows nothing of one that is bound by its launch. */
-Test(choice, verified_on_a_device)
-{
-#define GPU_TABLE(timed) "spmv tuning table 1\ndevice d\nclass gpu\n" timed "rows 1\nper_row 1\n" COSTS \
-                         "build 200000\nf64 banded csr/ 4\nf64 banded sell/ 8\n"
-    static const char calls[] = GPU_TABLE(""), graph[] = GPU_TABLE("timed graph 30\n"), unknown[] = GPU_TABLE("timed graph\n");
-    static const struct {
-        const char *table;
-        double      other;
-        spmv_verify verify;
-        int         measured;
-    } t[] = { { calls, 5e-5, SPMV_VERIFY_DEFAULT, 1 }, { calls, 5e-3, SPMV_VERIFY_DEFAULT, 2 }, { calls, 5e-5, SPMV_VERIFY_ON, 2 },
-              { graph, 5e-5, SPMV_VERIFY_ON, 1 }, { graph, 6e-5, SPMV_VERIFY_ON, 2 }, { unknown, 5e-5, SPMV_VERIFY_ON, 2 } };
-    matrix m;
-    spmv_csr a = grid(&m);
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_choice *c = fresh(&hints, &how);
-    char text[4096];
-    size_t i;
-    for (i = 0; i < sizeof t / sizeof *t; i++) {
-        two_speeds clock = { 1e-6, 0, 0 };
-        clock.other = t[i].other;
-        hints.measure = two_times;
-        hints.measure_user = &clock;
-        hints.verify = t[i].verify;
-        cr_assert_eq(choose(c, "auto", &a, t[i].table, &hints, &how, NULL), SPMV_OK);
-        cr_assert_eq(clock.calls, t[i].measured, "%d: %d measured", (int)i, clock.calls);
-        spmv_explain(c, text, sizeof text);
-        cr_assert_eq(strstr(text, "launch    at least 30.0 us a product") != NULL, t[i].table == graph, "%s", text);
-        cr_assert_eq(c->plan.part[0].format, t[i].measured == 1 ? SPMV_SELL : SPMV_CSR, "%d", (int)i);
-    }
-    free(c);
-    spmv_csr_free(&a);
-    matrix_free(&m);
-}
-
-/* A plan that is predicted to be as fast as the first is measured beside it, but not where the clock only shows the launch of the first. */
-Test(choice, launches_have_no_rivals)
-{
-#define RIVALS(timed) GPU_TABLE(timed "left_out 0.4 9 99\n") "f64 banded coo/ 7.9\n"
-    static const char *const table[] = { RIVALS(""), RIVALS("timed graph 3\n"), RIVALS("timed graph 30\n") };
-    matrix m;
-    spmv_csr a = grid(&m);
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_choice *c = fresh(&hints, &how);
-    int i;
-    hints.without = ~(1u << SPMV_CSR | 1u << SPMV_SELL | 1u << SPMV_COO);
-    hints.measure = two_times;
-    hints.expected_calls = 1000000;
-    for (i = 0; i < 3; i++) {
-        two_speeds clock = { 5e-5, 5e-5, 0 };
-        hints.measure_user = &clock;
-        cr_assert_eq(choose(c, "auto", &a, table[i], &hints, &how, NULL), SPMV_OK);
-        cr_assert(i < 2 ? clock.calls > 1 : clock.calls == 1, "%d: %d measured", i, clock.calls);
-        cr_assert_eq(c->rivals > 0, i < 2, "%d: %d rivals", i, c->rivals);
-    }
-    free(c);
-    spmv_csr_free(&a);
-    matrix_free(&m);
-}
-
-/* A clock that goes faster or slower once the first option has been measured. */
-typedef struct turns {
-    double now, first, later; /* seconds; what each reading adds, up to the sixth and after it */
-    int    reads;
-} turns;
-
-enum {
-    ROW_READS     = 6, /* that measuring one option takes: before and after one product and two rows, which agree */
-    CONVERT_READS = 2  /* before and after a conversion, but not that of csr */
-};
-
-static double by_turns(void *user)
-{
-    turns *t = (turns *)user;
-    t->now += t->reads++ < ROW_READS ? t->first : t->later;
-    return t->now;
-}
-
-/* A clock by which every other product takes 100 times as long as the one before it. */
-static double by_jerks(void *user)
-{
-    turns *t = (turns *)user;
-    t->now += t->reads++ % 4 == 1 ? 100 : 1;
-    return t->now;
-}
-
-/* Times that differ so much are of no use: the prediction counts, which is said once. */
-Test(choice, no_check_beside_busy_programs)
-{
-    static const char table[] = HEAD COSTS "left_out 0.4 9 99\nf64 banded csr/ 6\nf64 banded sell/ 8\n";
-    turns clock = { 0, 0, 0, 0 };
-    matrix m;
-    spmv_csr a = grid(&m);
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_tuning tuning;
-    spmv_matrix made;
-    spmv_desc d;
-    ledger l;
-    free(fresh(&hints, &how));
-    memset(&d, 0, sizeof d);
-    d.csr = &a;
-    d.hints = &hints;
-    d.hooks = ledger_hooks(&l);
-    hints.tuning = &tuning;
-    hints.without = ~(1u << SPMV_CSR | 1u << SPMV_SELL);
-    hints.clock = by_jerks;
-    hints.clock_user = &clock;
-    cr_assert_eq(spmv_tuning_read(&tuning, table, strlen(table), "table", NULL), SPMV_OK);
-    cr_assert_eq(spmv_create(&made, &d), SPMV_OK);
-    cr_assert(l.messages == 1 && strstr(l.text, "took 1000000 to 100000000 us, as other programs use"), "%d: %s", l.messages, l.text);
-    cr_assert_eq(spmv_plan_of(&made)->part[0].format, SPMV_SELL);
-    spmv_destroy(&made);
-    spmv_tuning_free(&tuning);
-    spmv_csr_free(&a);
-    matrix_free(&m);
-}
-
-/* csr is measured by the clock of the hints, if that is allowed, and sell is prepared and measured only if that pays. So may be plans of
- * several parts. */
-Test(choice, close_options_are_measured_on_the_host)
-{
-    static const char *const table[] = { HEAD COSTS "left_out 0.4 9 99\nf64 banded csr/ 6\nf64 banded sell/ 8\n",
-                                         HEAD COSTS "left_out 0.4 9 99\nf64 banded csr/ 6\nf64 banded sell/ 1\n" };
-    static const struct {
-        double        first, later;
-        spmv_verify   verify;
-        uint64_t      calls;
-        spmv_format   kept;
-        int           reads, others; /* for csr; for each other plan, 0: none may be measured */
-    } t[] = {
-        { 1, 0.1, SPMV_VERIFY_DEFAULT, 1000, SPMV_SELL, ROW_READS, CONVERT_READS + ROW_READS },    /* csr is slower */
-        { 1, 10, SPMV_VERIFY_DEFAULT, 1000, SPMV_CSR, ROW_READS, CONVERT_READS + ROW_READS - 2 }, /* one row shows that sell is slower */
-        { 1, 1, SPMV_VERIFY_DEFAULT, 1000, SPMV_CSR, ROW_READS, 0 },                              /* sell is predicted to be far slower */
-        { 1, 0.1, SPMV_VERIFY_OFF, 1000, SPMV_SELL, 0, 0 },
-        { 1, 0.1, SPMV_VERIFY_DEFAULT, SPMV_VERIFY_CALLS_HOST - 1, SPMV_SELL, 0, 0 },             /* too few for a check to pay */
-        { 1, 0.1, SPMV_VERIFY_DEFAULT, 20, SPMV_CSR, 0, 0 },                                      /* too few for sell to pay */
-    };
-    matrix m;
-    spmv_csr a = grid(&m);
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_choice *c = fresh(&hints, &how);
-    spmv_tuning tuning;
-    spmv_desc d;
-    size_t i;
-    free(c);
-    memset(&d, 0, sizeof d);
-    d.csr = &a;
-    d.hints = &hints;
-    hints.tuning = &tuning;
-    hints.without = ~(1u << SPMV_CSR | 1u << SPMV_SELL);
-    hints.clock = by_turns;
-    for (i = 0; i < sizeof t / sizeof *t; i++) {
-        turns clock = { 0, t[i].first, t[i].later, 0 };
-        const char *text = table[i == 2];
-        spmv_matrix made;
-        cr_assert_eq(spmv_tuning_read(&tuning, text, strlen(text), "table", NULL), SPMV_OK);
-        hints.clock_user = &clock;
-        hints.verify = t[i].verify;
-        hints.expected_calls = t[i].calls;
-        cr_assert_eq(spmv_create(&made, &d), SPMV_OK);
-        if (t[i].others) {
-            int more = clock.reads - t[i].reads;
-            cr_assert(more > 0 && more <= 3 * t[i].others && more % t[i].others == 0, "%d: %d reads", (int)i, clock.reads);
-        } else cr_assert_eq(clock.reads, t[i].reads, "%d: %d reads", (int)i, clock.reads);
-        cr_assert_eq(spmv_plan_of(&made)->part[0].format, t[i].kept, "%d", (int)i);
-        spmv_destroy(&made);
-        spmv_tuning_free(&tuning);
-    }
-    spmv_csr_free(&a);
-    matrix_free(&m);
-}
-
-/* Preparing is counted as the table says: what a format takes to begin and for each slot, in the way in which it is stored, and for each
- * further part (which both_kinds_of_diagonals shows); a way or a format that the table lacks counts as others do, and without any line
- * there is an assumption. */
-Test(choice, counts_what_preparing_costs)
-{
-    static const char rates[] = "f64 banded csr/ 6\nf64 banded sell/ 8\nf64 banded csr:run=1024/ 7\nf64 banded coo/ 7.8\n";
-    static const char costs[] = "convert csr 10 100 300 -\nconvert sell 50 500 - 900\nbuild 3000\n";
-    char table[400];
-    matrix m;
-    spmv_csr a = grid(&m);
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_choice *c = fresh(&hints, &how);
-    const double nnz = (double)a.nnz;
-    int i, seen = 0;
-    hints.without = ~(1u << SPMV_CSR | 1u << SPMV_SELL | 1u << SPMV_COO);
-    snprintf(table, sizeof table, "%s%s%s", HEAD, costs, rates);
-    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-    cr_assert(fabs(c->convert_csr - (10e-6 + 100e-12 * nnz)) < 1e-15 && c->build <= 0, "csr: %g s", c->convert_csr);
-    for (i = 0; i < c->count; i++) {
-        const spmv_option *o = &c->option[i];
-        const double least = !strcmp(o->plan, "csr:run=1024") ? 10e-6 + 300e-12 * nnz :
-                             !strcmp(o->plan, "sell") ? 50e-6 + 500e-12 * nnz : !strcmp(o->plan, "coo") ? 30e-6 + 300e-12 * nnz : 0;
-        const double most = !strcmp(o->plan, "sell") ? 51e-6 + 600e-12 * nnz : least + 1e-15;
-        if (!(least > 0)) continue;
-        seen++;
-        cr_assert(o->convert > least - 1e-15 && o->convert <= most, "%s: %g s, from %g to %g", o->plan, o->convert, least, most);
-        cr_assert(fabs(o->cost - o->convert / 1000 - o->predicted) < 0.6 * o->predicted);
-    }
-    cr_assert_eq(seen, 3);
-    snprintf(table, sizeof table, "%s%s", HEAD, rates);
-    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-    cr_assert_gt(c->convert_csr, 0);
-    free(c);
-    spmv_csr_free(&a);
-    matrix_free(&m);
-}
-
-/* With very many products every option is worth being measured, plans that run alike included. */
-Test(choice, many_products_measure_more)
-{
-    static const char table[] = HEAD COSTS "left_out 0.4 9 99\nf64 banded csr/ 5\nf64 banded sell/ 8\nf64 banded sell:h=8/ 7.9\n"
-                                "f64 banded ell/ 7\n";
-    matrix m;
-    spmv_csr a = grid(&m);
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_choice *c = fresh(&hints, &how);
-    two_speeds clock = { 1e-7, 1e-7, 0 };
-    int i, measured = 0;
-    hints.measure = two_times;
-    hints.measure_user = &clock;
-    hints.without = ~(1u << SPMV_CSR | 1u << SPMV_SELL | 1u << SPMV_ELL);
-    hints.expected_calls = 100000000;
-    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-    for (i = 0; i < c->count; i++)
-        if (!strcmp(c->option[i].plan, "sell") || !strcmp(c->option[i].plan, "sell:h=8")) measured += c->option[i].measured > 0;
-    cr_assert_eq(measured, 2, "%d of two plans that run alike", measured);
-    cr_assert_gt(c->rivals, 2);
-    free(c);
-    spmv_csr_free(&a);
-    matrix_free(&m);
-}
-
-/* The plans that were measured, in this order, and the seconds of a product with sell and with others. */
-typedef struct order {
-    char   plan[SPMV_CHOICE_MAX][32];
-    double sell, other;
-    int    count;
-} order;
-
-static double in_order(void *user, const spmv_plan *plan, const char *variant)
-{
-    order *o = (order *)user;
-    (void)variant;
-    cr_assert(o->count < SPMV_CHOICE_MAX);
-    spmv_plan_print(plan, o->plan[o->count++], sizeof *o->plan);
-    return plan->part[0].format == SPMV_SELL ? o->sell : o->other;
-}
-
-/* If a plan is much slower than predicted, plans that err alike are not worth being measured, and those of other formats are, although they
- * were predicted to be slower. */
-Test(choice, what_was_measured_tells_of_plans_that_are_alike)
-{
-    static const struct {
-        const char *alike, *second; /* the correlations; what is measured after sell */
-    } t[] = { { "alike 0.2 0.4 0.8 0.9\n", "ell" }, { "alike 0 0 0 0.01\n", "sell:h=8" } };
-    matrix m;
-    spmv_csr a = grid(&m);
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_choice *c = fresh(&hints, &how);
-    char table[512];
-    size_t i;
-    for (i = 0; i < sizeof t / sizeof *t; i++) {
-        order o;
-        memset(&o, 0, sizeof o);
-        o.sell = 1e-2;
-        o.other = 1e-3;
-        spmv_print(table, sizeof table, "%sleft_out 0.4 9 99\n%sf64 banded csr/ 1\nf64 banded sell/ 8.4\nf64 banded sell:h=8/ 7.8\n"
-                   "f64 banded ell/ 7.4\n", HEAD, t[i].alike);
-        hints.measure = in_order;
-        hints.measure_user = &o;
-        hints.without = ~(1u << SPMV_CSR | 1u << SPMV_SELL | 1u << SPMV_ELL);
-        hints.expected_calls = 100000000;
-        cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-        cr_assert_gt(o.count, 1);
-        cr_assert_str_eq(o.plan[0], "sell");
-        cr_assert_str_eq(o.plan[1], t[i].second);
-    }
-    free(c);
-    spmv_csr_free(&a);
-    matrix_free(&m);
-}
-
-/* Every plan takes so many times as long as it was predicted to take. */
-typedef struct all_slower {
-    const spmv_choice *predicted;
-    double             times;
-} all_slower;
-
-static double as_predicted(void *user, const spmv_plan *plan, const char *variant)
-{
-    const all_slower *o = (const all_slower *)user;
-    char text[SPMV_PLAN_TEXT];
-    int i;
-    spmv_plan_print(plan, text, sizeof text);
-    for (i = 0; i < o->predicted->count; i++)
-        if (!strcmp(o->predicted->option[i].plan, text) && !strcmp(o->predicted->option[i].variant, variant))
-            return o->times * o->predicted->option[i].predicted;
-    return -1;
 }
 
 /* A device with a smaller cache or slower memory than the one whose table it goes by takes as long as reading the bytes takes there; with
@@ -2203,80 +1438,6 @@ Test(estimate, a_row_in_one_run_has_steps)
     }
 }
 
-/* Where a device goes by the table of another one, all plans may be slower than predicted alike, which tells nothing of which is the
- * fastest: then no more options are measured than if they took what was predicted. */
-Test(choice, a_slower_device_is_no_reason_to_measure_more)
-{
-    static const double times[] = { 1, 8 };
-    spmv_target gpu = { "another GPU", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0 };
-    matrix m;
-    spmv_csr a;
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_choice *c = fresh(&hints, &how), *first = fresh(&hints, &how);
-    int i, rivals[2];
-    /* By calls, the clock tells little of products that take less than a call, 4 us by this table. With 120 or 140 entries a row, two
-     * predictions differ by less than their error, so that measuring changes the choice; with 160 to 240 they do not. */
-    matrix_random(&m, "a large random one", 20000, 20000, 0.01);
-    matrix_close(&m, INTEGERS);
-    a = matrix_csr(&m, SPMV_F64);
-    hints.expected_calls = 1000000;
-    cr_assert_eq(spmv_choose(first, "auto", &a, &how, &gpu, &hints, NULL, NULL), SPMV_OK);
-    cr_assert(!first->exact && first->count > 2);
-    for (i = 0; i < 2; i++) {
-        all_slower clock;
-        clock.predicted = first;
-        clock.times = times[i];
-        hints.measure = as_predicted;
-        hints.measure_user = &clock;
-        hints.expected_calls = i ? 125000 : 1000000; /* as many seconds of products */
-        cr_assert_eq(spmv_choose(c, "auto", &a, &how, &gpu, &hints, NULL, NULL), SPMV_OK);
-        rivals[i] = c->rivals;
-        cr_assert_str_eq(c->option[0].plan, first->option[0].plan);
-    }
-    cr_assert_leq(rivals[1], rivals[0], "%d, not %d", rivals[1], rivals[0]);
-    free(first);
-    free(c);
-    spmv_csr_free(&a);
-    matrix_free(&m);
-}
-
-/* By the caller's clock, further options are measured as long as that pays, and fewer the fewer products are expected. */
-Test(choice, close_options_are_measured)
-{
-    static const char *const error[] = { "left_out 0.4 9 99\n", "left_out 0.01 9 99\n" };
-    static const struct {
-        int      error;
-        uint64_t calls;
-        int      measured;
-    } t[] = { { 0, 100000, 3 }, { 0, SPMV_VERIFY_CALLS, 1 }, { 1, 100000, 1 }, { 0, 1, 0 } };
-    matrix m;
-    spmv_csr a = grid(&m);
-    spmv_build_hints hints;
-    spmv_build how;
-    spmv_choice *c = fresh(&hints, &how);
-    two_speeds clock = { 9e-7, 9e-7, 0 }; /* as sell is predicted */
-    char table[512], text[4096];
-    size_t i;
-    hints.measure = two_times;
-    hints.measure_user = &clock;
-    hints.without = ~(1u << SPMV_CSR | 1u << SPMV_SELL | 1u << SPMV_ELL);
-    for (i = 0; i < sizeof t / sizeof *t; i++) {
-        spmv_print(table, sizeof table, "%s%sf64 banded csr/ 5\nf64 banded sell/ 8\nf64 banded ell/ 7\n", HEAD, error[t[i].error]);
-        hints.expected_calls = t[i].calls;
-        clock.calls = 0;
-        cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-        spmv_explain(c, text, sizeof text);
-        cr_assert_eq(clock.calls, t[i].measured, "%d: %d measured: %s", (int)i, clock.calls, text);
-        cr_assert_eq(c->rivals, t[i].measured > 1 ? t[i].measured - 1 : 0);
-        spmv_explain(c, text, sizeof text);
-        cr_assert_eq(strstr(text, "2 further options were measured, as the products were expected") != NULL, c->rivals == 2, "%s", text);
-    }
-    free(c);
-    spmv_csr_free(&a);
-    matrix_free(&m);
-}
-
 /* Lets one allocation after another fail, until a choice succeeds; nothing may be left behind. */
 static void allocations_fail(const char *plan, const spmv_csr *a, const spmv_build_hints *hints)
 {
@@ -2300,8 +1461,7 @@ static void allocations_fail(const char *plan, const spmv_csr *a, const spmv_bui
 
 Test(choice, every_allocation_fails, .timeout = 120)
 {
-    static const char table[] = HEAD "f64 banded dia/ 9\nf64 banded bcsr/ 8\nf64 banded sell/ 7\nf64 banded ell/ 6\nf64 banded csr/ 4\n"
-                                "f64 banded coo/ 4\n";
+    static const char table[] = HEAD F64("dia", "220") F64("bcsr", "250") F64("sell", "280") F64("ell", "330") F64("csr", "500") F64("coo", "500");
     matrix m;
     spmv_csr a;
     spmv_tuning t;
@@ -2313,7 +1473,7 @@ Test(choice, every_allocation_fails, .timeout = 120)
     memset(&hints, 0, sizeof hints);
     cr_assert_eq(spmv_tuning_read(&t, table, sizeof table - 1, "table", NULL), SPMV_OK);
     hints.tuning = &t;
-    allocations_fail("cocktail", &a, &hints); /* with rates for which every policy is tried */
+    allocations_fail("cocktail", &a, &hints); /* by which every policy is tried */
     spmv_tuning_free(&t);
     spmv_csr_free(&a);
     matrix_free(&m);
