@@ -34,7 +34,7 @@ same() { # same HEADER'S_FOLDER TABLE...
 same . tuning/*.tune
 
 # characters that have a meaning in string literals, and lines of every length near the end of a piece
-printf 'spmv tuning table 1\ndevice "a\\b" ??/ ??= %%s \\n \303\2517 \t\r\nclass host\n\n' >$out/awkward/a.tune
+printf 'spmv tuning table 2\ndevice "a\\b" ??/ ??= %%s \\n \303\2517 \t\r\nclass host\n\n' >$out/awkward/a.tune
 awk 'BEGIN { for (n = 1990; n <= 2046; n++) { s = ""; while (length(s) < n) s = s (n % 5 ? "1 " : "12"); print substr(s, 1, n) } }' \
     >$out/awkward/b.tune
 sh tools/embed.sh $out/awkward $out/awkward || exit 1

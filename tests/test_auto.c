@@ -1681,6 +1681,85 @@ Test(measure, skips_what_cannot_be_prepared)
     matrix_free(&m);
 }
 
+/* Nothing is timed where products take as long as their launch by the host, as the table says. */
+Test(measure, not_where_the_launch_decides)
+{
+    static const struct { const char *table; int reads; } t[] = {
+        { MEASURED "call 0.01\n", 2 * READS }, { MEASURED "call 100\n", 0 } };
+    matrix m;
+    spmv_csr a = grid(&m);
+    spmv_build_hints hints;
+    spmv_build how;
+    size_t i;
+    free(fresh(&hints, &how));
+    for (i = 0; i < sizeof t / sizeof *t; i++) {
+        steered clock = { 0, 1, 0.5, 0 };
+        spmv_tuning table;
+        spmv_matrix made;
+        spmv_desc d;
+        memset(&d, 0, sizeof d);
+        cr_assert_eq(spmv_tuning_read(&table, t[i].table, strlen(t[i].table), "table", NULL), SPMV_OK);
+        hints.tuning = &table;
+        hints.clock = steered_clock;
+        hints.clock_user = &clock;
+        d.csr = &a;
+        d.plan = "measure";
+        d.hints = &hints;
+        cr_assert_eq(spmv_create(&made, &d), SPMV_OK);
+        CHECK(clock.reads == t[i].reads, "%d: %d readings", (int)i, clock.reads);
+        spmv_destroy(&made);
+        spmv_tuning_free(&table);
+    }
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+/* Without memory for another option, or for the vectors, what is stored stays; nothing is left behind. */
+Test(measure, every_allocation_fails)
+{
+    matrix m;
+    spmv_csr a = grid(&m);
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_tuning table;
+    spmv_status s = SPMV_OK;
+    long n = 0, calls = 0, refused = 0;
+    free(fresh(&hints, &how));
+    cr_assert_eq(spmv_tuning_read(&table, MEASURED, sizeof MEASURED - 1, "table", NULL), SPMV_OK);
+    hints.tuning = &table;
+    hints.clock = steered_clock;
+    do {
+        steered clock = { 0, 1, n % 2 ? 0.5 : 2, 0 };
+        spmv_matrix made;
+        spmv_desc d;
+        ledger l;
+        memset(&d, 0, sizeof d);
+        hints.clock_user = &clock;
+        d.csr = &a;
+        d.plan = "measure";
+        d.hints = &hints;
+        d.hooks = ledger_hooks(&l);
+        l.fail_at = ++n;
+        s = spmv_create(&made, &d);
+        CHECK(s == SPMV_OK || s == SPMV_ERR_MEMORY, "allocation %ld: %s", n, l.text);
+        refused += s != SPMV_OK;
+        calls = l.calls;
+        if (s == SPMV_OK) {
+            double *x = (double *)need(a.cols, 8), *y = (double *)need(a.rows, 8);
+            x[30] = 1;
+            CHECK(spmv_mul(&made, 1, x, 0, y) == SPMV_OK && y[30] == csr_value(&a, a.ptr[30] + 1), "allocation %ld: y is %g", n, y[30]);
+            free(x);
+            free(y);
+        }
+        spmv_destroy(&made);
+        CHECK(l.live == 0, "allocation %ld: %ld blocks left", n, l.live);
+    } while (n <= calls);
+    cr_assert(n > refused + 10 && refused > 3, "%ld of %ld", refused, n);
+    spmv_tuning_free(&table);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
 /* ---- two parts --------------------------------------------------------------------------------------------------------- */
 
 /* Chooses by a table and expects a plan of two parts that begins so, or, if it is NULL, of one; what is stored multiplies right. */
