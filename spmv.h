@@ -824,7 +824,7 @@ static double spmv__row_seconds(const spmv_matrix *m, const spmv_build_hints *hi
     int i;
     spmv_status s = SPMV_OK;
 #ifdef SPMV_DEVICE_H
-    if (m->device) return m->exec->profiles && !spmv__dev_row_seconds(m, v, n, &seconds) && seconds > 0 ? seconds / n : 0;
+    if (m->device) return !spmv__dev_row_seconds(m, v, n, &seconds) && seconds > 0 ? seconds / n : 0;
 #endif
     begin = spmv__clock_now(hints);
     for (i = 0; i < n && !s; i++) s = spmv_store_mul(&m->store, 1, v->x, 0, v->y);
@@ -926,12 +926,16 @@ static void spmv__challenge(spmv_matrix *m, const spmv_desc *d, const spmv_csr *
     spmv_free(&d->hooks, other);
 }
 
-/* Prepares and times the best options of a choice, of which the first is stored, and keeps the one that costs least. The matrix of the
- * fastest so far and the next one are in memory beside the CSR form. */
+/* Prepares and times the best options of a choice, of which the first is stored, and keeps the one that costs least, unless the queue of the
+ * device measures no time. The matrix of the fastest so far and the next one are in memory beside the CSR form. */
 static void spmv__measure(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
 {
     int i, n = 1;
     if (!c->count || c->option[0].predicted < SPMV__CALL_TIMES * c->call) return;
+#ifdef SPMV_DEVICE_H
+    if (m->device && !m->exec->profiles) return;
+#endif
+    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
     for (i = 1; i < c->count && n < SPMV__MEASURED; i++) {
         if (c->option[i].measured < 0) continue; /* it could not be built */
         spmv__challenge(m, d, csr, how, c, i); /* an option that moves to the front leaves those behind it in place */

@@ -1045,6 +1045,16 @@ static void spmv__explain_table(spmv__text *t, const spmv_choice *c)
 /* The seconds that the sentence uses: measured if the first option was, else predicted. */
 static double spmv__option_seconds(const spmv_option *o, int measured) { return measured ? o->measured : o->predicted; }
 
+/* The same of csr; *measured becomes 0 if it was not. */
+static double spmv__csr_seconds(const spmv_choice *c, int *measured)
+{
+    int i;
+    for (i = 0; i < c->count && *measured; i++)
+        if (!strcmp(c->option[i].plan, "csr") && c->option[i].measured > 0) return c->option[i].measured;
+    *measured = 0;
+    return c->csr;
+}
+
 static void spmv__say_option(spmv__text *t, const spmv_option *o)
 {
     SPMV__SAY(t, "%s%s%s", o->plan, *spmv__option_variant(o) ? " / " : "", spmv__option_variant(o));
@@ -1071,11 +1081,14 @@ static void spmv__explain_reason(spmv__text *t, const spmv_choice *c)
 {
     const spmv_option *o = &c->option[0], *second = c->count > 1 ? &c->option[1] : NULL;
     const int measured = o->measured > 0, csr = !strcmp(o->plan, "csr");
-    const double own = spmv__option_seconds(o, measured);
-    uint64_t pays = spmv__pays_after(c, o->convert, own, c->csr);
+    int csr_measured = measured;
+    const double own = spmv__option_seconds(o, measured), other = spmv__csr_seconds(c, &csr_measured);
+    uint64_t pays = spmv__pays_after(c, o->convert, own, other);
     spmv__say_option(t, o);
     SPMV__SAY(t, " was chosen because a product is %s to take %.*f us", measured ? "measured" : "predicted", SPMV__FIGURE(own * 1e6));
-    if (c->csr > 0 && !csr) SPMV__SAY(t, ", %.*f times the speed of csr (%.*f us predicted)", SPMV__FIGURE(c->csr / own), SPMV__FIGURE(c->csr * 1e6));
+    if (c->csr > 0 && !csr)
+        SPMV__SAY(t, ", %.*f times the speed of csr (%.*f us %s)", SPMV__FIGURE(other / own), SPMV__FIGURE(other * 1e6),
+                  csr_measured ? "measured" : "predicted");
     if (second) {
         SPMV__SAY(t, ", and it ranks at %.*f us, before ", SPMV__FIGURE(o->cost * 1e6));
         spmv__say_option(t, second);

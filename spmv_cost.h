@@ -167,6 +167,14 @@ static spmv_status spmv__estimator_make(spmv__estimator *e, const spmv_csr *a, c
     return SPMV_OK;
 }
 
+/* The value of a key by which parts are alike: a list of rows changes little, and blocks have a size without a key as well. */
+static int64_t spmv__key_alike(const spmv_spec *s, spmv_key k)
+{
+    if (k == SPMV_KEY_ROWS && s->key[k] == SPMV_ROWS_NONEMPTY) return 0;
+    if (k == SPMV_KEY_B && spmv__is_block(s->format)) return spmv__block_height(s) << 8 | spmv__block_width(s);
+    return s->key[k];
+}
+
 /* How much a line of the table tells of a part: more, the more they have in common. */
 static int spmv__likeness(const spmv_candidate *k, const spmv_spec *spec, const char *variant)
 {
@@ -175,8 +183,7 @@ static int spmv__likeness(const spmv_candidate *k, const spmv_spec *spec, const 
     size_t i;
     if (spmv__is_block(k->layout.format) && spmv__is_block(spec->format)) like += 32;
     for (i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const int64_t own = k->layout.key[keys[i]] == SPMV_ROWS_NONEMPTY && keys[i] == SPMV_KEY_ROWS ? 0 : k->layout.key[keys[i]];
-        const int64_t other = spec->key[keys[i]] == SPMV_ROWS_NONEMPTY && keys[i] == SPMV_KEY_ROWS ? 0 : spec->key[keys[i]];
+        const int64_t own = spmv__key_alike(&k->layout, keys[i]), other = spmv__key_alike(spec, keys[i]);
         like += (own == other) + 2 * (!own == !other);
     }
     like += spmv__height(&k->layout) == spmv__height(spec);

@@ -58,10 +58,8 @@ typedef enum spmv_group_division {
 /* Zero-initialise it and set desc, device and count; zero is the default of all else. */
 typedef struct spmv_group_desc {
     spmv_desc desc;              /* the matrix and how it is stored, as for spmv_create, but without buffers. "auto" chooses for
-                                    each block, any other plan is used for all. device is ignored; so are measure and refine of the
-                                    hints, as no block is the matrix that their caller knows. verify holds for each matrix of a
-                                    block: if it is checked, by its device's clock, two groups of the same division may get different
-                                    plans */
+                                    each block, "measure" times for each, any other plan is used for all. device is ignored; so are
+                                    measure and choice of the hints, as no block is the matrix that their caller knows */
     spmv_device *const *device;  /* count of them, each open and with a queue in order; NULL is the host. They must outlive the group and
                                     not move. The same device may be given twice. The array is needed only during the call */
     size_t      count;           /* at least 1 */
@@ -620,7 +618,7 @@ typedef struct spmv__group_maker {
     spmv_group            *g;
     const spmv_group_desc *d;
     const spmv_csr        *a;
-    spmv_build_hints       hints;  /* the caller's, without what measures */
+    spmv_build_hints       hints;  /* the caller's, without what knows the whole matrix */
     uint32_t              *map;    /* while a halo is looked for: a bit for each column of the matrix, of each thread; then for every 32
                                       columns such bits of one halo, and how many of its columns are before them. The halo's numbers for
                                       all columns would be 16 times as large, too large for a cache */

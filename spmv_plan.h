@@ -403,7 +403,7 @@ SPMV__APART spmv_status spmv__no_such_format(const spmv__scan *c, const char *at
     for (i = 0; i < SPMV_BUILDER_COUNT && n < sizeof text && begins; i++)
         n += spmv_print(text + n, sizeof text - n, "%s%s", i ? ", " : "; or of a builder: ", spmv_builder_name((spmv_builder)i));
 #ifndef SPMV_NO_AUTO
-    if (n < sizeof text && begins) spmv_print(text + n, sizeof text - n, "; auto and cocktail choose a plan (spmv_auto.h)");
+    if (n < sizeof text && begins) spmv_print(text + n, sizeof text - n, "; auto, measure and cocktail choose a plan (spmv_auto.h)");
 #endif
     return spmv__fault(c, at, SPMV_ERR_PLAN, text);
 }

@@ -5,8 +5,7 @@
  * in a program that prepares one matrix, so the time in which the system zeroes pages is contained. For each matrix and plan a line has
  *   ms, products   the time of spmv_create, and how many products of csr take as long
  *   analysis       the share of these products in which options are compared
- *   first          ... for storing the first plan; where the choice is checked by the clock, that is csr, with measuring it
- *   check          ... for storing and measuring others
+ *   first          ... for storing the plan
  *   memory         the most bytes in use at one time, the stored matrix included, in multiples of those of the CSR form
  *   plan           what was stored
  * A plan that is refused is left out. The last lines have the median and the highest number of products for each class of plans: csr in
@@ -81,13 +80,13 @@ static uint64_t calls;
 
 /* ---- hooks: memory in use and the time of analysis --------------------------------------------------------------------- */
 
-enum { ANALYSIS, FIRST, CHECK, STEPS };
+enum { ANALYSIS, FIRST, STEPS };
 
 typedef struct watch {
     size_t in_use, most;
     double begun;       /* seconds; 0 before the first phase */
     double took[STEPS]; /* seconds */
-    int    step, stored, measured, analysed; /* what comes now, and how often each came */
+    int    step; /* what comes now */
 } watch;
 
 enum { BEFORE = 64 }; /* bytes in front of a block, for its size; keeps blocks aligned for vector instructions */
@@ -115,18 +114,15 @@ static void *watch_resize(void *user, void *block, size_t bytes)
     return now_at + BEFORE;
 }
 
-/* spmv_hooks.phase. The first plan is stored before the analysis or after it, and the analysis begins with a phase of its own. */
+/* spmv_hooks.phase */
 static void watch_phase(void *user, spmv_phase p)
 {
     watch *w = (watch *)user;
     double at = now();
     if (w->begun > 0) w->took[w->step] += at - w->begun;
     w->begun = p == SPMV_PHASE_NONE ? 0 : at;
-    if (p == SPMV_PHASE_CONVERT) w->step = w->stored++ ? CHECK : FIRST;
-    else if (p == SPMV_PHASE_CHOICE && !w->analysed && (!w->stored || w->measured++)) {
-        w->step = ANALYSIS;
-        w->analysed = 1;
-    } else if (p == SPMV_PHASE_CHOICE && w->analysed) w->step = CHECK;
+    if (p == SPMV_PHASE_CONVERT) w->step = FIRST;
+    if (p == SPMV_PHASE_CHOICE) w->step = ANALYSIS;
 }
 
 static void quiet(void *user, spmv_status s, const char *message)
@@ -584,7 +580,7 @@ static void run_totals(spmv_type type, char *const *file, int files)
 static void run_on_host(spmv_type type, char *const *file, int files, const char *only)
 {
     int i, plan;
-    printf("%-24s %-13s %9s %8s %8s %8s %8s %7s %9s  %s\n", "matrix", "plan", "ms", "products", "analysis", "first", "check", "memory",
+    printf("%-24s %-13s %9s %8s %8s %8s %7s %9s  %s\n", "matrix", "plan", "ms", "products", "analysis", "first", "memory",
            "csr us", "stored as");
     for (i = 0; i < files; i++) {
         spmv_csr a = matrix_of(file[i], type);

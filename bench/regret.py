@@ -6,7 +6,7 @@ former. The worst come first. Input: lines of "spmv bench --json". Where plans w
 compared. prepare: the time of choice, conversion and upload, in products of csr. The exit status is 1 if a product was wrong.
 
 With --table, auto is the plan that build/spmv now chooses by that table for DIR/MATRIX.bin; with --chosen FILE, it is the plan that the
-lines of "auto" in that file have, for example under --refine. Its time is looked up among the times that were measured; a choice that
+lines in that file have, for example of "measure". Its time is looked up among the times that were measured; a choice that
 was not measured is marked with a question mark and left out of the means."""
 import argparse
 import json

@@ -10,7 +10,7 @@
 #                        machine.txt: a line that names machine and driver, a line with the date, and what else a reader should know
 #                        plans.txt: a sentence about which plans were tried on which matrices
 #                        more_*.json, if present: earlier runs, for the table of plans only
-#                        refined_*.json, if present: lines of "auto" with --refine
+#                        measured_*.json, if present: lines of "measure"
 #                        told_*.json, if present: of bench/regret.sh with CALLS=1000000, for a second table of NAME-regret.txt
 #                        now, if present: "auto" is the plan that the library now chooses by tuning/NAME.tune, not that of the run
 # MATRICES holds the matrices as binary files, which shares and choices are computed from.
@@ -94,8 +94,8 @@ regret_tables() {
     else
         table regret "auto as the run had it." || return 1
     fi
-    for f in "$from"/refined_*.json; do
-        [ ! -e "$f" ] || table regret "auto under --refine 4, which times the four best by estimate." --chosen "$f" || return 1
+    for f in "$from"/measured_*.json; do
+        [ ! -e "$f" ] || table regret "measure, which times the three best by estimate." --chosen "$f" || return 1
     done
     set -- "$from"/told_*.json
     if [ -e "$1" ]; then

@@ -22,50 +22,27 @@ BLOCKS = tuple(f"{f}:b={h}x{w}" for h, w in SIZES for f in ("sbell", "bell", "bc
 # ---- tables ----
 
 class Table:
-    """Rates by layout, kind and variant, on a grid of rows and nonzeros in a row; between its points bilinear in logarithms."""
+    """For each layout and variant what a product costs: microseconds, and picoseconds for each slot."""
 
-    def __init__(self, rows, per_row, units):
-        self.rows, self.per_row, self.units, self.lines = rows, per_row, units, []
+    def __init__(self, units):
+        self.units, self.lines = units, []
 
-    def add(self, layout, kind, variant, rates):
-        self.lines.append((layout, kind, variant, [[round(r, 2) for r in line] for line in rates]))
+    def add(self, layout, variant, launch, slot):
+        self.lines.append((layout, variant, round(launch, 6), round(slot, 3)))
 
     def text(self):
-        head = ["spmv tuning table 1", "device test", "class host", f"units {self.units}", "rows " + " ".join(map(str, self.rows)),
-                "per_row " + " ".join(map(str, self.per_row))]
-        return "\n".join(head + [f"f64 {kind} {layout}/{variant} " + " ".join(f"{r:.2f}" for line in rates for r in line)
-                                 for layout, kind, variant, rates in self.lines]) + "\n"
-
-    @staticmethod
-    def place(axis, v):
-        """The point before v and how far v is on the way to the next, in logarithms."""
-        i = max([0] + [k for k in range(len(axis)) if axis[k] <= v])
-        if i + 1 == len(axis) or v <= axis[i]:
-            return i, 0.0
-        return i, math.log(v / axis[i]) / math.log(axis[i + 1] / axis[i])
-
-    def rate_of(self, rates, rows, per_row):
-        rows *= max(1, per_row / self.per_row[-1])  # longer rows than any in the table count as more rows
-        i, down = self.place(self.rows, rows)
-        j, right = self.place(self.per_row, per_row)
-        value = 0
-        for a in (0, 1):
-            for b in (0, 1):
-                weight = (down if a else 1 - down) * (right if b else 1 - right)
-                if weight > 0:
-                    value += weight * math.log2(rates[i + a][j + b])
-        return 2 ** value
+        head = ["spmv tuning table 2", "device test", "class host", f"units {self.units}", "launch 1", "memory 1000"]
+        return "\n".join(head + [f"f64 {layout} {variant or '-'} {launch:.6f} 0 0 {slot:.3f} 0 0 0 0 0"
+                                 for layout, variant, launch, slot in self.lines]) + "\n"
 
     def best(self, layout, rows, per_row):
-        """The highest rate of a layout and its variant: on banded matrices, else on the next kind that the table has."""
+        """The highest rate of a layout with a banded matrix of that size, and its variant."""
         if per_row <= 0:
             return 0, ""
-        for kind in ("banded", "scattered", "uneven"):
-            found = [(self.rate_of(rates, rows, per_row), v) for name, k, v, rates in self.lines if (name, k) == (layout, kind)]
-            if found:
-                top = max(f[0] for f in found)
-                return next(f for f in found if f[0] == top)
-        return 0, ""
+        slots = rows * per_row
+        found = [(2e-9 * slots / (launch * 1e-6 + slots * slot * 1e-12), v) for name, v, launch, slot in self.lines if name == layout]
+        top = max(f[0] for f in found)
+        return next(f for f in found if f[0] == top)
 
 
 # ---- parts ----
@@ -460,15 +437,12 @@ STRONG = [  # how much faster than csr and coo the diagonal formats, the block f
 
 
 def table(i):
-    """Table i: rates that grow with rows and nonzeros in a row, or stay the same."""
-    rng = random.Random(2000 + i)
-    rows, per_row = ([1], [1]) if i == 0 else ([64, 512, 4096], [1, 4, 16, 64])
-    t = Table(rows, per_row, 1 + 3 * i)
+    """Table i: rates that grow with the nonzeros, or stay the same."""
+    rng = random.Random(3000 + i)
+    t = Table(1 + 3 * i)
     for name in DIAGONALS + FLAT + BLOCKS:
         strong = STRONG[i][0 if name in DIAGONALS else 1 if name in BLOCKS else 2] if name not in ("csr", "coo") else 1
         peak = 10 * strong * rng.uniform(0.9, 1.15)
-        if i == 2 and name in ("sell:h=64", "sbell:b=8x8", "bell:b=1x8"):
-            continue  # not measured
         if name.startswith({2: "bell", 4: "sbell"}.get(i, "none")):
             peak *= 1.7
         half = rng.uniform(100, 500) if i else 0  # nonzeros at which half the peak is reached
@@ -476,11 +450,9 @@ def table(i):
             half, peak = 4 * half, 1.3 * peak  # pays for many diagonals
         for variant in ("", "L=2") if name in ("csr", "sell") else ("",):
             peak *= rng.uniform(0.95, 1.05)
-            t.add(name, "uneven" if name == "coo" and i == 1 else "banded", variant,
-                  [[peak * r * k / (r * k + half) for k in per_row] for r in rows])
+            t.add(name, variant, 2e-3 * half / peak, 2e3 / peak)
     for name in ("csr:run=1024", "sell:h=8", "bcsr:b=3x3", "ell:idx=16"):
-        t.add(name, "banded", "", [[900 for _ in per_row] for _ in rows])  # not the paper's, and not to be used
-    t.add("csr", "scattered", "", [[900 for _ in per_row] for _ in rows])  # neither is this kind where there is a banded one
+        t.add(name, "", 0, 2)  # not the paper's, and not to be used
     return t
 
 

@@ -22,14 +22,6 @@ spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *
     return s;
 }
 
-spmv_status library_missed(const spmv_csr *a, double lines, double *missed)
-{
-    spmv__reuse r;
-    spmv_status s = spmv__reuse_make(&r, a, NULL);
-    if (!s) *missed = spmv__reuse_missed(&r, lines);
-    return s;
-}
-
 #ifdef _OPENMP
 void library_parallel(void (*task)(void *job, size_t i), void *job, size_t count) { spmv__parallel(task, job, count, count); }
 

@@ -11,9 +11,6 @@
  * besides values and columns. */
 spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *slots, double *extra);
 
-/* The share of the nonzeros whose line of x a cache of so many lines misses, first reads left out. */
-spmv_status library_missed(const spmv_csr *a, double lines, double *missed);
-
 #ifdef _OPENMP
 /* Tasks in a team of count threads, and shares of work in as many tasks as threads (spmv__parallel, spmv__share_among). */
 void library_parallel(void (*task)(void *job, size_t i), void *job, size_t count);

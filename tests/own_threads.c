@@ -198,7 +198,6 @@ static int prepare(spmv_matrix *out, const sample *m, const char *plan)
     spmv_desc d = desc_of(m, plan);
     memset(&hints, 0, sizeof hints);
     hints.expected_calls = 1000000;
-    hints.verify = SPMV_VERIFY_OFF;
     d.hints = &hints;
     return spmv_create(out, &d) == SPMV_OK;
 }

@@ -301,14 +301,23 @@ says 'plan: text' out '^plan +ell:w=2\+coo$'
 says 'plan: shares' out '^shares +ELL\([0-9.]+%\)COO\([0-9.]+%\)'
 gives 'plan explained' 0 plan arrow.mtx --explain --builder auto
 says 'plan explained: rows' out '^rows +[0-9.]+ nonzeros in each that is not empty'
-says 'plan explained: reason' out '^csr[^ ]* was chosen because (it ranks .*, though )?a product is predicted to take [0-9.]+ us, [0-9.]+ times the speed of the second, '
-gives 'plan refined' 0 plan arrow.mtx --refine 3 --explain
-says 'plan refined: measured' out '^[* ] +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[-0-9]+  [a-z]'
-says 'plan refined: reason' out '^[^ ]+ was chosen because a product is measured to take [0-9.]+ us, '
+says 'plan explained: costs' out '^costs     ([a-z]+ [0-9.]+ \+ )*[a-z]+ [0-9.]+ = [0-9.]+ us'
+says 'plan explained: reason' out '^csr[^ ]* was chosen because a product is predicted to take [0-9.]+ us, .* before [^ ]+ at [0-9.]+ us; preparing'
+mv out out.auto
+gives 'plan explained: again' 0 plan arrow.mtx --explain
+cmp -s out out.auto
+verdict 'plan explained: the same again' $?
+gives 'plan measured' 0 plan arrow.mtx --builder measure --explain
+[ "$(grep -Ec '^[* ] +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[-0-9]+  [a-z]' out)" = 3 ]
+verdict 'plan measured: three options' $?
+says 'plan measured: reason' out '^[^ ]+ was chosen because a product is measured to take [0-9.]+ us, '
+gives 'mul measured' 0 mul arrow.mtx --plan measure
+gives 'bench measured' 0 bench arrow.mtx --plan measure --json
+says 'bench measured' out '"builder": "measure", "plan": "[a-z]'
+says 'bench measured: right' out '"ok": true'
 gives 'plan for few calls' 0 plan arrow.mtx --calls 1
 says 'plan for few calls' out '^plan +csr'
 gives 'plan: a bad number of calls' 2 plan arrow.mtx --calls many
-gives 'plan: too many to refine' 2 plan arrow.mtx --refine 1000
 printf 'spmv tuning table 2\ndevice t\nclass host\nmemory 10\nf64 coo - 0 1 0 0 0 0 0 0 1\nf64 csr - 0 9 0 0 0 0 0 0 1\n' >coo.tune
 gives 'plan by a table' 0 plan arrow.mtx --table coo.tune
 says 'plan by a table' out '^plan +coo'
@@ -775,7 +784,7 @@ shape 'info --json of 0 x 0: null where nothing is known' 'd["nnz"] == 0 and d["
 gives 'plan --json' 0 plan "$(cat name).mtx" --builder 'ell:w=1+coo' --json
 shape 'plan --json: parts' odd 'd["plan"] == "ell:w=1+coo" and d["choice"] is None' '[p["nnz"] for p in d["parts"]] == [3, 2]' \
     '[p["plan"] for p in d["parts"]] == ["ell:w=1", "coo"]' 'd["parts"][0]["share"] == 0.6'
-gives 'plan --json --explain' 0 plan arrow.mtx --explain --refine 2 --json
+gives 'plan --json --explain' 0 plan arrow.mtx --explain --builder measure --json
 shape 'plan --json --explain: options' 'd["choice"]["options"][0]["plan"] == d["plan"]' 'd["choice"]["table"] == "host"' \
     'len(d["choice"]["options"]) > 3 and d["choice"]["options"][0]["measured_us"] > 0'
 gives 'plan --json of 0 x 0' 0 plan none.mtx --json --explain
@@ -1096,9 +1105,7 @@ no_numbers alpha "$real" mul small.mtx
 no_numbers beta "$real" mul small.mtx --y y.mtx
 no_numbers alpha 1e39 mul small.mtx --type f32
 no_numbers again "$count" bench small.mtx
-no_numbers refine "$count" bench small.mtx
 no_numbers calls "$count" bench small.mtx
-no_numbers refine "$count" plan small.mtx
 no_numbers calls "$count" plan small.mtx
 no_numbers budget "$real -1 0" tune
 no_numbers candidates "$count 0 25" tune --fit s.txt

@@ -771,18 +771,15 @@ Test(convert, what_a_look_cannot_save_is_left_unseen)
         const char *plan; /* NULL: as the default */
         int         uneven; /* some rows are 40 times as long as the others */
         uint64_t    calls;
-        spmv_verify verify;
-        int         table;  /* 0: the device's own, or of an H200 or an H100, which lacks rows of plain formats */
+        int         table;  /* 0: the device's own, or of an H200 or an H100 */
         int         updatable;
         int         stays;
         const char *stored; /* NULL: whatever is chosen */
     } tries[] = {
-        { NULL, 0, 100, SPMV_VERIFY_OFF, H200, 0, 1, "sell" },  { "auto", 0, 100, SPMV_VERIFY_DEFAULT, OWN, 0, 1, "sell" },
-        { NULL, 1, 100, SPMV_VERIFY_OFF, H200, 0, 1, "tcsr" },  { NULL, 0, 100000000, SPMV_VERIFY_OFF, H200, 0, 0, NULL },
-        { NULL, 1, 100000000, SPMV_VERIFY_OFF, H200, 0, 0, NULL }, { NULL, 0, 100, SPMV_VERIFY_ON, H200, 0, 0, NULL },
-        { "csr", 1, 100, SPMV_VERIFY_OFF, H200, 0, 1, "csr" },  { NULL, 0, 100, SPMV_VERIFY_OFF, H200, 1, 1, "sell" },
-        { NULL, 1, 100, SPMV_VERIFY_OFF, H200, 1, 1, "tcsr" },  { NULL, 0, 100, SPMV_VERIFY_OFF, H100, 0, 1, "sell" },
-        { NULL, 1, 100, SPMV_VERIFY_OFF, H100, 0, 1, "tcsr" },  { NULL, 0, 100000000, SPMV_VERIFY_OFF, H100, 0, 0, NULL },
+        { NULL, 0, 100, H200, 0, 1, "sell" },  { "auto", 0, 100, OWN, 0, 1, "sell" },  { NULL, 1, 100, H200, 0, 1, "tcsr" },
+        { NULL, 0, 100000000, H200, 0, 0, NULL }, { NULL, 1, 100000000, H200, 0, 0, NULL }, { "measure", 0, 100, H200, 0, 0, NULL },
+        { "csr", 1, 100, H200, 0, 1, "csr" },  { NULL, 0, 100, H200, 1, 1, "sell" },   { NULL, 1, 100, H200, 1, 1, "tcsr" },
+        { NULL, 0, 100, H100, 0, 1, "sell" },  { NULL, 1, 100, H100, 0, 1, "tcsr" },   { NULL, 0, 100000000, H100, 0, 0, NULL },
     };
     uint64_t *ptr = (uint64_t *)need_exact((ROWS + 1) * 8);
     uint32_t *col = (uint32_t *)need_exact(MOST * 4);
@@ -823,7 +820,6 @@ Test(convert, what_a_look_cannot_save_is_left_unseen)
         desc.matrix.ptr_bits = 64;
         buffers_describe(&b, &desc, &d);
         hints.expected_calls = tries[i].calls;
-        hints.verify = tries[i].verify;
         hints.tuning = tries[i].table ? &table[tries[i].table] : NULL;
         desc.hints = &hints;
         desc.hooks = ledger_hooks(&l);

@@ -36,6 +36,7 @@ static thing *alive; /* objects that were given out and not yet freed */
 static int count[KINDS], launches, chained, fails_left, bad; /* chained: launches that wait for the one before by its event */
 static int finished;       /* waits for a queue */
 static int builds, loads;  /* programs compiled from source; made from images */
+static int no_profile;     /* 1: queues measure no time */
 static int no_images;      /* 1: the back end has no images of programs; 2: it takes none */
 static char driver[16] = "1.0";
 static void *previous; /* the event of the latest launch */
@@ -293,7 +294,7 @@ static spmv_status fake_queue_keep(const spmv_device *d, void *queue, int *out_o
     if (!lives(queue, QUEUE)) return SPMV_ERR_ARGUMENT;
     ((thing *)queue)->refs++;
     *out_of_order = d->info.out_of_order;
-    *profiles = 1;
+    *profiles = !no_profile;
     return SPMV_OK;
 }
 
@@ -339,16 +340,17 @@ static spmv_status fake_event_keep(const spmv_device *d, void *event)
 
 static void fake_event_free(const spmv_device *d, void *event) { (void)d; release(event, EVENT); }
 
-/* Times that were read from events so far. The first soon of them are cold seconds; after these, soon at a time, they are later and 0.25 s
- * by turns. */
-static int    timed, soon = 1000000;
-static double cold = 0.25, later;
+/* Times that were read from events so far. Where two matrices are timed by turns, each read two times and then alternately five times, the
+ * first takes 0.25 seconds and the second so many. */
+enum { BEFORE_TURNS = 4, READS = BEFORE_TURNS + 2 * 5 };
+static int    timed;
+static double second_takes = 0.25;
 
 static spmv_status fake_seconds(const spmv_device *d, void *first, void *last, double *seconds)
 {
     if (fails(d)) return SPMV_ERR_MEMORY;
     if (!lives(first, EVENT) || !lives(last, EVENT)) bad++;
-    *seconds = timed < soon ? cold : (timed - soon) / soon % 2 ? 0.25 : later;
+    *seconds = (timed % READS < BEFORE_TURNS ? timed % READS / 2 : timed % 2) ? second_takes : 0.25;
     timed++;
     return SPMV_OK;
 }
@@ -1028,61 +1030,65 @@ Test(device, every_call_may_fail_with_programs)
     free(good);
 }
 
-/* csr is predicted to take twice as long as sell, and neither as long as 0.08 s. The events show that sell takes longer, so csr is
- * prepared as well, and perhaps others. Unless that was requested, nothing is measured where all products take less time than building
- * the kernels of csr. */
-Test(device, slow_choices_are_compared_with_csr)
+/* With "measure" the three best options are timed by the events of the device, and the fastest is kept. Nothing is timed with another plan,
+ * or if the queue measures no time. A failure while an option is timed is none of the matrix. */
+Test(device, measure_keeps_the_fastest)
 {
-    static const char text[] = "spmv tuning table 1\ndevice d\nclass gpu\nconvert csr 0 100 - -\nconvert sell 0 200 - -\npart 100\nrows 1\n"
-                               "per_row 1\nf64 banded csr/ 4\nf64 banded sell/ 8\n";
-    enum { EACH = 2, TURNS = 5 }; /* times that a measurement reads: of one product, and of three in a row; and turns of two plans */
+    static const char text[] = "spmv tuning table 2\ndevice d\nclass gpu\nmemory 1000\nf64 sell - 0 0 0 100 0 0 0 0 200\n"
+                               "f64 coo - 0 0 0 300 0 0 0 0 200\nf64 csr - 0 0 0 500 0 0 0 0 100\nf64 cmrs - 0 0 0 600 0 0 0 0 100\n";
+    static const struct {
+        const char *plan;
+        double      second;
+        int         no_profile, timed;
+    } t[] = { { "auto", 0.125, 0, 0 }, { "measure", 0.125, 1, 0 }, { "measure", 0.125, 0, 2 * READS }, { "measure", 0.5, 0, 2 * READS },
+              { "cocktail", 0.125, 0, 0 } };
+    spmv_choice *c = (spmv_choice *)calloc(1, sizeof *c);
+    char kept[SPMV_PLAN_TEXT], first[SPMV_PLAN_TEXT] = "", second[SPMV_PLAN_TEXT] = "";
     spmv_tuning table;
     spmv_build_hints hints = { 0 };
     spmv_matrix m;
     spmv_device d;
-    int i, n;
+    size_t i;
+    int n, k, built = 0;
     cr_assert_eq(spmv_tuning_read(&table, text, sizeof text - 1, NULL, NULL), SPMV_OK);
     cr_assert_eq(open_fake(&d, NULL), SPMV_OK);
     hints.tuning = &table;
+    hints.choice = c;
     wishes = &hints;
-    for (i = 0; i < 5; i++) {
-        hints.verify = i == 2 ? SPMV_VERIFY_OFF : i == 4 ? SPMV_VERIFY_DEFAULT : SPMV_VERIFY_ON;
+    for (i = 0; i < LENGTH(t); i++) {
         timed = said[0] = 0;
-        soon = EACH;
-        later = i == 1 ? 0.5 : 0.125;
-        cr_assert_eq(store(&m, &d, i == 3 ? "cocktail" : "auto", SPMV_F64), SPMV_OK);
-        cr_assert(i < 2 ? timed > EACH && (timed - EACH) % (2 * TURNS * EACH) == 0 : !timed, "%d: %d products", i, timed);
-        cr_assert_eq(spmv_plan_of(&m)->part[0].format, i == 0 ? SPMV_CSR : SPMV_SELL);
-        cr_assert_eq(strstr(said, " takes 83333 us, more than 1.25 times") != NULL, i == 0, "%s", said);
+        second_takes = t[i].second;
+        no_profile = t[i].no_profile;
+        cr_assert_eq(store(&m, &d, t[i].plan, SPMV_F64), SPMV_OK, "%s", said);
+        cr_assert_eq(timed, t[i].timed, "%d: %d times", (int)i, timed);
+        for (n = k = 0; k < c->count; k++) n += c->option[k].measured > 0;
+        cr_assert_eq(n, t[i].timed ? 3 : 0, "%d: %d options were timed", (int)i, n);
+        spmv_plan_print(spmv_plan_of(&m), kept, sizeof kept);
+        cr_assert_str_eq(kept, c->option[0].plan);
+        if (i == 0) strcpy(first, c->option[0].plan);
+        if (i == 0) strcpy(second, c->option[1].plan);
+        if (i == 0) built = builds;
+        if (i == 1) cr_assert_eq(builds, built, "an option was prepared that cannot be timed");
+        if (i < 4) cr_assert_str_eq(kept, i == 2 ? second : first, "%d", (int)i);
+        if (n) cr_assert_float_eq(c->option[0].measured, t[i].second < 0.25 ? t[i].second / 3 : 0.25 / 3, 1e-9); /* of three in a row */
         cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK);
         cr_assert_eq(spmv_update(&m, val), SPMV_OK);
         spmv_destroy(&m);
     }
-    hints.verify = SPMV_VERIFY_ON;
-    timed = 0;
-    cold = 0.5; /* sell, measured first, seems slower than csr at 0.3 s, until both are measured by turns */
-    later = 0.3;
-    cr_assert_eq(store(&m, &d, "auto", SPMV_F64), SPMV_OK);
-    cr_assert_eq(spmv_plan_of(&m)->part[0].format, SPMV_SELL);
-    spmv_destroy(&m);
-    cold = 0.25;
-    for (n = 0; fails_left < 0; n++) { /* a failure while sell or csr is measured is none of the matrix */
+    for (n = 0, k = 1; k; n++) {
         timed = 0;
-        later = 0.125;
         fails_left = n;
-        if (store(&m, &d, "auto", SPMV_F64) == SPMV_OK) {
-            int reached = fails_left < 0;
+        if (store(&m, &d, "measure", SPMV_F64) == SPMV_OK) {
+            k = fails_left < 0;
             fails_left = -1;
             cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK, "call %d", n);
-            spmv_destroy(&m);
-            fails_left = reached ? -1 : 0;
         }
-        else spmv_destroy(&m);
+        spmv_destroy(&m);
     }
-    cr_assert_gt(n, 20);
-    fails_left = -1;
+    cr_assert_gt(n, 100);
     spmv_tuning_free(&table);
     spmv_device_close(&d);
+    free(c);
 }
 
 /* Everything from opening a device to a timed product. */

@@ -566,10 +566,6 @@ Test(choice, goes_on_without_memory_on_the_host)
     spmv_matrix m;
     spmv_csr csr;
     char first[1024];
-    spmv_build_hints hints;
-    memset(&hints, 0, sizeof hints);
-    hints.verify = SPMV_VERIFY_OFF; /* the first option shall not depend on how fast this machine is */
-    d.hints = &hints;
     make_matrix();
     cr_assert_eq(spmv_csr_from(&csr, &in, SPMV_F32, NULL), SPMV_OK);
     d.csr = &csr;
@@ -634,6 +630,45 @@ Test(choice, goes_on_without_memory_on_a_device, .timeout = 120)
     cr_assert_eq(holding(), 0);
     cr_assert_eq(blocks, 0);
     cr_assert_eq(over_released, 0);
+}
+
+/* "measure" times three options by the events of the device; where the queue has none, the first is taken. */
+Test(choice, is_measured_on_a_device, .timeout = 120)
+{
+    static const char lines[] = "spmv tuning table 2\ndevice d\nclass cpu\nmemory 10\nf32 sell - 0 0 0 100 0 0 0 0 0\n"
+                                "f32 dia - 0 0 0 110 0 0 0 0 0\nf32 csr - 0 0 0 150 0 0 0 0 0\nf32 coo - 0 0 0 900 0 0 0 0 0\n";
+    static float y[N];
+    static spmv_choice c; /* large */
+    spmv_tuning table;
+    spmv_build_hints hints;
+    spmv_matrix m;
+    int profile, i, n;
+    make_matrix();
+    memset(&hints, 0, sizeof hints);
+    cr_assert_eq(spmv_tuning_read(&table, lines, sizeof lines - 1, NULL, NULL), SPMV_OK);
+    hints.tuning = &table;
+    hints.choice = &c;
+    for (profile = 0; profile < 2; profile++) {
+        spmv_device_desc own = device_desc();
+        spmv_device d;
+        spmv_desc desc = desc_of("measure", &d);
+        own.profile = profile;
+        desc.hints = &hints;
+        cr_assert_eq(spmv_device_open(&d, &own), SPMV_OK, "%s", said);
+        cr_assert_eq(spmv_create(&m, &desc), SPMV_OK, "%s", said);
+        for (i = n = 0; i < c.count; i++) n += c.option[i].measured > 0 && c.option[i].measured < 1;
+        cr_assert_eq(n, profile ? 3 : 0, "%d options were timed", n);
+        for (i = 0; i < c.count && profile; i++) /* of those that were timed, the fastest */
+            cr_assert(c.option[i].measured <= 0 || c.option[0].measured <= c.option[i].measured, "option %d", i);
+        cr_assert(!memcmp(&c.plan, spmv_plan_of(&m), sizeof c.plan), "%s", spmv_shares(&m));
+        cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK, "%s", said);
+        cr_assert(right(y));
+        spmv_destroy(&m);
+        spmv_device_close(&d);
+        cr_assert_eq(holding(), 0);
+    }
+    spmv_tuning_free(&table);
+    cr_assert_eq(blocks, 0);
 }
 
 /* The self-check works on a copy of the device. */

@@ -24,10 +24,10 @@ template <class T> int zeroes(const T &a, const T &b) { return &a != &b; }
 static int all_zeroes() {
     int zeroed = 0, wanted = 0;
     ZERO(spmv_hooks) ZERO(spmv_spec) ZERO(spmv_input) ZERO(spmv_csr) ZERO(spmv_array) ZERO(spmv_part) ZERO(spmv_view) ZERO(spmv_build)
-    ZERO(spmv_format_layout) ZERO(spmv_block_features) ZERO(spmv_features)
+    ZERO(spmv_block_features) ZERO(spmv_features)
     ZERO(spmv_plan) ZERO(spmv_build_hints) ZERO(spmv_split) ZERO(spmv_store) ZERO(spmv_desc) ZERO(spmv_matrix)
 #ifndef SPMV_NO_AUTO
-    ZERO(spmv_tune_row) ZERO(spmv_tuning) ZERO(spmv_option) ZERO(spmv_choice) ZERO(spmv_target)
+    ZERO(spmv_candidate) ZERO(spmv_estimate) ZERO(spmv_tuning) ZERO(spmv_option) ZERO(spmv_choice) ZERO(spmv_target)
 #endif
 #ifndef SPMV_NO_DEVICES
     ZERO(spmv_device_info) ZERO(spmv_device_desc) ZERO(spmv_device) ZERO(spmv_variant) ZERO(spmv_device_part) ZERO(spmv_device_matrix)

@@ -21,7 +21,7 @@ static int wrong(const char *what, spmv_status got, spmv_status want, const char
 }
 
 int main(void) {
-    static const char table[] = "spmv tuning table 1\nclass gpu\nrows 1000 oops\n";
+    static const char table[] = "spmv tuning table 2\nclass gpu\ncache 1000 oops\n";
     static const char file[] = "%%MatrixMarket matrix coordinate real general\n3 3 1\n4 1 1.5\n";
     static const int32_t row[] = {0, 1}, col[] = {2, -7}, ptr[] = {0, 2, 1};
     spmv_hooks h = {0};
@@ -32,7 +32,7 @@ int main(void) {
     int bad = 0;
     h.log = hear;
     bad |= wrong("tuning table", spmv_tuning_read(&tuning, table, sizeof table - 1, "t.tune", &h), SPMV_ERR_PARSE,
-                 "t.tune, line 3: sizes must be numbers that rise");
+                 "t.tune, line 3: expected a number of up to 1e12");
     bad |= wrong("Matrix Market", spmv_mm_read_memory(&a, file, sizeof file - 1, "m.mtx", NULL, NULL, &h), SPMV_ERR_INDEX,
                  "m.mtx:3:1: expected a row index in 1 .. 3, found '4'");
     bad |= wrong("plan", spmv_plan_parse(&plan, "csr+ell:w=x", NULL, &h), SPMV_ERR_PLAN,

@@ -8,7 +8,7 @@
 #   no-choice     defines nothing of spmv_auto.h and the headers of the choice below it
 #   io            defines every function that spmv_io.h declares
 #   no-io         defines none of them
-#   quiet         calls nothing that ends the program, reads the environment, tells the time, or needs a maths library
+#   quiet         calls nothing that ends the program, reads the environment, tells the date, or needs a maths library
 set -u
 object=$1
 shift
@@ -32,7 +32,7 @@ for rule; do
     no-stdio) refuse "calls" "$(echo "$wanted" | grep -x '.*printf.*\|stderr\|stdout\|f[a-z]*\|put[sc].*\|getc.*' | grep -vx 'free\|fm[ai].*')" ;;
     io) refuse "not defined" "$(declared | grep -vxF "${defined:-nothing}")" ;;
     no-io) refuse "defined" "$(declared | grep -xF "${defined:-nothing}")" ;;
-    quiet) refuse "calls" "$(echo "$wanted" | grep -x 'exit\|_exit\|abort\|getenv\|setenv\|atexit\|signal\|time\|clock\|clock_gettime\|gettimeofday\|rand\|random\|setlocale\|localeconv\|strtod\|strtof\|strtol\|strtoul\|ato[ifl]\|sscanf\|__isoc99_sscanf\|sqrtf*\|powf*\|expf*\|logf*\|log2f*\|floorf*\|ceilf*\|roundf*\|fmodf*\|ldexpf*\|scalbn\|frexp')" ;;
+    quiet) refuse "calls" "$(echo "$wanted" | grep -x 'exit\|_exit\|abort\|getenv\|setenv\|atexit\|signal\|time\|clock_gettime\|gettimeofday\|rand\|random\|setlocale\|localeconv\|strtod\|strtof\|strtol\|strtoul\|ato[ifl]\|sscanf\|__isoc99_sscanf\|sqrtf*\|powf*\|expf*\|logf*\|log2f*\|floorf*\|ceilf*\|roundf*\|fmodf*\|ldexpf*\|scalbn\|frexp')" ;;
     no-choice) refuse "defined" "$(echo "$defined" | grep '^spmv_choose\|^spmv_cocktail\|^spmv_tun\|^spmv_features\|^spmv_predict\|^spmv_explain')"
                [ -n "$defined" ] || { echo "no symbols at all"; rc=1; } ;;
     *) echo "no rule named $rule"; exit 2 ;;
