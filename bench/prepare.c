@@ -351,6 +351,16 @@ static spmv_desc resident_desc(const resident *r, int from, const char *plan, co
     return d;
 }
 
+/* Seconds of a product on the device, among products in a row. */
+static double device_seconds(const spmv_matrix *m)
+{
+    spmv__vectors v;
+    double seconds = 0;
+    if (spmv__vectors_make(m, &v) == SPMV_OK) seconds = spmv__row_seconds(m, NULL, &v, spmv__row_length(m, NULL, &v));
+    spmv__vectors_free(m, &v);
+    return seconds;
+}
+
 /* Prepares the matrix on the device by a plan, prints its line and keeps the number of products, or of copies. */
 static void resident_prepare(const resident *r, int plan, int from)
 {
@@ -377,7 +387,7 @@ static void resident_prepare(const resident *r, int plan, int from)
         need(s == SPMV_OK, device_plans[plan].text);
         if (i >= 0) {
             took[i] = seconds;
-            product[i] = spmv__product_seconds(&m, r->a->type);
+            product[i] = device_seconds(&m);
             for (k = 0; k < SPMV_PHASE_COUNT; k++) part[k][i] = t.took[k];
         }
         spmv_plan_print(&m.store.plan, text, sizeof text);
