@@ -27,7 +27,7 @@ static int all_zeroes() {
     ZERO(spmv_block_features) ZERO(spmv_features)
     ZERO(spmv_plan) ZERO(spmv_build_hints) ZERO(spmv_split) ZERO(spmv_store) ZERO(spmv_desc) ZERO(spmv_matrix)
 #ifndef SPMV_NO_AUTO
-    ZERO(spmv_candidate) ZERO(spmv_estimate) ZERO(spmv_tuning) ZERO(spmv_option) ZERO(spmv_choice) ZERO(spmv_target)
+    ZERO(spmv_estimate) ZERO(spmv_tuning) ZERO(spmv_option) ZERO(spmv_choice) ZERO(spmv_target)
 #endif
 #ifndef SPMV_NO_DEVICES
     ZERO(spmv_device_info) ZERO(spmv_device_desc) ZERO(spmv_device) ZERO(spmv_variant) ZERO(spmv_device_part) ZERO(spmv_device_matrix)
