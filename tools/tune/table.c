@@ -54,7 +54,8 @@ static void add_head(growing *out, const spmv_tuning *t)
     for (k = 0; k < SPMV_TYPE_COUNT; k++)
         if (t->regret[k] > 0) growing_add(out, "regret %s %.3f %.2f\n", spmv_type_name((spmv_type)k), t->regret[k], t->worst[k]);
     growing_add(out, "# seconds = launch L + bytes / speed B + (reads R + slots S + rows W + uneven U) ps + chain C, see spmv_table.h\n"
-                     "# type plan                   knobs            L     B     R     S     W     U     C  prepare: us, ps a slot\n");
+                     "%-30s %-12s %5s %5s %5s %5s %5s %5s %5s  prepare: us, ps a slot\n", "# type plan", "knobs", "L", "B", "R", "S", "W", "U",
+                "C");
 }
 
 static void add_line(growing *out, const spmv_candidate *k, const char *plan)
