@@ -257,12 +257,12 @@ static int tune_measure(tuner *u, tune_wish *w, const char *device)
     p.t = u->t;
     p.patience = 0.25;
     if (device_open(u->t, device, &p.device) != DONE) return FAILED;
-    end = w->budget > 0 ? cli_seconds() + w->budget : 1e300;
     u->t->graph = graph_possible(p.device); /* the host takes longer to launch a kernel at one moment than at the next */
 #ifndef SPMV_NO_DEVICES
     if (p.device && !p.device->info.f64) w->types &= 1u << SPMV_F32;
 #endif
     result = probe_head(&p, &u->head);
+    end = w->budget > 0 ? cli_seconds() + w->budget : 1e300;
     if (result == DONE) result = prior_read(u->t, w->from, u->head.device, u->head.device_class, &prior, &exact);
     if (result == DONE && prior.device_class != u->head.device_class)
         result = cli_complain(u->t, "%s is a table of the class %s, the device's is %s", w->from, spmv_device_class_name(prior.device_class),
