@@ -926,8 +926,8 @@ static void spmv__challenge(spmv_matrix *m, const spmv_desc *d, const spmv_csr *
     spmv_free(&d->hooks, other);
 }
 
-/* Prepares and times the best options of a choice, of which the first is stored, and keeps the one that costs least, unless the queue of the
- * device measures no time. The matrix of the fastest so far and the next one are in memory beside the CSR form. */
+/* Prepares and times the best options of a choice, of which the first is stored, and keeps the one that costs least, unless the queue of
+ * the device measures no time. The matrix of the fastest so far and the next one are in memory beside the CSR form. */
 static void spmv__measure(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
 {
     int i, n = 1;
