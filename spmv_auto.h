@@ -42,8 +42,8 @@ typedef struct spmv_option {
     double predicted;  /* seconds of a product by the tuning table */
     double measured;   /* seconds of a product by a clock ("measure"); 0: not measured, negative: it cannot run */
     double convert;    /* seconds of preparing the matrix, without the choice and without building kernels, as the table says */
-    double cost;       /* seconds by which options are ranked: the time, measured or predicted; as much of a predicted one more for each part
-                          after the first as the table's estimates err, and SPMV_RISK_DEVICE more for all but csr where the table is of
+    double cost;       /* seconds by which options are ranked: the time, measured or predicted; as much of a predicted one more for each
+                          part after the first as the table's estimates err, and SPMV_RISK_DEVICE more for all but csr where the table is of
                           another device (hosts: always); and the share of convert that falls on each of hints->expected_calls products */
     double share[SPMV_COST_COUNT]; /* the seconds that each cost of the table makes up */
     int    sampled;    /* 1: its blocks or diagonals were estimated from a sample; 0: its slots were counted, as they are of an option
@@ -477,8 +477,8 @@ static void spmv__prefix_blocks(const spmv_features *f, const spmv_spec *spec, s
     l->uneven = f->uneven;
 }
 
-/* Finds the fastest plan of a first part of dense diagonals or blocks and a flat part for the rest, whose nonzeros are taken to lie anywhere
- * in the rows. */
+/* Finds the fastest plan of a first part of dense diagonals or blocks and a flat part for the rest, whose nonzeros are taken to lie
+ * anywhere in the rows. */
 static void spmv__find_prefix(const spmv__chooser *c, const spmv_features *f, spmv_format_class category, spmv__two *best)
 {
     const double nats = 1.4426950408889634; /* log2 of e */
@@ -706,7 +706,8 @@ static double spmv__banded_seconds(const spmv__estimator *e, const spmv_candidat
 }
 
 /* The line of the table that is the fastest for a layout of a cocktail, whatever its knobs. *seconds: of a product. */
-static const spmv_candidate *spmv__cocktail_line(const spmv__estimator *e, const spmv_spec *layout, double rows, double per_row, double *seconds)
+static const spmv_candidate *spmv__cocktail_line(const spmv__estimator *e, const spmv_spec *layout, double rows, double per_row,
+                                                 double *seconds)
 {
     const spmv_candidate *best = spmv__line_for(e, layout, NULL);
     size_t i;
@@ -868,7 +869,8 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     const int cocktail = text && spmv__is_cocktail(text);
     spmv_status s = SPMV_OK;
     memset(out, 0, sizeof *out);
-    if (text && !cocktail && !spmv__is_auto(text) && !spmv__is_measure(text)) return spmv_plan_make(&out->plan, text, a, hints, column, hooks);
+    if (text && !cocktail && !spmv__is_auto(text) && !spmv__is_measure(text))
+        return spmv_plan_make(&out->plan, text, a, hints, column, hooks);
     memset(&keys, 0, sizeof keys);
     if (cocktail) s = spmv_cocktail_keys(&keys, text, column, hooks);
     if (s) return s;

@@ -96,9 +96,11 @@ static double spmv__longer(double a, double b) { return a > b ? a : b; }
 /* For devices without any table of their class: a product takes the time of its bytes, with memory of 30 GB/s. */
 static const char *const spmv__general_table =
     "spmv tuning table 2\ndevice any\nclass host\nmemory 30\nprepare 5000 0 0 0\n"
-    "f64 csr - 0 1 0 0 0 0 1 0 150\nf64 sell - 0 0.97 0 0 0 0 1 0 2000\nf64 ell - 0 0.97 0 0 0 0 1 0 2000\nf64 dia - 0 1.1 0 0 0 0 1 0 3000\n"
+    "f64 csr - 0 1 0 0 0 0 1 0 150\nf64 sell - 0 0.97 0 0 0 0 1 0 2000\nf64 ell - 0 0.97 0 0 0 0 1 0 2000\n"
+    "f64 dia - 0 1.1 0 0 0 0 1 0 3000\n"
     "f64 bcsr - 0 1.1 0 0 0 0 1 0 4000\nf64 bcsr:b=3x3 - 0 1.1 0 0 0 0 1 0 4000\nf64 dense - 0 1 0 0 0 0 1 0 2000\n"
-    "f32 csr - 0 1 0 0 0 0 1 0 150\nf32 sell - 0 0.97 0 0 0 0 1 0 2000\nf32 ell - 0 0.97 0 0 0 0 1 0 2000\nf32 dia - 0 1.1 0 0 0 0 1 0 3000\n"
+    "f32 csr - 0 1 0 0 0 0 1 0 150\nf32 sell - 0 0.97 0 0 0 0 1 0 2000\nf32 ell - 0 0.97 0 0 0 0 1 0 2000\n"
+    "f32 dia - 0 1.1 0 0 0 0 1 0 3000\n"
     "f32 bcsr - 0 1.1 0 0 0 0 1 0 4000\nf32 bcsr:b=3x3 - 0 1.1 0 0 0 0 1 0 4000\nf32 dense - 0 1 0 0 0 0 1 0 2000\n";
 
 /* Reads the bundled table to go by: the device's own, one of its class, or the general one. */
@@ -289,7 +291,8 @@ static double spmv__slots_bytes(const spmv__estimator *e, const spmv_spec *spec,
 
 /* Fills in of what the costs are multiplied by. On a GPU, what passes through the cache besides counts as well: padding that is skipped and
  * the nonzeros of other parts; processors have several levels of caches, so that it is less clear there. */
-static void spmv__cost_of(const spmv__estimator *e, const spmv_spec *spec, const char *variant, const spmv__load *l, double of[SPMV_COST_COUNT])
+static void spmv__cost_of(const spmv__estimator *e, const spmv_spec *spec, const char *variant, const spmv__load *l,
+                          double of[SPMV_COST_COUNT])
 {
     const double others = spmv__longer((double)e->a->nnz - l->nnz, 0) * ((double)spmv_value_size(e->how->type) + sizeof(uint32_t));
     const double bytes = spmv__slots_bytes(e, spec, l, spmv__busy_slots(e, spec, l));
@@ -305,14 +308,16 @@ static void spmv__cost_of(const spmv__estimator *e, const spmv_spec *spec, const
 
 /* Estimates a product with a part that costs what a line of the table says. On a GPU it takes no less than its bytes or its longest row do;
  * processors have faster caches than the one of the table. */
-static double spmv__cost_parts(const spmv__estimator *e, const spmv_candidate *k, const spmv_spec *spec, const spmv__load *l, spmv_estimate *out)
+static double spmv__cost_parts(const spmv__estimator *e, const spmv_candidate *k, const spmv_spec *spec, const spmv__load *l,
+                               spmv_estimate *out)
 {
     double sum = 0;
     int i;
     memset(out, 0, sizeof *out);
     spmv__cost_of(e, spec, k->variant, l, out->of);
     for (i = 0; i < SPMV_COST_COUNT; i++) sum += out->share[i] = k->cost[i] * out->of[i];
-    if (e->t->device_class == SPMV_DEVICE_CLASS_GPU) sum = spmv__longer(sum, spmv__longer(out->of[SPMV_COST_BYTES], out->of[SPMV_COST_CHAIN]));
+    if (e->t->device_class == SPMV_DEVICE_CLASS_GPU)
+        sum = spmv__longer(sum, spmv__longer(out->of[SPMV_COST_BYTES], out->of[SPMV_COST_CHAIN]));
     return out->seconds = sum;
 }
 

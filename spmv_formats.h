@@ -1841,7 +1841,7 @@ static void spmv__import_order_share(void *job, uint64_t share)
 }
 
 /* 1 if the lines are the rows of the CSR matrix and are sorted already, so that they can be copied: CSR, or CSC to be transposed. */
-static int spmv__import_in_order(const spmv__import *m)
+SPMV__APART int spmv__import_in_order(const spmv__import *m)
 {
     const spmv_input *in = m->in;
     spmv__import_order o;
@@ -2335,6 +2335,7 @@ typedef struct spmv__source {
     uint32_t          longest_of;
     uint8_t           counted; /* 1: a device has counted blocks, and set spans if the part has the key idx */
     uint8_t           weighed; /* 1: only sizes are wanted, nothing will be filled */
+    uint8_t           threads; /* that fill the part, at most SPMV__MOST_SHARES; 0: any number */
     const spmv__tile_counts *tiled; /* then, of tcsr; NULL: the host counts */
     spmv__diagonals   diagonals;
     spmv__pair       *seen;    /* cmrs: room for the entries of a strip, for each thread; tcsr: where shares begin, rows and slots */
@@ -2345,7 +2346,6 @@ typedef struct spmv__source {
     spmv_converter   *converter; /* that may count blocks; NULL: the host does */
     uint64_t          strip;   /* cmrs: the most entries of a strip */
     struct spmv__block_set *sets; /* one for each thread that counts or fills blocks */
-    uint64_t          threads; /* that fill the part; 0: any number */
     uint64_t          rows;    /* of the part */
     void             *packed;  /* formats of the user's own: what their packer made; see spmv__extra_size */
     uint64_t          grain;   /* shares begin at multiples of so many rows; 0: anywhere */
@@ -5269,7 +5269,10 @@ static void spmv__block_count_share(void *job, uint64_t share, size_t thread)
 /* Makes what the host counts and fills blocks with. */
 static spmv_status spmv__block_sets(const spmv_part *p, spmv__source *s)
 {
-    return spmv__sets_make(&s->sets, s->v->a, p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BW], &s->threads, s->h);
+    uint64_t threads = s->threads;
+    const spmv_status status = spmv__sets_make(&s->sets, s->v->a, p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BW], &threads, s->h);
+    s->threads = (uint8_t)threads;
+    return status;
 }
 
 /* Sets what describes a block, where shares may begin, and room for the number of blocks of each block row. A converter may count them. */
@@ -5285,7 +5288,7 @@ static spmv_status spmv__block_begin(spmv_part *p, spmv__source *s)
     s->grain = p->n[SPMV_BLOCK_BH] * spmv__block_group_height(p);
     status = spmv__room(s->h, &blocks, spmv__block_rows(p), sizeof *s->blocks);
     s->blocks = (uint32_t *)blocks;
-    s->threads = spmv__share_threads(spmv__source_shares(s), SPMV__MOST_SHARES);
+    s->threads = (uint8_t)spmv__share_threads(spmv__source_shares(s), SPMV__MOST_SHARES);
     if (!status && s->converter && s->converter->blocks) status = s->converter->blocks(s->converter, p, s);
     return status || s->counted ? status : spmv__block_sets(p, s);
 }
@@ -5749,7 +5752,7 @@ static spmv_status spmv__cmrs_size(spmv_part *p, spmv__source *s)
     s->grain = p->n[SPMV_CMRS_HEIGHT];
     if (!p->spec.key[SPMV_KEY_SORT]) return SPMV_OK;
     s->strip = most;
-    s->threads = spmv__share_threads(spmv__source_shares(s), SPMV__MOST_SHARES);
+    s->threads = (uint8_t)spmv__share_threads(spmv__source_shares(s), SPMV__MOST_SHARES);
     while (s->threads > 1 && s->threads * most * sizeof *s->seen > p->nnz) s->threads--; /* a twelfth of the CSR form, or one */
     status = spmv__room(s->h, &block, s->threads, most * sizeof *s->seen);
     s->seen = (spmv__pair *)block;

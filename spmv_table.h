@@ -359,7 +359,8 @@ static spmv_status spmv__tune_lines(spmv_tuning *t, spmv__lines *l)
         if (!s && spmv__next_word(l)) s = spmv__bad_line(l, "there are too many words");
     }
     spmv_free(&t->hooks, plan);
-    if (!s && (!t->device[0] || t->device_class == SPMV_DEVICE_CLASS_COUNT)) s = spmv__bad_line(l, "a table needs the lines \"device\" and \"class\"");
+    if (!s && (!t->device[0] || t->device_class == SPMV_DEVICE_CLASS_COUNT))
+        s = spmv__bad_line(l, "a table needs the lines \"device\" and \"class\"");
     if (!s && !(t->read > 0)) s = spmv__bad_line(l, "a table needs the line \"memory\"");
     return s;
 }
