@@ -381,7 +381,8 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
     out->hooks = *l.h;
     out->device_class = SPMV_DEVICE_CLASS_COUNT;
     if (spmv__next_line(&l)) spmv__rest_of_line(&l, first, sizeof first);
-    s = strcmp(first, "spmv tuning table 2") ? spmv__bad_line(&l, "a table begins with \"spmv tuning table 2\"") : spmv__tune_lines(out, &l);
+    if (strcmp(first, "spmv tuning table 2") != 0) s = spmv__bad_line(&l, "a table begins with \"spmv tuning table 2\"");
+    else s = spmv__tune_lines(out, &l);
     if (s) spmv_tuning_free(out);
     return s;
 }

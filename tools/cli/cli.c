@@ -34,7 +34,9 @@ void cli_progress_begin(tool *t)
     t->since = t->last = cli_seconds();
 }
 
-int cli_progress_due(const tool *t)
+/* 1: it is time to report progress: on a terminal after the first second and then ten times a second, elsewhere every
+ * PROGRESS_LINE_SECONDS. */
+static int cli_progress_due(const tool *t)
 {
     double now = cli_seconds();
     if (!t->terminal) return now - t->told >= PROGRESS_LINE_SECONDS;

@@ -58,10 +58,6 @@ void cli_progress_begin(tool *t);
 
 enum { PROGRESS_LINE_SECONDS = 30 }; /* without a terminal: often enough to show in a log that work goes on, without filling it */
 
-/* 1: it is time to report progress: on a terminal after the first second and then ten times a second, elsewhere every
- * PROGRESS_LINE_SECONDS. */
-int cli_progress_due(const tool *t);
-
 /* Begins work whose progress is unknown; a terminal shows its name at once. */
 void cli_progress_name(tool *t, const char *what, const char *name);
 
