@@ -905,7 +905,7 @@ static void spmv__explain_features(spmv__text *t, const spmv_features *f)
     SPMV__SAY(t, "rows      %.*f nonzeros in each that is not empty, deviation %.*f, longest %llu, %llu empty\n",
               SPMV__FIGURE(filled > 0 ? (double)f->nnz / filled : 0), SPMV__FIGURE(f->deviation), (spmv__ull)f->longest,
               (spmv__ull)f->empty);
-    SPMV__SAY(t, "x         %.2f of the reads miss a cache of 16384 elements\n", f->gather);
+    SPMV__SAY(t, "x         %.3f of the reads miss a cache of 16384 elements\n", f->gather);
     for (bin = SPMV_FILL_BINS / 2; bin <= SPMV_FILL_BINS; bin++) dense += f->diagonal_nnz[bin];
     if (f->diagonals)
         SPMV__SAY(t, "diagonals %llu%s; those at least half full hold %.2f of the nonzeros", (spmv__ull)f->diagonals,
@@ -1074,7 +1074,7 @@ static void spmv__explain_costs(spmv__text *t, const spmv_option *o)
             SPMV__SAY(t, "%s%s %.*f", any++ ? " + " : "", spmv_cost_name((spmv_cost)i), SPMV__FIGURE(o->share[i] * 1e6));
     }
     SPMV__SAY(t, " = %.*f us", SPMV__FIGURE(sum * 1e6));
-    if (o->predicted > sum * 1.001) SPMV__SAY(t, ", and %.*f with what no line of the table has", SPMV__FIGURE(o->predicted * 1e6));
+    if (o->predicted > sum * 1.001) SPMV__SAY(t, ", and %.*f with what no cost contains (floors of a GPU, y once more)", SPMV__FIGURE(o->predicted * 1e6));
     spmv__put_char(t, '\n');
 }
 
@@ -1085,12 +1085,13 @@ static void spmv__explain_reason(spmv__text *t, const spmv_choice *c)
     const int measured = o->measured > 0, csr = !strcmp(o->plan, "csr");
     int csr_measured = measured;
     const double own = spmv__option_seconds(o, measured), other = spmv__csr_seconds(c, &csr_measured);
-    uint64_t pays = spmv__pays_after(c, o->convert, own, other);
+    const double alike = spmv__option_seconds(o, csr_measured); /* found in the same way as the time of csr */
+    uint64_t pays = spmv__pays_after(c, o->convert, alike, other);
     spmv__say_option(t, o);
     SPMV__SAY(t, " was chosen because a product is %s to take %.*f us", measured ? "measured" : "predicted", SPMV__FIGURE(own * 1e6));
     if (c->csr > 0 && !csr)
-        SPMV__SAY(t, ", %.*f times the speed of csr (%.*f us %s)", SPMV__FIGURE(other / own), SPMV__FIGURE(other * 1e6),
-                  csr_measured ? "measured" : "predicted");
+        SPMV__SAY(t, ", %s%.*f times the speed of csr (%.*f us %s)", measured && !csr_measured ? "by estimates " : "",
+                  SPMV__FIGURE(other / alike), SPMV__FIGURE(other * 1e6), csr_measured ? "measured" : "predicted");
     if (second) {
         SPMV__SAY(t, ", and it ranks at %.*f us, before ", SPMV__FIGURE(o->cost * 1e6));
         spmv__say_option(t, second);
@@ -1113,7 +1114,7 @@ static void spmv__explain_cocktail(spmv__text *t, const spmv_choice *c)
     spmv__put_char(t, '\n');
     spmv__say_option(t, o);
     spmv__put_text(t, " is the plan by the policies of clSpMV");
-    if (o->predicted > 0) SPMV__SAY(t, "; by the table's rates a product takes %.*f us", SPMV__FIGURE(o->predicted * 1e6));
+    if (o->predicted > 0) SPMV__SAY(t, "; by the table a product takes %.*f us", SPMV__FIGURE(o->predicted * 1e6));
     if (o->predicted > 0 && c->csr > 0) SPMV__SAY(t, ", and with csr %.*f us", SPMV__FIGURE(c->csr * 1e6));
     spmv__put_text(t, ".\n");
 }

@@ -49,7 +49,7 @@
  *                         else meanwhile, since it may hold a lock of a device (TBB: within this_task_arena::isolate)
  * Tasks do not wait for each other and use no SPMV_PARALLEL themselves; they call no hook, so they neither allocate nor log. A stack of
  * 32 KiB is enough for them, except where CUDA compiles several kernels at once: NVRTC is a whole compiler and needs the usual stack. The
- * library then starts no thread of its own. Without OpenMP there is no clock: set hints.clock if a choice for the host is to be checked.
+ * library then starts no thread of its own. Without OpenMP, the plan "measure" goes by the time of all processors: set hints.clock.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */

@@ -22,8 +22,8 @@
  * matrix the y of a product is the x of the next one without leaving its devices, so that iterative solvers never collect a vector
  * (examples/two_devices.c).
  *
- * Bits: the same division, plans and devices give the same bits. "auto" finds the same plans each time unless the choice is checked by a
- * clock (SPMV_VERIFY_OFF prevents that). With desc.reproducible a device waits for its halo and multiplies its block as one matrix, so that
+ * Bits: the same division, plans and devices give the same bits. "auto" finds the same plans each time, "measure" may not. With
+ * desc.reproducible a device waits for its halo and multiplies its block as one matrix, so that
  * the sums of a row are formed in the same order as on one device; with one plan for all of csr, sell or ell, the bits are those of one
  * device.
  *

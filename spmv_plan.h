@@ -39,7 +39,7 @@ typedef struct spmv_plan {
     spmv_spec part[SPMV_MAX_PARTS];
 } spmv_plan;
 
-/* Seconds that one product by this plan takes; negative if it cannot run. The library has no clock, so the caller measures.
+/* Seconds that one product by this plan takes, for builders that try several; negative if it cannot run.
  *   user     measure_user of spmv_build_hints
  *   plan     the plan to be measured
  *   variant  knobs of its kernels as text, part by part ("L=8+WG=128", "" for the defaults; spmv_device.h); ignore it on the host */

@@ -932,7 +932,7 @@ Test(choice, explains_by_a_table)
         "*      50.0       50.0          -    1.00          4.00           -  csr\n"
         "       90.0       45.0          -    1.11          40.3         363  bell\n"
         "\n"
-        "costs     chain 45.0 = 45.0 us, and 50.0 with what no line of the table has\n"
+        "costs     chain 45.0 = 45.0 us, and 50.0 with what no cost contains (floors of a GPU, y once more)\n"
         "csr was chosen because a product is predicted to take 50.0 us, and it ranks at 50.0 us, before bell at 90.0 us; preparing takes "
         "about 4.00 products of csr.\n");
     c->count = 0;
@@ -2600,7 +2600,7 @@ Test(cocktail, by_a_table)
         "merge     coo: 0.009 < 0.006 us, dia:d=0.571428+coo: no\n"
         "merge     dia: 0.006 < 0.006 us, dia:d=0.571428+coo: no\n"
         "\n"
-        "dia:d=0.571428+coo / V=2+ is the plan by the policies of clSpMV; by the table's rates a product takes 0.01 us, and with csr "
+        "dia:d=0.571428+coo / V=2+ is the plan by the policies of clSpMV; by the table a product takes 0.01 us, and with csr "
         "0.01 us.\n";
     static char text[2000];
     spmv_build_hints hints;

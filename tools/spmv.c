@@ -22,8 +22,8 @@
 
 #define PLAN_TEXT                                                                                                    \
     "A plan is one part or several, joined by +. Each part is a format with its keys: ell:w=5+coo or sell:h=32. A builder,\n" \
-    "such as hyb, makes a plan for the matrix. With auto the library chooses the plan, with cocktail it does so by the\n"      \
-    "policies of clSpMV. spmv plan --list prints the names of formats and builders.\n"
+    "such as hyb, makes a plan for the matrix. With auto the library chooses the plan by estimates, with measure it\n"     \
+    "times the three cheapest as well, and with cocktail it goes by the policies of clSpMV. spmv plan --list prints the names of formats and builders.\n"
 
 #define VARIANT_TEXT                                                                                                     \
     "\nAfter a / a plan may set knobs of its OpenCL kernels, joined by + as the parts are: csr:run=1024/WG=256,NT=1 or\n"   \
@@ -32,7 +32,7 @@
 
 #define TEAM_TEXT                                                                                                        \
     "\n--device 0+1 or host+0 divides the rows among several devices: by --shares, or by the estimated time that each needs\n" \
-    "for its rows. If one alone is faster by these estimates, it gets all rows.\n"
+    "for its rows. Unless all together are clearly faster than one alone, that one gets all rows.\n"
 
 #define FILE_TEXT "FILE is a Matrix Market file or the binary form, plain or compressed by gzip, or a tar archive with one;\n" \
     "- is standard input.\n"
@@ -168,13 +168,13 @@ static const command commands[] = {
      "Prints the plan, each part's share of the nonzeros in the notation of the papers, its bytes and its padding.\n"
      PLAN_TEXT "hybr:k=0 tries every width and takes the fastest.\n"
      "\n"
-     "--explain also prints the features of the matrix, a table of the options and the reason for the choice; for cocktail it\n"
+     "--explain also prints the features of the matrix, a table of the options, of what the time of the first consists, and the\n"
+     "reason for the choice; for cocktail it\n"
      "prints every inequality of its policies with the numbers on both sides. Rates are in GFLOP/s; u, z, e, n and g are those\n"
      "of the paper, section 3.3.\n"
      "\n"
      "--list needs no FILE. It prints what this build supports, in lines for scripts: \"format\" with its name and properties\n"
-     "(blocks; fill, which --strict refuses; reproducible), \"layout\" with a plan worth measuring and the kinds of matrices that it\n"
-     "suits, \"builder\" and \"choice\" with their names.\n"
+     "(blocks; fill, which --strict refuses; reproducible), \"layout\" with a plan worth measuring, \"builder\" and \"choice\" with their names.\n"
      TEAM_TEXT "For each device its rows, its plan and its halo are printed, which is what it receives of x in a product, and with\n"
      "--explain the predicted times and what limits them.\n",
      "Columns:\n"

@@ -34,8 +34,8 @@
     X(SIMD,    "simd",    "LEVEL", "on the host, use plain, avx2, avx512 or neon instructions; default: the best usable") \
     X(CONVERT, "convert", "WHERE", "on a device, fill the matrix's arrays there (device) or on the host; default: there on GPUs") \
     X(EXPLAIN, "explain", "",     "print the reasons for the choice: features, estimates, other options")           \
-    X(CALLS,   "calls",   "N",    "auto: the products over which analysis and conversion must pay off; default: 1000") \
-    X(TABLE,   "table",   "FILE", "auto, cocktail: the tuning table to use; default: the bundled one for the device") \
+    X(CALLS,   "calls",   "N",    "auto, measure: the products over which analysis and conversion must pay off; default: 1000") \
+    X(TABLE,   "table",   "FILE", "auto, measure, cocktail: the tuning table to use; default: the bundled one for the device") \
     X(MAX_BYTES, "max-bytes", "N", "refuse parts larger than N bytes (K, M, G: 2^10, 2^20, 2^30); default: 16 times the CSR form and 16M") \
     X(PAIRS,   "pairs",   "",     "also try every pair of values of two knobs")                                     \
     X(BUDGET,  "budget",  "SECONDS", "end after about this time, fits included; default: measure everything")        \
