@@ -105,9 +105,11 @@ typedef struct spmv_desc {
                                 Of matrix, only transpose may then be set, else SPMV_ERR_ARGUMENT. The type of its values must fit type.
                                 NULL: matrix is used */
     spmv_type       type;    /* the type that products compute in; zero: f64 */
-    const char     *plan;    /* a plan or a builder as text (spmv_plan.h), "auto" or "cocktail" (spmv_auto.h). NULL: "auto", the library
-                                chooses; but "csr" with reproducible, since a choice differs from device to device, and with
-                                SPMV_NO_AUTO, where "auto" and "cocktail" are refused with SPMV_ERR_UNSUPPORTED */
+    const char     *plan;    /* a plan or a builder as text (spmv_plan.h), "auto", "measure" or "cocktail" (spmv_auto.h). NULL: "auto",
+                                the library chooses; but "csr" with reproducible, since a choice differs from device to device, and with
+                                SPMV_NO_AUTO, where these three are refused with SPMV_ERR_UNSUPPORTED. "measure" goes by estimates alone,
+                                as "auto" does, where a clock tells nothing: products that take no longer than their launch, a queue that
+                                does not measure time, a variant that is given, SPMV_PARALLEL without hints.clock */
     spmv_device    *device;  /* where products run; it must outlive the matrix. NULL: on the host */
     const char     *variant; /* knobs of the device's kernels, part by part as in the plan: "WG=256,NT=1+L=8", or "*:WG=256" for all parts
                                 (spmv_variants_parse of spmv_device.h). NULL: those that the choice found, else the defaults. Ignored on
@@ -221,6 +223,10 @@ SPMV_API spmv_target spmv_target_of(const spmv_device *d);
 
 #if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_IMPLEMENTED)
 #define SPMV_IMPLEMENTED
+
+#if !defined(SPMV_NO_AUTO) && !defined(_OPENMP)
+#include <time.h>
+#endif
 
 static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how);
 
@@ -507,7 +513,7 @@ static spmv_status spmv__leave_unseen(spmv_matrix *m, const spmv_desc *d, const 
     spmv_status s = SPMV_OK;
     if (!t->there || (d->plan && !spmv__is_auto(d->plan)) || d->reproducible || d->strict || d->max_bytes) return s;
     if (target.device_class != SPMV_DEVICE_CLASS_GPU) return s;
-    if (hints && hints->without & both) return s;
+    if (hints && (hints->choice || hints->without & both)) return s;
     memset(&a, 0, sizeof a);
     memset(&how, 0, sizeof how);
     a.rows = t->work.rows;
@@ -709,6 +715,17 @@ static void spmv__to_front(spmv_choice *c, int at)
     c->option[0] = first;
 }
 
+/* Makes the last place csr, which is none of the options, and returns it. */
+static int spmv__append_csr(spmv_choice *c)
+{
+    const int i = c->count < SPMV_CHOICE_MAX ? c->count++ : SPMV_CHOICE_MAX - 1;
+    memset(&c->option[i], 0, sizeof c->option[i]);
+    spmv_print(c->option[i].plan, sizeof c->option[i].plan, "csr");
+    c->option[i].predicted = c->option[i].cost = c->csr;
+    c->option[i].convert = c->convert_csr;
+    return i;
+}
+
 /* Stores the matrix by the plan that was chosen. Where that cannot be built, tries the other options in the order of their cost, and csr
  * at the end; the one that is taken moves to the front. */
 static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
@@ -732,8 +749,9 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
         memset(c->variant, 0, sizeof c->variant);
         if (i < c->count) memcpy(c->variant, c->option[i].variant, sizeof c->variant);
     }
-    if (!s && i < c->count) spmv__to_front(c, i);
-    return s;
+    if (s || !c->count) return s;
+    spmv__to_front(c, i < c->count ? i : spmv__append_csr(c));
+    return SPMV_OK;
 }
 
 /* ---- "measure" ------------------------------------------------------------------------------------------------------ */
@@ -746,6 +764,17 @@ enum {
 /* A product that is bound by its launch takes up to so many times as long as the smallest of all, whatever it computes, unless products are
  * recorded in a graph: the clock does not tell such plans apart, the predictions do. */
 #define SPMV__CALL_TIMES 1.5
+
+/* Is there a clock for products on the host? That of the processors does not tell how long threads of the caller's took. */
+static int spmv__has_clock(const spmv_build_hints *hints)
+{
+#if defined(SPMV_PARALLEL) && !defined(_OPENMP)
+    return hints && hints->clock;
+#else
+    (void)hints;
+    return 1;
+#endif
+}
 
 /* Seconds by the clock of the hints, else by that of OpenMP, else of the processor: products run in one thread then. */
 static double spmv__clock_now(const spmv_build_hints *hints)
@@ -838,8 +867,9 @@ static int spmv__row_length(const spmv_matrix *m, const spmv_build_hints *hints,
 {
     const double row = 1e-3; /* seconds */
     enum { FIRST = 3, MOST = 1000 };
-    double one = spmv__row_seconds(m, hints, v, 1);
+    double one;
     int n = FIRST;
+    (void)spmv__row_seconds(m, hints, v, 1);
     one = spmv__row_seconds(m, hints, v, FIRST);
     while (n < MOST && n * one < row) n++;
     return n;
@@ -893,10 +923,7 @@ static double spmv__measured_cost(const spmv_option *o, const spmv_build_hints *
 static void spmv__compare(spmv_matrix *m, spmv_matrix *other, const spmv_desc *d, spmv_choice *c, int option)
 {
     spmv_option *kept = &c->option[0], *o = &c->option[option];
-    double first = 0, second = 0;
-    if (!spmv__by_turns(m, other, d->hints, &first, &second)) return;
-    if (!(kept->measured > 0) || first < kept->measured) kept->measured = first;
-    o->measured = second;
+    if (!spmv__by_turns(m, other, d->hints, &kept->measured, &o->measured)) return;
     kept->cost = spmv__measured_cost(kept, d->hints);
     o->cost = spmv__measured_cost(o, d->hints);
     if (o->cost >= kept->cost) return;
@@ -909,33 +936,43 @@ static void spmv__challenge(spmv_matrix *m, const spmv_desc *d, const spmv_csr *
 {
     spmv_desc quiet = *d;
     spmv_matrix *other = (spmv_matrix *)spmv_alloc(&d->hooks, 1, sizeof *other); /* large */
+    spmv_status s;
+    int i;
     if (!other) return;
     memset(other, 0, sizeof *other);
     other->updatable = m->updatable;
     quiet.hooks.log = spmv__hush;
-    if (!spmv_plan_parse(&c->plan, c->option[option].plan, NULL, &quiet.hooks) &&
-        !spmv_store_make(&other->store, &c->plan, csr, how, &quiet.hooks) && !spmv__to_device(other, &quiet, c->option[option].variant)) {
-        int i;
-        other->store.hooks.log = d->hooks.log;
-        for (i = 0; i < other->store.count; i++) other->store.part[i].hooks.log = d->hooks.log;
-        spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
-        spmv__compare(m, other, d, c, option);
-    } else c->option[option].measured = -1;
+    spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
+    s = spmv_plan_parse(&c->plan, c->option[option].plan, NULL, &quiet.hooks);
+    if (!s) s = spmv_store_make(&other->store, &c->plan, csr, how, &quiet.hooks);
+    if (!s) s = spmv__to_device(other, &quiet, c->option[option].variant);
+    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
+    if (s) c->option[option].measured = -1;
+    other->store.hooks.log = d->hooks.log;
+    for (i = 0; !s && i < other->store.count; i++) other->store.part[i].hooks.log = d->hooks.log;
+    if (!s) spmv__compare(m, other, d, c, option);
     spmv__off_device(other);
     spmv_store_free(&other->store);
     spmv_free(&d->hooks, other);
 }
 
-/* Prepares and times the best options of a choice, of which the first is stored, and keeps the one that costs least, unless the queue of
- * the device measures no time. The matrix of the fastest so far and the next one are in memory beside the CSR form. */
+/* Can products with the matrix be timed? */
+static int spmv__is_timed(const spmv_matrix *m, const spmv_build_hints *hints)
+{
+#ifdef SPMV_DEVICE_H
+    if (m->device) return m->exec->profiles;
+#else
+    (void)m;
+#endif
+    return spmv__has_clock(hints);
+}
+
+/* Prepares and times the best options of a choice, of which the first is stored, and keeps the one that costs least, unless a clock tells
+ * nothing. The matrix of the fastest so far and the next one are in memory beside the CSR form. */
 static void spmv__measure(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
 {
     int i, n = 1;
-    if (!c->count || c->option[0].predicted < SPMV__CALL_TIMES * c->call) return;
-#ifdef SPMV_DEVICE_H
-    if (m->device && !m->exec->profiles) return;
-#endif
-    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
+    if (!c->count || c->option[0].predicted < SPMV__CALL_TIMES * c->call || !spmv__is_timed(m, d->hints)) return;
     for (i = 1; i < c->count && n < SPMV__MEASURED; i++) {
         if (c->option[i].measured < 0) continue; /* it could not be built */
         spmv__challenge(m, d, csr, how, c, i); /* an option that moves to the front leaves those behind it in place */
@@ -962,6 +999,7 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
     if (!s) s = spmv__store_choice(m, d, csr, how, c);
     if (!s && d->plan && spmv__is_measure(d->plan) && !d->variant) spmv__measure(m, d, csr, how, c);
     if (!s && c->count) c->plan = m->store.plan;
+    if (s) memset(c, 0, sizeof *c);
     spmv_free(&d->hooks, block);
     return s;
 }
@@ -1093,6 +1131,9 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     spmv_status s;
     memset(m, 0, sizeof *m);
     memset(&how, 0, sizeof how);
+#ifndef SPMV_NO_AUTO
+    if (d->hints && d->hints->choice) memset(d->hints->choice, 0, sizeof *d->hints->choice);
+#endif
     m->updatable = d->updatable;
     how.type = spmv__type(d->type);
     how.updatable = d->updatable;

@@ -83,8 +83,8 @@ typedef struct spmv_choice {
  *   hints   may be NULL: SPMV_EXPECTED_CALLS products, the bundled table
  *   column  as in spmv_plan_make; may be NULL
  *   hooks   may be NULL
- * For a tiny matrix, or few products (SPMV_FEW_CALLS), "auto" is csr and no table is read, unless the target is a GPU or the hints have a
- * table or exclude csr.
+ * For a tiny matrix, or few products (SPMV_FEW_CALLS), "auto" and "measure" are csr and no table is read, unless the target is a GPU or the
+ * hints have a table or exclude csr.
  * SPMV_ERR_MEMORY; SPMV_ERR_PLAN for unknown keys of cocktail; for other texts the statuses of spmv_plan_make. */
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
@@ -121,7 +121,7 @@ typedef struct spmv__mix {
     int         sampled; /* 1: the size of a part was estimated from a sample */
 } spmv__mix;
 
-/* How many times as long a later part takes on a host for reading its row list and y again, which no line of a table has. */
+/* How many times as long a later part takes on a host for reading its row list, which no line of a table has. */
 #define SPMV__ROW_LIST_TIMES 1.4
 
 /* Appends a part with so many slots and rows, whose product was estimated. */
@@ -141,7 +141,7 @@ static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec 
     m->convert += k->begin + k->slot * slots;
     if (m->count < 2) return;
     m->convert += t->part * (double)c->e.a->nnz;
-    m->seconds += spmv__read_seconds(&c->e, 0, 2 * rows * (double)spmv_vector_size(c->e.how->type)); /* y is read and written again */
+    m->seconds += spmv__read_seconds(&c->e, (double)spmv__csr_bytes(c->e.a), rows * (double)spmv_vector_size(c->e.how->type)); /* y */
 }
 
 /* Writes the plan and its variants into an option. 0: they are too long. */
@@ -429,7 +429,7 @@ static spmv_status spmv__offer_width(spmv__chooser *c, const spmv_candidate *k, 
         now.rest_load.rows = b.rows;
         now.rest_load.nnz = now.rest_load.slots = b.nnz;
         now.rest_load.longest = (double)(l->longest - w);
-        now.rest_load.uneven = now.rest_load.spread = b.nnz > 0 ? spmv__beyond_deviation(&b) * b.rows / b.nnz : 0;
+        now.rest_load.uneven = b.nnz > 0 ? spmv__beyond_deviation(&b) * b.rows / b.nnz : 0;
         spmv__try_two(c, &now, &best);
     }
     spmv_free(l->h, reach);
@@ -499,7 +499,7 @@ static void spmv__find_prefix(const spmv__chooser *c, const spmv_features *f, sp
         now.rest_load.nnz = now.rest_load.slots = (double)f->nnz - now.first_load.nnz;
         now.rest_load.rows = (double)f->rows * (1 - spmv__exp2(-now.rest_load.nnz / (double)f->rows * nats)); /* Poisson's distribution */
         now.rest_load.gather = f->gather;
-        now.rest_load.uneven = now.rest_load.spread = f->uneven;
+        now.rest_load.uneven = f->uneven;
         now.rest_load.longest = (double)f->longest;
         spmv__try_two(c, &now, best);
     }
@@ -566,7 +566,10 @@ static spmv_status spmv__count_option(spmv__chooser *c, const spmv__look *l, con
     by->seconds = 0;
     if (spmv__is_block(spec->format)) return spmv__part_counted(&c->e, spec, variant, l, f, by);
     s = spmv__look_more_diagonals(l, f);
-    if (!s && k && !f->diagonals_sampled && spmv__load_of(&c->e, spec, l, f, &load, &s)) spmv__cost_parts(&c->e, k, spec, &load, by);
+    if (!s && k && !f->diagonals_sampled && spmv__load_of(&c->e, spec, l, f, &load, &s)) {
+        spmv__cost_parts(&c->e, k, spec, &load, by);
+        by->slots = (uint64_t)load.slots;
+    }
     return s;
 }
 
@@ -606,6 +609,7 @@ static spmv_status spmv__count_best(spmv__chooser *c, const spmv__look *l)
     spmv_status s = SPMV_OK;
     while (!s && out->count && out->option[0].sampled) {
         spmv_option o = out->option[0];
+        const spmv_candidate *k;
         spmv_estimate by;
         spmv_spec spec;
         int at;
@@ -618,6 +622,8 @@ static spmv_status spmv__count_best(spmv__chooser *c, const spmv__look *l)
         o.sampled = 0;
         o.predicted = by.seconds;
         memcpy(o.share, by.share, sizeof o.share);
+        k = spmv__line_for(&c->e, &spec, o.variant);
+        o.convert = k->begin + k->slot * (double)by.slots;
         o.cost = spmv__option_cost(c, &o, 1, 0);
         for (at = 0; at + 1 < out->count && (!(o.predicted > 0) || out->option[at + 1].cost < o.cost); at++)
             out->option[at] = out->option[at + 1];
@@ -715,7 +721,8 @@ static const spmv_candidate *spmv__cocktail_line(const spmv__estimator *e, const
     for (i = 0; i < e->t->count && best; i++) {
         const spmv_candidate *k = &e->t->line[i];
         double now;
-        if (k->type != e->type || spmv__likeness(k, layout, best->variant) / 2 != spmv__likeness(best, layout, best->variant) / 2) continue;
+        if (k->type != e->type || k->layout.format != best->layout.format) continue;
+        if (spmv__likeness(k, layout, best->variant) / 2 != spmv__likeness(best, layout, best->variant) / 2) continue;
         now = spmv__banded_seconds(e, k, layout, rows, per_row);
         if (now >= *seconds) continue;
         *seconds = now;
@@ -773,7 +780,7 @@ static spmv_status spmv__choose_cocktail(spmv__chooser *c, const spmv_cocktail_d
     d.rate = spmv__cocktail_rate_of;
     d.user = &c->e;
     if (!d.groups) d.groups = c->e.t->units;
-    d.most_slots = (uint64_t)c->e.limit / spmv_value_size(c->e.how->type) + 1;
+    d.most_slots = spmv__most_bytes(c->e.a, c->e.how->max_bytes) / spmv_value_size(c->e.how->type) + 1;
     d.without |= spmv__unusable(&c->e);
     c->out->features.rows = c->e.a->rows;
     c->out->features.cols = c->e.a->cols;
@@ -839,7 +846,7 @@ SPMV__SHARED const char *spmv__plan_unseen(const spmv_tuning *t, const spmv_csr 
     sell = spmv__seconds_by_size(&e, SPMV_SELL, padded * nnz);
     own = sell < tcsr ? sell : tcsr;
     least = t->launch + spmv__read_seconds(&e, padded * nnz * value, padded * nnz * value + vectors);
-    saves = spmv__longer(SPMV__LOOK_SAVES * (own - least), SPMV__LOOK_SAVES_LEAST * own);
+    saves = spmv__greater(SPMV__LOOK_SAVES * (own - least), SPMV__LOOK_SAVES_LEAST * own);
     if (!(tcsr > 0) || !(sell > 0) || spmv__calls(hints) * saves > t->look + t->look_byte * (4 * nnz + 8 * rows)) return NULL;
     return sell < tcsr ? "sell" : "tcsr";
 }
@@ -864,11 +871,12 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
 {
     if (column) *column = 0;
     if (!out || !a || !how) return spmv__null(hooks, "spmv_choose", !out ? "out" : !a ? "a" : "how", out, sizeof *out);
+    memset(out, 0, sizeof *out);
+    if ((unsigned)how->type >= SPMV_TYPE_COUNT) return spmv_log(hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)how->type);
     spmv__chooser c;
     spmv_cocktail_desc keys;
     const int cocktail = text && spmv__is_cocktail(text);
     spmv_status s = SPMV_OK;
-    memset(out, 0, sizeof *out);
     if (text && !cocktail && !spmv__is_auto(text) && !spmv__is_measure(text))
         return spmv_plan_make(&out->plan, text, a, hints, column, hooks);
     memset(&keys, 0, sizeof keys);
@@ -1074,7 +1082,8 @@ static void spmv__explain_costs(spmv__text *t, const spmv_option *o)
             SPMV__SAY(t, "%s%s %.*f", any++ ? " + " : "", spmv_cost_name((spmv_cost)i), SPMV__FIGURE(o->share[i] * 1e6));
     }
     SPMV__SAY(t, " = %.*f us", SPMV__FIGURE(sum * 1e6));
-    if (o->predicted > sum * 1.001) SPMV__SAY(t, ", and %.*f with what no cost contains (floors of a GPU, y once more)", SPMV__FIGURE(o->predicted * 1e6));
+    if (o->predicted > sum * 1.001)
+        SPMV__SAY(t, ", and %.*f with what no cost contains (floors of a GPU, y once more)", SPMV__FIGURE(o->predicted * 1e6));
     spmv__put_char(t, '\n');
 }
 
@@ -1127,7 +1136,8 @@ SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
     if (c->tiny > 1) return spmv_print(out, size, "plan      csr: the products that are expected cost less than a choice would\n");
     if (c->tiny)
         return spmv_print(out, size, "plan      csr: a matrix of up to %d bytes costs less than a choice would\n", (int)SPMV_TINY_BYTES);
-    if (!c->count) return spmv_print(out, size, "plan      as it was given\n");
+    if (!c->count && !c->table[0]) return spmv_print(out, size, "plan      as it was given\n");
+    if (!c->count) return spmv_print(out, size, "plan      nothing is known of any format for this matrix\n");
     if (c->steps[0]) {
         spmv__explain_cocktail(&t, c);
         return spmv__text_close(&t);

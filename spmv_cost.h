@@ -89,7 +89,7 @@ static int spmv__usable(const spmv__estimator *e, spmv_format f)
 
 static int spmv__is_block(spmv_format f) { return spmv_format_class_of(f) == SPMV_CLASS_BLOCK; }
 
-static double spmv__longer(double a, double b) { return a > b ? a : b; }
+static double spmv__greater(double a, double b) { return a > b ? a : b; }
 
 /* ---- the table ------------------------------------------------------------------------------------------------------- */
 
@@ -231,8 +231,8 @@ static double spmv__knob_in(const char *variant, const char *name)
 {
     const char *at = strstr(variant, name);
     int64_t v;
-    if (!at || (at > variant && at[-1] != ',')) return 0;
-    return spmv__whole(at + strlen(name), &v) ? (double)v : 0;
+    while (at && at > variant && at[-1] != ',') at = strstr(at + 1, name);
+    return at && spmv__whole(at + strlen(name), &v) ? (double)v : 0;
 }
 
 /* The lanes that share a row, block row, strip or run on a GPU: as its knobs say, else by default. */
@@ -294,7 +294,7 @@ static double spmv__slots_bytes(const spmv__estimator *e, const spmv_spec *spec,
 static void spmv__cost_of(const spmv__estimator *e, const spmv_spec *spec, const char *variant, const spmv__load *l,
                           double of[SPMV_COST_COUNT])
 {
-    const double others = spmv__longer((double)e->a->nnz - l->nnz, 0) * ((double)spmv_value_size(e->how->type) + sizeof(uint32_t));
+    const double others = spmv__greater((double)e->a->nnz - l->nnz, 0) * ((double)spmv_value_size(e->how->type) + sizeof(uint32_t));
     const double bytes = spmv__slots_bytes(e, spec, l, spmv__busy_slots(e, spec, l));
     const int gpu = e->t->device_class == SPMV_DEVICE_CLASS_GPU;
     of[SPMV_COST_LAUNCH] = e->t->launch;
@@ -317,7 +317,7 @@ static double spmv__cost_parts(const spmv__estimator *e, const spmv_candidate *k
     spmv__cost_of(e, spec, k->variant, l, out->of);
     for (i = 0; i < SPMV_COST_COUNT; i++) sum += out->share[i] = k->cost[i] * out->of[i];
     if (e->t->device_class == SPMV_DEVICE_CLASS_GPU)
-        sum = spmv__longer(sum, spmv__longer(out->of[SPMV_COST_BYTES], out->of[SPMV_COST_CHAIN]));
+        sum = spmv__greater(sum, spmv__greater(out->of[SPMV_COST_BYTES], out->of[SPMV_COST_CHAIN]));
     return out->seconds = sum;
 }
 
@@ -421,6 +421,7 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
     spmv_features f;
     int i;
     spmv_status s = spmv_plan_check(plan, how->strict, hooks);
+    if (!s && (unsigned)how->type >= SPMV_TYPE_COUNT) s = spmv_log(hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)how->type);
     if (s) return s;
     memset(out, 0, (size_t)plan->count * sizeof *out);
     s = spmv__estimator_make(&e, a, how, target, tuning, 0, hooks);

@@ -718,7 +718,6 @@ SPMV__PRINTF(3, 4) SPMV_API size_t spmv_print(char *out, size_t size, const char
 
 #include <stdarg.h>
 #include <string.h>
-#include <time.h>
 #ifndef SPMV_NO_STDIO
 #include <stdio.h>
 #endif
@@ -2743,14 +2742,13 @@ typedef struct spmv__load {
     double skipped; /* of the slots: padding of which a product reads only the column */
     double gather;  /* as in spmv_features */
     double uneven;  /* standard deviation of row lengths over their mean; 0 if the layout pads rows to one length */
-    double spread;  /* standard deviation of row lengths over their mean */
     double longest; /* slots of the longest row (block formats: of one row of the longest block row) */
     double bands;   /* groups of adjacent diagonals */
     double extra;   /* bytes of the matrix besides values, columns of the width that the keys say, and one element of y a row */
 } spmv__load;
 
 /* Estimates the work of a product with a part that takes all of a view. The caller sets in out what holds for most formats: rows,
- * nonzeros, as many slots, gather, spread and the longest row; a format's function changes what differs. SPMV_ERR_UNSUPPORTED, without
+ * nonzeros, as many slots, gather and the longest row; a format's function changes what differs. SPMV_ERR_UNSUPPORTED, without
  * a message, if such a part makes no sense for the matrix. */
 typedef spmv_status (*spmv__estimate)(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out);
 
@@ -6783,10 +6781,10 @@ static void spmv__extra_fill(spmv_part *p, const spmv__source *s, spmv__sink *to
         spmv__##name##_check, spmv__##name##_visit                                                                                  \
     };                                                                                                                              \
     static const spmv__traits spmv__##name##_traits = {                                                                             \
-        SPMV__KEY(W) | SPMV__KEY(FILL), SPMV__FLAGS_##NAME, SPMV_CLASS_FLAT, 1, 0, SPMV_KEY_W, SPMV__PADS_NONE,                     \
+        SPMV__KEY(W) | SPMV__KEY(FILL), SPMV__FLAGS_##NAME, SPMV_CLASS_FLAT, 1, 0, SPMV__PADS_NONE,                                 \
         SPMV__APART_##NAME ? SPMV__LANES_BY_ROWS : SPMV__LANES_BY_LENGTH, NULL                                                      \
     };                                                                                                                              \
-    static const char *const spmv__##name##_layouts[] = { #name };                                            \
+    static const char *const spmv__##name##_layouts[] = { #name };                                                                  \
     static spmv_status spmv__##name##_size(spmv_part *p, spmv__source *s) { return spmv__extra_size(&spmv__##name##_extra, p, s); } \
     static void spmv__##name##_lay(spmv_part *p, spmv__source *s) { spmv__extra_lay(p, s); }                                        \
     static void spmv__##name##_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)              \
@@ -6921,7 +6919,6 @@ SPMV__SHARED spmv_status spmv__spec_estimate(const spmv_spec *spec, const spmv__
     out->rows = spec->key[SPMV_KEY_ROWS] ? (double)l->rows : (double)f->rows;
     out->nnz = out->slots = (double)f->nnz;
     out->gather = f->gather;
-    out->spread = f->uneven;
     out->longest = (double)l->longest;
     return spmv__table[spec->format].estimate(spec, l, f, out);
 }

@@ -242,12 +242,12 @@ enum { SPMV__GROUP_GRAIN = 96, SPMV__GROUP_MANY = 128 };
 
 /* Seconds of the host for each operation of a queue that it enqueues for a product with an exchange, and how many of these there are for
  * each device (spmv__group_begin_device, _gather, _end_device, two products) and each message (its copy, the points before and behind it).
- * A product takes at least as long as all of them. Measured as above: 29 to 50 us for the 22 of two H200s. */
+ * A product takes at least as long as all of them. It is measured as above. */
 #define SPMV__GROUP_OPERATION 2e-6
 enum { SPMV__GROUP_DEVICE_OPERATIONS = 8, SPMV__GROUP_MESSAGE_OPERATIONS = 3 };
 
 /* Seconds that a device takes for each step which the exchange adds to its product, however short: waiting for the point of another queue,
- * and beginning the second matrix of a block. Measured as above: 6 to 7 us, and 5 to 13. */
+ * and beginning the second matrix of a block. It is measured as above. */
 #define SPMV__GROUP_STEP 6e-6
 
 /* Rows are divided only if by the predictions this takes at most so much of the time of the fastest device alone: more than half of all

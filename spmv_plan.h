@@ -1608,10 +1608,9 @@ static void spmv__strips_share(void *job, uint64_t share, size_t thread)
 }
 
 /* Makes cmrs, a part with the best strip height. Koza et al. take whichever of 2, 4, 8 and 16 is the fastest ("brute-force search", 5.2),
- * as is done here if there is a clock. For the case without one they give no rule ("a detailed answer is beyond the scope", 5.5), so this
+ * as is done here with hints->measure. For the case without one they give no rule ("a detailed answer is beyond the scope", 5.5), so this
  * one is our own: the height with the fewest bytes, where a greater one, for which every lane needs more local memory ("a severe limit on
- * acceptable values of height", 4), must save 5%. On an H200 that finds the fastest of the four on cant, qcd5_4, mc2depi and scircuit, and
- * one 8% slower on pdb1HYS. */
+ * acceptable values of height", 4), must save 5%. */
 static spmv_status spmv__make_cmrs(spmv__maker *m)
 {
     const double gain = 0.95; /* of the bytes of the height before: what a greater one may read */

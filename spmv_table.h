@@ -211,15 +211,13 @@ static int spmv__next_line(spmv__lines *l)
 /* Reads a decimal number without sign or exponent, as "spmv tune" writes it. 0 if w is not one. */
 static int spmv__decimal(const char *w, double *v)
 {
-    enum { DECIMALS = 18 /* further ones would not change a double */ };
     double unit = 1;
     int64_t whole;
-    int digits = 0;
     w = spmv__whole(w, &whole);
     if (!w) return 0;
     *v = (double)whole;
     if (*w == '.')
-        for (w++; spmv__is_digit(*w) && digits < DECIMALS; w++, digits++) *v += (*w - '0') * (unit /= 10);
+        for (w++; spmv__is_digit(*w); w++) *v += (*w - '0') * (unit /= 10);
     return !*w;
 }
 
@@ -324,15 +322,24 @@ static spmv_status spmv__tune_plan(spmv_candidate *c, spmv__lines *l, spmv_plan 
     quiet.log = spmv__hush;
     if (spmv_plan_parse(plan, l->word, NULL, &quiet) || plan->count != 1) return spmv__bad_line(l, "expected a plan of one part");
     c->layout = plan->part[0];
+    if (c->layout.key[SPMV_KEY_W] || c->layout.key[SPMV_KEY_FILL] || c->layout.key[SPMV_KEY_D] || c->layout.key[SPMV_KEY_COLS])
+        return spmv__bad_line(l, "a candidate takes all nonzeros: w, fill, d and cols are not for tables");
     if (spmv__next_word(l) >= sizeof c->variant || !l->word[0]) return spmv__bad_line(l, "expected knobs, or -");
     if (strcmp(l->word, "-") != 0) memcpy(c->variant, l->word, strlen(l->word) + 1);
     return SPMV_OK;
+}
+
+static int spmv__same_candidate(const spmv_candidate *a, const spmv_candidate *b)
+{
+    return a->type == b->type && a->layout.format == b->layout.format && !memcmp(a->layout.key, b->layout.key, sizeof a->layout.key) &&
+           !strcmp(a->variant, b->variant);
 }
 
 /* Reads the line of a candidate, whose first word, the type, is in l->word. */
 static spmv_status spmv__tune_line(spmv_tuning *t, spmv__lines *l, spmv_plan *plan, size_t *room)
 {
     spmv_candidate *c;
+    size_t k;
     int i;
     const spmv_type type = spmv_type_from(l->word);
     spmv_status s = type == SPMV_TYPE_COUNT ? spmv__bad_line(l, "expected a word of the head, or a type") : spmv__tune_grow(t, room);
@@ -340,6 +347,8 @@ static spmv_status spmv__tune_line(spmv_tuning *t, spmv__lines *l, spmv_plan *pl
     c = &t->line[t->count++];
     c->type = type;
     s = spmv__tune_plan(c, l, plan);
+    for (k = 0; k + 1 < t->count && !s; k++)
+        if (spmv__same_candidate(&t->line[k], c)) s = spmv__bad_line(l, "this candidate has a line already");
     for (i = 0; i < SPMV_COST_COUNT && !s; i++) s = spmv__tune_number(l, spmv_cost_unit((spmv_cost)i), &c->cost[i]);
     if (!s) s = spmv__tune_number(l, 1e-6, &c->begin);
     return s ? s : spmv__tune_number(l, 1e-12, &c->slot);
