@@ -1043,7 +1043,7 @@ Test(device, measure_keeps_the_fastest)
     } t[] = { { "auto", 0.125, 0, 0 }, { "measure", 0.125, 1, 0 }, { "measure", 0.125, 0, 2 * READS }, { "measure", 0.5, 0, 2 * READS },
               { "cocktail", 0.125, 0, 0 } };
     spmv_choice *c = (spmv_choice *)calloc(1, sizeof *c);
-    char kept[SPMV_PLAN_TEXT], first[SPMV_PLAN_TEXT] = "", second[SPMV_PLAN_TEXT] = "";
+    char kept[SPMV_PLAN_TEXT], first[SPMV_PLAN_TEXT] = "", third[SPMV_PLAN_TEXT] = "";
     spmv_tuning table;
     spmv_build_hints hints = { 0 };
     spmv_matrix m;
@@ -1066,10 +1066,10 @@ Test(device, measure_keeps_the_fastest)
         spmv_plan_print(spmv_plan_of(&m), kept, sizeof kept);
         cr_assert_str_eq(kept, c->option[0].plan);
         if (i == 0) strcpy(first, c->option[0].plan);
-        if (i == 0) strcpy(second, c->option[1].plan);
+        if (i == 0) strcpy(third, c->option[2].plan);
         if (i == 0) built = builds;
         if (i == 1) cr_assert_eq(builds, built, "an option was prepared that cannot be timed");
-        if (i < 4) cr_assert_str_eq(kept, i == 2 ? second : first, "%d", (int)i);
+        if (i < 4) cr_assert_str_eq(kept, i == 2 ? third : first, "%d", (int)i);
         if (n) cr_assert_float_eq(c->option[0].measured, t[i].second < 0.25 ? t[i].second / 3 : 0.25 / 3, 1e-9); /* of three in a row */
         cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK);
         cr_assert_eq(spmv_update(&m, val), SPMV_OK);

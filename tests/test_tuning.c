@@ -176,13 +176,16 @@ Test(tuning, damaged_tables)
 
 Test(tuning, allocation_failures)
 {
-    char text[20000] = HEAD;
+    char text[20000] = HEAD, line[64];
     spmv_tuning t;
     ledger l;
     spmv_hooks h;
     long at, most;
     int i;
-    for (i = 0; i < 130; i++) strcat(text, "f64 csr -" COSTS "\n"); /* the list of lines grows twice */
+    for (i = 0; i < 130; i++) { /* the list of lines grows twice */
+        snprintf(line, sizeof line, "f64 csr L=%d" COSTS "\n", i);
+        strcat(text, line);
+    }
     h = ledger_hooks(&l);
     cr_assert(spmv_tuning_read(&t, text, strlen(text), "t", &h) == SPMV_OK);
     cr_assert(t.count == 130);
