@@ -282,17 +282,14 @@ static spmv_status spmv__offer_all(spmv__chooser *c, const spmv__look *l, const 
     return s;
 }
 
-/* Finds the predicted time of csr and of preparing it, whether or not it may be used. */
+/* Finds the predicted time of csr and of preparing it, whether or not it may be used, if it is part of the build. */
 static void spmv__find_csr(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
 {
-    const spmv_candidate *k;
+    const spmv_spec csr = spmv__plain(SPMV_CSR);
+    const spmv_candidate *k = spmv__line_for(&c->e, &csr, NULL);
     spmv__load load;
-    spmv_spec csr;
     spmv_estimate by;
-    memset(&csr, 0, sizeof csr);
-    csr.format = SPMV_CSR;
-    k = spmv__line_for(&c->e, &csr, NULL);
-    if (!k || spmv__spec_estimate(&csr, l, f, &load)) return;
+    if (!k || !spmv_format_built(SPMV_CSR) || spmv__spec_estimate(&csr, l, f, &load)) return;
     c->out->csr = spmv__cost_parts(&c->e, k, &csr, &load, &by);
     c->out->convert_csr = k->begin + k->slot * load.slots;
 }
@@ -746,10 +743,8 @@ static spmv_status spmv__take_cocktail(spmv__chooser *c, const spmv_cocktail *ma
     spmv_option *o = out->option;
     double rows = (double)c->e.a->rows, nnz = (double)c->e.a->nnz, seconds;
     spmv__text t;
+    const spmv_spec csr = spmv__plain(SPMV_CSR);
     int i;
-    spmv_spec csr;
-    memset(&csr, 0, sizeof csr);
-    csr.format = SPMV_CSR;
     if (nnz > 0) spmv__cocktail_line(&c->e, &csr, rows, nnz / rows, &out->csr);
     out->plan = made->plan;
     memcpy(out->steps, made->steps, sizeof out->steps);
@@ -814,19 +809,16 @@ static int spmv__is_tiny(const spmv_csr *a, spmv_device_class device_class, cons
 /* Predicted seconds of a product in a format without keys, with a matrix of which nothing is known but its size and the slots. */
 static double spmv__seconds_by_size(const spmv__estimator *e, spmv_format format, double slots)
 {
-    const spmv_candidate *k;
+    const spmv_spec spec = spmv__plain(format);
+    const spmv_candidate *k = spmv__line_for(e, &spec, NULL);
     spmv__load l;
-    spmv_spec spec;
     spmv_estimate by;
     memset(&l, 0, sizeof l);
-    memset(&spec, 0, sizeof spec);
-    spec.format = format;
     l.rows = (double)e->a->rows;
     l.nnz = (double)e->a->nnz;
     l.slots = slots;
     l.longest = slots / l.rows;
     l.gather = 0.5; /* between banded and scattered */
-    k = spmv__line_for(e, &spec, NULL);
     return k ? spmv__cost_parts(e, k, &spec, &l, &by) : 0;
 }
 

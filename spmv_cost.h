@@ -91,6 +91,15 @@ static int spmv__is_block(spmv_format f) { return spmv_format_class_of(f) == SPM
 
 static double spmv__greater(double a, double b) { return a > b ? a : b; }
 
+/* A part without keys. */
+static spmv_spec spmv__plain(spmv_format f)
+{
+    spmv_spec spec;
+    memset(&spec, 0, sizeof spec);
+    spec.format = f;
+    return spec;
+}
+
 /* ---- the table ------------------------------------------------------------------------------------------------------- */
 
 /* For devices without any table of their class: a product takes the time of its bytes, with memory of 30 GB/s. */
@@ -197,11 +206,9 @@ static int spmv__likeness(const spmv_candidate *k, const spmv_spec *spec, const 
 static const spmv_candidate *spmv__line_for(const spmv__estimator *e, const spmv_spec *spec, const char *variant)
 {
     const spmv_candidate *best = NULL;
-    spmv_spec csr;
+    const spmv_spec csr = spmv__plain(SPMV_CSR);
     size_t i;
     int like = 63, now; /* less: neither of the same format nor both of blocks */
-    memset(&csr, 0, sizeof csr);
-    csr.format = SPMV_CSR;
     for (i = 0; i < e->t->count; i++) {
         const spmv_candidate *k = &e->t->line[i];
         if (k->type != e->type || (now = spmv__likeness(k, spec, variant)) <= like) continue;

@@ -132,25 +132,17 @@ SPMV_API double spmv_cost_unit(spmv_cost c);
 
 #include "spmv_tuning.h"
 
-SPMV_API const char *spmv_cost_name(spmv_cost c)
-{
-    static const char *const names[] = {
-#define X(ID, name, unit) name,
-        SPMV_COST_LIST(X)
+static const struct {
+    const char *name;
+    double      unit;
+} spmv__costs[] = {
+#define X(ID, name, unit) { name, unit },
+    SPMV_COST_LIST(X)
 #undef X
-    };
-    return (unsigned)c < SPMV_COST_COUNT ? names[c] : "unknown";
-}
+};
 
-SPMV_API double spmv_cost_unit(spmv_cost c)
-{
-    static const double units[] = {
-#define X(ID, name, unit) unit,
-        SPMV_COST_LIST(X)
-#undef X
-    };
-    return (unsigned)c < SPMV_COST_COUNT ? units[c] : 0;
-}
+SPMV_API const char *spmv_cost_name(spmv_cost c) { return (unsigned)c < SPMV_COST_COUNT ? spmv__costs[c].name : "unknown"; }
+SPMV_API double spmv_cost_unit(spmv_cost c) { return (unsigned)c < SPMV_COST_COUNT ? spmv__costs[c].unit : 0; }
 
 /* ---- reading ------------------------------------------------------------------------------------------------------- */
 
