@@ -646,7 +646,7 @@ int main(int argc, char **argv)
     spmv_type type = wish && !strcmp(wish, "f32") ? SPMV_F32 : SPMV_F64;
     int i, through_host = argc > 1 && !strcmp(argv[1], "--staged"), first = 1 + through_host;
     spmv_csr a;
-    need(argc > first + 1, "reading the arguments (groups [--staged] DEVICES MATRIX...)");
+    need(argc > first + 1, "reading the arguments (groups [--staged] DEVICES MATRIX...|lines [MATRIX...]|ways)");
     if (!strcmp(argv[first], "write")) {
         need(argc == first + 3, "reading the arguments (groups write MATRIX FILE)");
         matrix_of(argv[first + 1], SPMV_F64, &a);

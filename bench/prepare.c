@@ -5,7 +5,7 @@
  * in a program that prepares one matrix, so the time in which the system zeroes pages is contained. For each matrix and plan a line has
  *   ms, products   the time of spmv_create, and how many products of csr take as long
  *   analysis       the share of these products in which options are compared
- *   first          ... for storing the plan
+ *   storing        ... for storing the plan
  *   memory         the most bytes in use at one time, the stored matrix included, in multiples of those of the CSR form
  *   plan           what was stored
  * A plan that is refused is left out. The last lines have the median and the highest number of products for each class of plans: csr in
@@ -80,7 +80,7 @@ static uint64_t calls;
 
 /* ---- hooks: memory in use and the time of analysis --------------------------------------------------------------------- */
 
-enum { ANALYSIS, FIRST, STEPS };
+enum { ANALYSIS, STORING, STEPS };
 
 typedef struct watch {
     size_t in_use, most;
@@ -121,7 +121,7 @@ static void watch_phase(void *user, spmv_phase p)
     double at = now();
     if (w->begun > 0) w->took[w->step] += at - w->begun;
     w->begun = p == SPMV_PHASE_NONE ? 0 : at;
-    if (p == SPMV_PHASE_CONVERT) w->step = FIRST;
+    if (p == SPMV_PHASE_CONVERT) w->step = STORING;
     if (p == SPMV_PHASE_CHOICE) w->step = ANALYSIS;
 }
 
@@ -590,7 +590,7 @@ static void run_totals(spmv_type type, char *const *file, int files)
 static void run_on_host(spmv_type type, char *const *file, int files, const char *only)
 {
     int i, plan;
-    printf("%-24s %-13s %9s %8s %8s %8s %7s %9s  %s\n", "matrix", "plan", "ms", "products", "analysis", "first", "memory",
+    printf("%-24s %-13s %9s %8s %8s %8s %7s %9s  %s\n", "matrix", "plan", "ms", "products", "analysis", "storing", "memory",
            "csr us", "stored as");
     for (i = 0; i < files; i++) {
         spmv_csr a = matrix_of(file[i], type);

@@ -929,9 +929,9 @@ gives 'tune --fit of samples that were timed otherwise' 1 tune --fit g.txt --fro
 says 'tune --fit of samples that were timed otherwise: how' err 'g.txt has samples that were timed in CUDA graphs, but .* by calls'
 sed '2s/.*/another/' twice.txt >other.txt
 gives 'tune --fit: another device' 1 tune --fit other.txt --from prior.tune --out c.tune
-says 'tune --fit: another device: which' err 'other.txt has samples of another device, another; give a table of it by --from'
-gives 'tune --fit: a device without a table' 1 tune --fit other.txt --out c.tune
-says 'tune --fit: a device without a table: what to do' err 'give a table of it by --from'
+says 'tune --fit: another device: which' err 'other.txt has samples of another, but prior.tune is a table of host'
+gives 'tune --fit without --from' 2 tune --fit twice.txt --out c.tune
+says 'tune --fit without --from: what is missing' err '--fit requires --from'
 for bad in 'f64 gr_30_30 csr 4' 'f16 gr_30_30 csr/ 4' 'f64 gr_30_30 csr/ -4' 'f64 gr_30_30 csr/' 'f64 gr_30_30 csr/ 4 x' \
     'f64 gr_30_30 csr/ 4 5 6' 'f64 gr_30_30 csr/ nan' 'f64 gr_30_30 ell:w=2+csr/ 4'; do
     printf 'spmv tuning samples 1\nhost\nx\n%s\n' "$bad" >bad.txt

@@ -118,7 +118,8 @@ static int entries_finish(tool *t, entries *e, spmv_csr *out)
     return s == SPMV_OK ? DONE : FAILED;
 }
 
-int generate_matrix(tool *t, const char *name, spmv_csr *out)
+/* generate_matrix while messages begin with the name. */
+static int make(tool *t, const char *name, spmv_csr *out)
 {
     uint64_t n[4];
     entries e;
@@ -132,7 +133,6 @@ int generate_matrix(tool *t, const char *name, spmv_csr *out)
         return cli_misuse(t, "there is no matrix '%s'; spmv gen --list prints the names, with # for a number", name);
     memset(&e, 0, sizeof e);
     memset(&p, 0, sizeof p);
-    t->about = name;
     cli_progress_name(t, "making", name);
     if (i < formula_count) why = formula_families[i].make(&e, n);
     else if (j < drawn_count) why = drawn_families[j].draw(&p, n);
@@ -141,4 +141,14 @@ int generate_matrix(tool *t, const char *name, spmv_csr *out)
     entries_free(&e);
     sketch_free(&p);
     return why ? cli_complain(t, "%s", why) : cli_no_memory(t);
+}
+
+int generate_matrix(tool *t, const char *name, spmv_csr *out)
+{
+    const char *about = t->about;
+    int result;
+    t->about = name;
+    result = make(t, name, out);
+    t->about = about;
+    return result;
 }

@@ -33,16 +33,11 @@ timing timing_of(double *v, int n)
 }
 
 #ifndef SPMV_NO_DEVICES
-void runner_free_exec(runner *r)
+void runner_close_cl(runner *r)
 {
     graph_free(r->recorded);
     r->recorded = NULL;
     spmv_exec_free(&r->exec);
-}
-
-void runner_close_cl(runner *r)
-{
-    runner_free_exec(r);
     spmv_buffer_free(r->device, r->device_x);
     spmv_buffer_free(r->device, r->device_y);
     spmv_buffer_free(r->device, r->junk);
@@ -133,7 +128,8 @@ static spmv_status runner_sample_group(runner *r, int times, double *out)
     return s;
 }
 
-spmv_status runner_sample_host(runner *r, int times, double *out)
+/* On the host. */
+static spmv_status runner_sample_host(runner *r, int times, double *out)
 {
     double from = cli_seconds();
     spmv_status s = SPMV_OK;
@@ -157,7 +153,8 @@ static spmv_status runner_sample_graph(runner *r, int times, double *out)
     return s;
 }
 
-spmv_status runner_sample_cl(runner *r, int times, double *out)
+/* On one device. */
+static spmv_status runner_sample_cl(runner *r, int times, double *out)
 {
     double from = cli_seconds();
     spmv_status s = SPMV_OK;

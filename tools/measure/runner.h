@@ -46,9 +46,6 @@ typedef struct runner {
 } runner;
 
 #ifndef SPMV_NO_DEVICES
-/* Frees the exec and what was recorded with it, so that the runner can have another one. */
-void runner_free_exec(runner *r);
-
 /* Frees the exec and the buffers on the device. */
 void runner_close_cl(runner *r);
 
@@ -69,18 +66,10 @@ spmv_status runner_open_group(runner *r, tool *t, const spmv_group_desc *desc, c
 /* y = alpha A x + beta y with vectors on the host. */
 spmv_status runner_multiply(runner *r, double alpha, const void *x, double beta, void *y);
 
-/* Takes a sample on the host: the seconds per product of times products in a row. */
-spmv_status runner_sample_host(runner *r, int times, double *out);
-
-#ifndef SPMV_NO_DEVICES
-/* Takes a sample on a device. By the clock: times products in a row, as in an iterative solver, and then a wait; with --graph, a multiple
- * of GRAPH_PRODUCTS where times is as many or more. By events: one product,
- * from the start of its first kernel to the end of its last; this includes the cost of the events themselves (H200: 3 us, and 10 us for
- * each further kernel). */
-spmv_status runner_sample_cl(runner *r, int times, double *out);
-#endif
-
-/* Takes a sample where the runner's matrix is. */
+/* Takes a sample where the runner's matrix is: the seconds per product of times products in a row, as in an iterative solver. On a device
+ * they end with a wait; with --graph, they are a multiple of GRAPH_PRODUCTS where times is as many or more. By events: one product, from
+ * the start of its first kernel to the end of its last; this includes the cost of the events themselves (H200: 3 us, and 10 us for each
+ * further kernel). */
 spmv_status runner_sample(runner *r, int times, double *out);
 
 /* How many seconds a sample should take: so long that the wait for a device hardly counts. */

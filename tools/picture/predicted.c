@@ -58,7 +58,8 @@ static int predict_type(tool *t, prediction *p, const spmv_csr *a, size_t name, 
         const spmv_candidate *of = &p->samples.line[p->at[i].of->line];
         if (of->type != type || p->at[i].of->name != name) continue;
         for (k = 0; k < p->table->count; k++)
-            if (p->table->line[k].type == type && samples_alike(&p->table->line[k], of)) p->at[i].ratio = by[k].seconds / p->at[i].of->seconds;
+            if (p->table->line[k].type == type && samples_alike(&p->table->line[k], of))
+                p->at[i].ratio = by[k].seconds / p->at[i].of->seconds;
     }
     free(by);
     return result;
@@ -67,7 +68,6 @@ static int predict_type(tool *t, prediction *p, const spmv_csr *a, size_t name, 
 /* Generates every structure once and predicts its samples. DONE or FAILED. */
 static int predict_all(tool *t, prediction *p)
 {
-    const char *about = t->about; /* generating sets it to the structure */
     size_t i;
     int type, result = DONE;
     for (i = 0; i < p->samples.names && result == DONE; i++) {
@@ -80,7 +80,6 @@ static int predict_all(tool *t, prediction *p)
         spmv_csr_free(&a);
     }
     cli_progress_clear(t);
-    if (result == DONE) t->about = about;
     return result;
 }
 
@@ -197,7 +196,8 @@ static void draw_dots(const prediction *p, picture *pic, double x, double y, spm
         const dot *d = &p->at[i];
         if (candidate(p, d)->type != type || !(d->ratio > 0)) continue;
         picture_box(pic, x + PANEL_WIDE * place_of_time(p, d->of->seconds) - 0.5 * DOT,
-                    y + PANEL_HIGH * (1 - place_of_ratio(d->ratio)) - 0.5 * DOT, DOT, DOT, picture_hues[candidate(p, d)->layout.format % HUES]);
+                    y + PANEL_HIGH * (1 - place_of_ratio(d->ratio)) - 0.5 * DOT, DOT, DOT,
+                    picture_hues[candidate(p, d)->layout.format % HUES]);
     }
 }
 

@@ -27,8 +27,8 @@ void looks_free(looks *k)
     memset(k, 0, sizeof *k);
 }
 
-const spmv_estimate *look_at(tool *t, looks *k, const spmv_tuning *head, const sample_list *l, size_t name, spmv_type type,
-                             const spmv_csr *a)
+const spmv_estimate *looks_at(tool *t, looks *k, const spmv_tuning *head, const sample_list *l, size_t name, spmv_type type,
+                              const spmv_csr *a)
 {
     spmv_estimate **at = &k->at[group_of(name, type)];
     spmv_tuning table = *head;
@@ -47,7 +47,6 @@ const spmv_estimate *look_at(tool *t, looks *k, const spmv_tuning *head, const s
 /* Looks at all structures that have samples and were not looked at yet. DONE, or FAILED after a message. */
 static int look_at_rest(tool *t, looks *k, const spmv_tuning *head, const sample_list *l)
 {
-    const char *about = t->about; /* generating sets it to the structure */
     spmv_csr a;
     size_t name, i;
     int result = DONE;
@@ -58,12 +57,11 @@ static int look_at_rest(tool *t, looks *k, const spmv_tuning *head, const sample
             if (l->at[i].name != name || k->at[group_of(name, type)]) continue;
             cli_progress_name(t, "looking at", l->name[name]);
             if (!a.ptr) result = generate_matrix(t, l->name[name], &a);
-            if (result == DONE && !look_at(t, k, head, l, name, type, &a)) result = FAILED;
+            if (result == DONE && !looks_at(t, k, head, l, name, type, &a)) result = FAILED;
         }
         spmv_csr_free(&a);
     }
     cli_progress_clear(t);
-    if (result == DONE) t->about = about;
     return result;
 }
 
@@ -269,7 +267,7 @@ static double predict(const fitting *f, const point *p, const double *cost)
 static spmv_type type_of(const fitting *f, const point *p) { return f->l->line[p->line].type; }
 
 /* The geometric mean of how many times as long as by the costs known before the samples of a type take, without those of a family.
- * SPMV_TYPE_COUNT: of all types. 1: there are none, or no table was known before. */
+ * SPMV_TYPE_COUNT, or there are none: of all types. 1: no table was known before. */
 static double factor_of(const fitting *f, spmv_type type, int family)
 {
     double sum = 0, weights = 0;
@@ -280,7 +278,8 @@ static double factor_of(const fitting *f, spmv_type type, int family)
         sum += p->of.weight * library_log2(p->of.seconds / predict(f, p, f->l->line[p->line].cost));
         weights += p->of.weight;
     }
-    return weights > 0 ? library_exp2(sum / weights) : 1;
+    if (weights > 0) return library_exp2(sum / weights);
+    return type == SPMV_TYPE_COUNT ? 1 : factor_of(f, SPMV_TYPE_COUNT, family);
 }
 
 /* Finds the costs of the line of points first to last - 1, which a family of structures is left out of. */
@@ -408,15 +407,10 @@ static void fit_preparing(const fitting *f, size_t first, size_t last)
 /* Replaces the costs of all lines that are kept. */
 static void fit_all(fitting *f, const unsigned char *kept, int strength)
 {
-    const double all = factor_of(f, SPMV_TYPE_COUNT, NO_FAMILY);
     double factor[SPMV_TYPE_COUNT], cost[SPMV_COST_COUNT];
-    unsigned has = 0;
     size_t i, last;
     int k;
     for (k = 0; k < SPMV_TYPE_COUNT; k++) factor[k] = factor_of(f, (spmv_type)k, NO_FAMILY);
-    for (i = 0; i < f->count; i++) has |= 1u << type_of(f, &f->at[i]);
-    for (k = 0; k < SPMV_TYPE_COUNT; k++)
-        if (!(has >> k & 1u)) factor[k] = all;
     for (i = 0; i < f->l->lines; i++) { /* what has no samples */
         size_t j = 0;
         while (j < f->count && f->at[j].line != i) j++;
@@ -430,7 +424,8 @@ static void fit_all(fitting *f, const unsigned char *kept, int strength)
     }
 }
 
-uint64_t fit_structures(const sample_list *l)
+/* How many structures have samples. */
+static uint64_t structures_of(const sample_list *l)
 {
     uint64_t n = 0;
     size_t name, i;
@@ -452,7 +447,7 @@ int fit_lines(tool *t, spmv_tuning *head, sample_list *l, looks *k, const unsign
     f.groups = k->count;
     f.families = (int)l->names;
     f.fresh = fresh;
-    f.structures = fit_structures(l);
+    f.structures = structures_of(l);
     f.best = best_of(l);
     f.at = (point *)calloc(l->count + 1, sizeof *f.at);
     f.room = (equation *)calloc(l->count + 1, sizeof *f.room);

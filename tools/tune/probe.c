@@ -2,13 +2,12 @@
 #include "tune.h"
 
 #include "../matrices/generate.h"
+#include "../measure/device.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#ifdef _OPENMP
-#  include <omp.h>
-#endif
 
 /* ---- memory and cache -----------------------------------------------------------------------------------------------
  * The best of several runs counts, because other work on the machine only makes runs slower. */
@@ -71,17 +70,13 @@ static int probe_host(spmv_tuning *head)
 {
     const size_t bytes = 64u << 20;
     size_t i;
-    int threads = 1;
     double *a = (double *)malloc(bytes);
-#ifdef _OPENMP
-    threads = omp_get_max_threads();
-#endif
     snprintf(head->device, sizeof head->device, "host");
     head->device_class = SPMV_DEVICE_CLASS_HOST;
 #if defined(__clang__)
-    snprintf(head->driver, sizeof head->driver, "%s, %d threads", __VERSION__, threads);
+    snprintf(head->driver, sizeof head->driver, "%s, %d threads", __VERSION__, device_host_threads());
 #elif defined(__GNUC__)
-    snprintf(head->driver, sizeof head->driver, "gcc %s, %d threads", __VERSION__, threads);
+    snprintf(head->driver, sizeof head->driver, "gcc %s, %d threads", __VERSION__, device_host_threads());
 #endif
     head->units = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
     for (i = 0; a && i < bytes / sizeof *a; i++) a[i] = 1;
@@ -146,18 +141,14 @@ static double device_again(void *me, size_t bytes)
     return took > 0 ? 1e-9 * times * (double)bytes / took : 0;
 }
 
-/* Raises the rate of memory to what a kernel that goes through so many bytes shows, times as often read as bytes says. */
-static void raise_read(spmv_tuning *head, double bytes, double took)
-{
-    if (took > 0 && 1e-9 * bytes / took > head->read) head->read = 1e-9 * bytes / took;
-}
-
 static void device_bandwidth(spmv_tuning *head, device_reader *r, size_t bytes)
 {
     const uint32_t apart = (uint32_t)(bytes / 16 / 64);
-    raise_read(head, 2 * (double)bytes, kernel_seconds(r, "move", 0, 0, bytes));
-    raise_read(head, (double)bytes, kernel_seconds(r, "load", 1, apart, bytes));
-    raise_read(head, (double)bytes, kernel_seconds(r, "load", 64, 1, bytes));
+    const double took[3] = {kernel_seconds(r, "move", 0, 0, bytes) / 2, /* it moves twice as many */
+                            kernel_seconds(r, "load", 1, apart, bytes), kernel_seconds(r, "load", 64, 1, bytes)};
+    int i;
+    for (i = 0; i < 3; i++)
+        if (took[i] > 0) head->read = fmax(head->read, 1e-9 * (double)bytes / took[i]);
     r->enough = 0.5e-3 * 1e9 * head->read;
     probe_cache(head, bytes / 2, device_again, r);
 }
@@ -193,7 +184,7 @@ static double one_row(product *p, uint64_t n, const char *variant)
 {
     uint64_t ptr[2] = {0, n}, k;
     uint32_t *col = (uint32_t *)malloc((size_t)n * sizeof *col);
-    product_times took = {0, 0, 0, 0};
+    product_times took = {0, 0, 0};
     spmv_type type = SPMV_F64;
     spmv_csr a;
 #ifndef SPMV_NO_DEVICES
@@ -205,7 +196,7 @@ static double one_row(product *p, uint64_t n, const char *variant)
     a.ptr = ptr;
     a.col = col;
     for (k = 0; col && k < n; k++) col[k] = (uint32_t)k;
-    if (col && product_take(p, &a, type) == SPMV_OK) product_measure(p, "csr", variant, &took);
+    if (col && product_take(p, &a, type) == DONE) product_measure(p, "csr", variant, &took);
     product_free(p);
     free(col);
     return took.seconds;
@@ -291,7 +282,7 @@ static double look_once(product *p, void *const array[3])
     memset(&d, 0, sizeof d);
     memset(&hints, 0, sizeof hints);
     hints.expected_calls = UINT64_C(1) << 40; /* so many that a look pays */
-    d.type = p->type;
+    d.type = p->of.type;
     d.hints = &hints;
     d.device = p->device;
     d.hooks = p->t->hooks;
@@ -300,7 +291,7 @@ static double look_once(product *p, void *const array[3])
     d.matrix.cols = (int64_t)p->a.cols;
     d.matrix.nnz = (int64_t)p->a.nnz;
     d.matrix.ptr_bits = 64;
-    d.matrix.val_type = p->type;
+    d.matrix.val_type = p->of.type;
     d.matrix.ptr = array[0];
     d.matrix.col = array[1];
     d.matrix.val = array[2];
@@ -313,14 +304,11 @@ static double look_once(product *p, void *const array[3])
 /* Seconds of a look at p's matrix, the fewest of several. *bytes: those of its pointers and columns. */
 static double look(product *p, double *bytes)
 {
-    const uint64_t sizes[3] = {8 * (p->a.rows + 1), 4 * p->a.nnz, p->a.nnz * spmv_value_size(p->type)};
-    const void *from[3];
+    const uint64_t sizes[3] = {8 * (p->a.rows + 1), 4 * p->a.nnz, p->a.nnz * spmv_value_size(p->of.type)};
+    const void *const from[3] = {p->a.ptr, p->a.col, p->a.val};
     void *array[3] = {NULL, NULL, NULL};
     double best = 0, took;
     int i, fine = 1;
-    from[0] = p->a.ptr;
-    from[1] = p->a.col;
-    from[2] = p->a.val;
     *bytes = (double)sizes[0] + (double)sizes[1];
     for (i = 0; i < 3 && fine; i++)
         fine = spmv_buffer_create(p->device, sizes[i], &array[i]) == SPMV_OK &&
@@ -334,18 +322,6 @@ static double look(product *p, double *bytes)
 }
 #endif
 
-/* Generates a structure and makes it p's matrix. DONE, or FAILED after a message. */
-static int take_structure(product *p, const char *name, spmv_csr *pattern)
-{
-    const char *about = p->t->about; /* generating sets it to the structure */
-    int result;
-    memset(pattern, 0, sizeof *pattern);
-    result = generate_matrix(p->t, name, pattern);
-    p->t->about = about;
-    if (result == DONE && product_take(p, pattern, SPMV_F32) != SPMV_OK) result = cli_no_memory(p->t);
-    return result;
-}
-
 int probe_prepare(product *p, spmv_tuning *head)
 {
     static const char *const size[2] = {"poisson3d_24", "poisson3d_72"}; /* so that a beginning can be told from what bytes take */
@@ -353,7 +329,9 @@ int probe_prepare(product *p, spmv_tuning *head)
     spmv_csr pattern;
     int i, result = DONE;
     for (i = 0; i < 2 && result == DONE; i++) {
-        result = take_structure(p, size[i], &pattern);
+        memset(&pattern, 0, sizeof pattern);
+        result = generate_matrix(p->t, size[i], &pattern);
+        if (result == DONE) result = product_take(p, &pattern, SPMV_F32);
         if (result == DONE && i) probe_part(p, head);
 #ifndef SPMV_NO_DEVICES
         if (result == DONE && head->device_class == SPMV_DEVICE_CLASS_GPU) took[i] = look(p, &bytes[i]);

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the matrix ----------------------------------------------------------------------------------------------------- */
-
 /* Value number k: a pseudorandom integer from -most to most but not 0, so that every element counts. */
 static double integer_at(uint64_t k, int most)
 {
@@ -18,66 +16,30 @@ static double integer_at(uint64_t k, int most)
 
 void product_free(product *p)
 {
-    spmv_csr_free(&p->a);
+    trial_free(&p->of);
     free(p->val);
-    free(p->x);
-    free(p->y);
-    free(p->want);
-    p->val = p->x = p->y = p->want = NULL;
+    p->val = NULL;
 }
 
-/* Computes want = A x in double, in which sums of small integers are exact. */
-static void find_want(product *p)
+int product_take(product *p, const spmv_csr *pattern, spmv_type type)
 {
-    const int64_t rows = (int64_t)p->a.rows;
-    int64_t r;
-#ifdef _OPENMP
-#pragma omp parallel for schedule(static)
-#endif
-    for (r = 0; r < rows; r++) {
-        double sum = 0;
-        uint64_t k;
-        for (k = p->a.ptr[r]; k < p->a.ptr[r + 1]; k++) sum += value_at(&p->a, k) * value_get(p->type, p->x, p->a.col[k]);
-        value_put(p->type, p->want, (uint64_t)r, sum);
-    }
-}
-
-spmv_status product_take(product *p, const spmv_csr *pattern, spmv_type type)
-{
-    const spmv_type stored = type == SPMV_F64 ? SPMV_F64 : SPMV_F32;
-    const size_t width = spmv_vector_size(type);
-    spmv_input in;
-    spmv_status s;
     uint64_t k;
     product_free(p);
-    p->type = type;
-    p->val = malloc((size_t)pattern->nnz * spmv_value_size(stored) + 1);
-    p->x = malloc((size_t)pattern->cols * width + 1);
-    p->y = malloc((size_t)pattern->rows * width + 1);
-    p->want = malloc((size_t)pattern->rows * width + 1);
-    if (!p->val || !p->x || !p->y || !p->want) return SPMV_ERR_MEMORY;
-    for (k = 0; k < pattern->nnz; k++) value_put(stored, p->val, k, integer_at(k, 3));
-    for (k = 0; k < pattern->cols; k++) value_put(type, p->x, k, integer_at(k, 4));
-    memset(&in, 0, sizeof in);
-    in.rows = (int64_t)pattern->rows;
-    in.cols = (int64_t)pattern->cols;
-    in.ptr = pattern->ptr;
-    in.ptr_bits = 64;
-    in.col = pattern->col;
-    in.val = p->val;
-    in.val_type = stored;
-    in.borrow = 1;
-    s = spmv_csr_from(&p->a, &in, type, &p->t->hooks);
-    if (s == SPMV_OK) find_want(p);
-    return s;
+    p->a = *pattern;
+    p->a.type = type == SPMV_F64 ? SPMV_F64 : SPMV_F32;
+    p->a.val = p->val = malloc((size_t)pattern->nnz * spmv_value_size(p->a.type) + 1);
+    if (!p->val) return cli_no_memory(p->t);
+    if (trial_make(&p->of, p->t, &p->a, type) != DONE) return FAILED;
+    for (k = 0; k < pattern->nnz; k++) value_put(p->a.type, p->val, k, integer_at(k, 3));
+    for (k = 0; k < pattern->cols; k++) value_put(type, p->of.x, k, integer_at(k, 4));
+    trial_reference(&p->of);
+    return DONE;
 }
 
-/* ---- a product ------------------------------------------------------------------------------------------------------ */
-
-/* That the times are not put in relation to those of a reference product beside them has a reason: on a shared machine with two hardware
- * threads, whose samples differ by 15 to 25% from one run to another, dividing by how slow csr of a fixed matrix was made them differ by
- * 50%. */
-spmv_status product_time(runner *r, double patience, double *out)
+/* Times a product, in seconds: the median of about five series of products. While these differ much, as on a machine with other work, more
+ * are taken, and the lower quartile of at least eight counts. Ends after patience seconds. Dividing by the time of a reference product
+ * beside it would make it worse: on a shared machine that made times which differed by 15 to 25% from run to run differ by 50%. */
+static spmv_status time_product(runner *r, double patience, double *out)
 {
     double v[25], one = 0, from = cli_seconds(), spent, span = runner_sample_span(r);
     spmv_status s = SPMV_OK;
@@ -101,25 +63,25 @@ spmv_status product_time(runner *r, double patience, double *out)
     return s;
 }
 
-/* Computes y = A x over a y of NaN; *right: whether y is exact. */
+/* Computes y = A x over a y of NaN, where it is timed; *right: whether y is exact. */
 static spmv_status check(product *p, runner *r, int *right)
 {
-    const uint64_t bytes = p->a.rows * spmv_vector_size(p->type);
+    trial *of = &p->of;
+    const uint64_t bytes = p->a.rows * spmv_vector_size(of->type);
     uint64_t k;
     double took;
     spmv_status s = SPMV_OK;
-    for (k = 0; k < p->a.rows; k++) value_put(p->type, p->y, k, NAN);
+    for (k = 0; k < p->a.rows; k++) value_put(of->type, of->y, k, NAN);
 #ifndef SPMV_NO_DEVICES
-    if (p->device) s = spmv_buffer_write(p->device, r->device_y, bytes, p->y);
+    if (p->device) s = spmv_buffer_write(p->device, r->device_y, bytes, of->y);
 #endif
     if (s == SPMV_OK) s = runner_sample(r, 1, &took);
 #ifndef SPMV_NO_DEVICES
-    if (s == SPMV_OK && p->device) s = spmv_buffer_read(p->device, r->device_y, bytes, p->y);
+    if (s == SPMV_OK && p->device) s = spmv_buffer_read(p->device, r->device_y, bytes, of->y);
 #else
     (void)bytes;
 #endif
-    for (k = 0, *right = s == SPMV_OK; k < p->a.rows && *right; k++)
-        *right = value_get(p->type, p->y, k) - value_get(p->type, p->want, k) == 0;
+    for (k = 0, *right = 1; k < p->a.rows && *right; k++) *right = (long double)value_get(of->type, of->y, k) == of->exact[k];
     return s;
 }
 
@@ -140,7 +102,7 @@ static spmv_status prepare(product *p, const char *plan, const char *variant, ru
     memset(out, 0, sizeof *out);
     memset(&d, 0, sizeof d);
     d.csr = &p->a;
-    d.type = p->type;
+    d.type = p->of.type;
     d.plan = plan;
     d.variant = variant && *variant ? variant : NULL;
     d.device = p->device;
@@ -150,7 +112,7 @@ static spmv_status prepare(product *p, const char *plan, const char *variant, ru
     if (d.device && spmv_convert_here(d.device)) d.convert = SPMV_CONVERT_ON_DEVICE;
 #endif
     cli_phases_begin(p->t);
-    s = runner_open(r, p->t, &d, p->x, p->y);
+    s = runner_open(r, p->t, &d, p->of.x, p->of.y);
     out->build = p->t->spent[SPMV_PHASE_BUILD];
     out->preparing = p->t->spent[SPMV_PHASE_INPUT] + p->t->spent[SPMV_PHASE_CHOICE] + p->t->spent[SPMV_PHASE_CONVERT] +
                      p->t->spent[SPMV_PHASE_UPLOAD];
@@ -169,13 +131,14 @@ spmv_status product_measure(product *p, const char *plan, const char *variant, p
 {
     runner r;
     spmv_status s;
+    int right;
     p->t->text[0] = 0;
     p->t->keep = 1;
     s = prepare(p, plan, variant, &r, out);
     if (s == SPMV_OK) {
         if (strstr(plan, "idx=16") && !is_narrow(&r.m.store.part[0])) s = SPMV_ERR_UNSUPPORTED; /* it is another candidate */
-        else s = check(p, &r, &out->right);
-        if (s == SPMV_OK && out->right) s = product_time(&r, p->patience, &out->seconds);
+        else s = check(p, &r, &right);
+        if (s == SPMV_OK && right) s = time_product(&r, p->patience, &out->seconds);
         runner_close(&r);
     }
     p->t->keep = 0;

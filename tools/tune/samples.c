@@ -192,30 +192,21 @@ void samples_write_last(FILE *f, const sample_list *l)
 
 /* ---- repeated samples ----------------------------------------------------------------------------------------------- */
 
-static int compare(double a, double b) { return (a > b) - (a < b); }
-
 /* Orders samples by their products, and those of one by their times. */
 static int compare_samples(const void *a, const void *b)
 {
     const sample *x = (const sample *)a, *y = (const sample *)b;
     if (x->line != y->line) return x->line < y->line ? -1 : 1;
     if (x->name != y->name) return x->name < y->name ? -1 : 1;
-    return compare(x->seconds, y->seconds);
+    return timing_compare(&x->seconds, &y->seconds);
 }
 
-static int compare_preparing(const void *a, const void *b)
-{
-    return compare(((const sample *)a)->preparing, ((const sample *)b)->preparing);
-}
-
-/* The median of n samples of one product, which are ordered by their times. Orders them by what preparing took. */
-static sample median_of(sample *s, size_t n)
+/* The median of n samples of one product, which are ordered by their times; if only others know what preparing took, by one of these. */
+static sample median_of(const sample *s, size_t n)
 {
     sample out = s[(n - 1) / 2];
-    size_t unknown = 0;
-    qsort(s, n, sizeof *s, compare_preparing);
-    while (unknown < n && !(s[unknown].preparing > 0)) unknown++;
-    out.preparing = unknown < n ? s[unknown + (n - unknown - 1) / 2].preparing : 0;
+    size_t i;
+    for (i = 0; i < n && !(out.preparing > 0); i++) out.preparing = s[i].preparing;
     return out;
 }
 

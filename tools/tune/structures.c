@@ -25,30 +25,25 @@ static const char *const structures[] = {
     "mesh3d_60_1", "blocks_48000_6_5_70", "arrow_400000", "bibd_22_8", "lengths_30000_100_40_2", "kuresson_viscoplastic1",
     "tridiag_1000000", "blocks_30000_8_4_40", "dense_50000_30", "gr_60_60", "band_30000_40_100", "mk11-b3", "poisson2d_1300",
     "dense_1500_1500",
-};
-
-/* Small ones of each sort, with which the latency of memory decides. They take a GPU less than the host takes to launch a kernel. */
-static const char *const small_structures[] = {
+    /* small ones of each sort, with which the latency of memory decides: they take a GPU less than the host takes to launch a kernel */
     "near_3000_3_12_15", "blocks_1000_3_12_80", "lengths_10000_4_3_3", "mesh3d_10_3", "arrow_1500", "band_5000_8_60", "bibd_13_6",
     "mycielskian9", "near_12000_8_16_10", "lengths_600_20_15_3", "permutation_10000", "poisson3d_16", "lengths_25000_5_4_20",
     "tridiag_3000", "blocks_4000_2_8_60", "lengths_300_4_4_6",
 };
 
-enum {
-    STRUCTURES = sizeof structures / sizeof *structures,
-    SMALL      = sizeof small_structures / sizeof *small_structures
-};
+enum { LARGE = 47 /* those before the small ones */ };
 
-/* How many structures are measured: the small ones, which come last, show nothing where the host launches each product. */
-static size_t structures_shown(const spmv_device *device, int graphs) { return (size_t)STRUCTURES + (device && !graphs ? 0 : (size_t)SMALL); }
-
-static const char *structure_at(size_t i) { return i < (size_t)STRUCTURES ? structures[i] : small_structures[i - (size_t)STRUCTURES]; }
+/* How many structures are measured: the small ones show nothing where the host launches each product. */
+static size_t structures_shown(const spmv_device *device, int graphs)
+{
+    return device && !graphs ? (size_t)LARGE : sizeof structures / sizeof *structures;
+}
 
 int structures_add(sample_list *l, const spmv_device *device, int graphs)
 {
     size_t i;
     for (i = 0; i < structures_shown(device, graphs); i++)
-        if (samples_name(l, structure_at(i)) == SAMPLES_NONE) return 0;
+        if (samples_name(l, structures[i]) == SAMPLES_NONE) return 0;
     return 1;
 }
 
@@ -59,26 +54,27 @@ int structures_add(sample_list *l, const spmv_device *device, int graphs)
 enum { PASSES = 5, FAILURES = 10, LEAST = 8, BUILDS = 256 };
 
 /* In the first pass, a candidate is left out that is expected to take more than LIKELY times as long as the best of all, unless it is the
- * first of its format: that may be HOPELESS times as slow, because a device may suit a format more than is known. What took more than HOPELESS
- * times as long as the best is not measured again. */
+ * first of its format: that may be HOPELESS times as slow, because a device may suit a format more than is known. What took more than
+ * HOPELESS times as long as the best until then is not measured again. */
 #define LIKELY   2.0
 #define HOPELESS 3.0
+
+enum { HOPELESSLY = 255 /* many samples: there will be no more */ };
 
 typedef struct measuring {
     product         *p;
     structures_wish *w;
     size_t           name, lines;
-    unsigned char   *times; /* of each line on each structure: how many samples there are */
-    double          *took;  /* seconds of the last of them */
+    unsigned char   *times; /* of each line on each structure: how many samples there are, or HOPELESSLY many */
     double          *best;  /* by structure and type */
     int              pass, failures, builds;
     double           build[BUILDS];
 } measuring;
 
-/* A line, and what its product is expected to take. */
+/* What a line's product is expected to take; timing_compare orders them. */
 typedef struct expected {
+    double seconds; /* the first member */
     size_t line;
-    double seconds;
 } expected;
 
 static int over(const measuring *m)
@@ -95,9 +91,9 @@ static void count(measuring *m, size_t line, double seconds)
 {
     double *best = best_now(m, m->w->samples->line[line].type);
     unsigned char *times = &m->times[at_line(m, line)];
-    if (*times < 255) ++*times;
-    m->took[at_line(m, line)] = seconds;
     if (!(*best > 0) || seconds < *best) *best = seconds;
+    if (seconds > HOPELESS * *best) *times = HOPELESSLY;
+    else if (*times < HOPELESSLY - 1) ++*times;
 }
 
 /* Strikes a candidate out, with a message. */
@@ -113,7 +109,6 @@ static int measure_line(measuring *m, size_t line)
 {
     const spmv_candidate *k = &m->w->samples->line[line];
     product_times took;
-    sample s;
     char plan[160];
     spmv_status status;
     samples_plan(k, plan, sizeof plan);
@@ -125,34 +120,24 @@ static int measure_line(measuring *m, size_t line)
             cli_complain(m->p->t, "%d failures in a row: the device may be lost, and nothing more is measured", FAILURES);
         return DONE;
     }
-    if (!took.right) strike(m, line, plan, "its product is wrong");
-    if (!took.right || !(took.seconds > 0)) return DONE;
+    if (!(took.seconds > 0)) {
+        strike(m, line, plan, "its product is wrong");
+        return DONE;
+    }
     m->failures = 0;
     if (took.build > 0 && m->builds < BUILDS) m->build[m->builds++] = took.build;
-    s.line = line;
-    s.name = m->name;
-    s.seconds = took.seconds;
-    s.preparing = took.preparing;
     count(m, line, took.seconds);
-    if (!samples_add(m->w->samples, s)) return cli_no_memory(m->p->t);
+    if (!samples_add(m->w->samples, (sample){line, m->name, took.seconds, took.preparing})) return cli_no_memory(m->p->t);
     if (m->w->file) samples_write_last(m->w->file, m->w->samples);
     return DONE;
-}
-
-static int compare_expected(const void *a, const void *b)
-{
-    const expected *x = (const expected *)a, *y = (const expected *)b;
-    return (x->seconds > y->seconds) - (x->seconds < y->seconds);
 }
 
 /* 1: line i of those expected, which are in order, is to be measured in this pass. */
 static int is_due(const measuring *m, const expected *e, size_t i)
 {
     const spmv_candidate *line = m->w->samples->line;
-    const size_t at = at_line(m, e[i].line);
     size_t k;
-    if (!m->w->wanted[e[i].line] || m->times[at] > m->pass) return 0;
-    if (m->times[at]) return m->took[at] <= HOPELESS * *best_now(m, line[e[i].line].type);
+    if (!m->w->wanted[e[i].line] || m->times[at_line(m, e[i].line)] > m->pass) return 0;
     if (m->pass || e[i].seconds <= LIKELY * e[0].seconds) return 1;
     for (k = 0; k < i && line[e[k].line].layout.format != line[e[i].line].layout.format;) k++;
     return k == i && e[i].seconds <= HOPELESS * e[0].seconds;
@@ -162,7 +147,7 @@ static int is_due(const measuring *m, const expected *e, size_t i)
 static int measure_type(measuring *m, const spmv_csr *pattern, spmv_type type)
 {
     structures_wish *w = m->w;
-    const spmv_estimate *by = look_at(m->p->t, w->seen, w->head, w->samples, m->name, type, pattern);
+    const spmv_estimate *by = looks_at(m->p->t, w->seen, w->head, w->samples, m->name, type, pattern);
     expected *e = (expected *)calloc(m->lines + 1, sizeof *e);
     size_t n = 0, i;
     int taken = 0, result = e ? DONE : cli_no_memory(m->p->t);
@@ -172,10 +157,10 @@ static int measure_type(measuring *m, const spmv_csr *pattern, spmv_type type)
         e[n].line = i;
         e[n++].seconds = by[i].seconds;
     }
-    if (n) qsort(e, n, sizeof *e, compare_expected);
+    if (n) qsort(e, n, sizeof *e, timing_compare);
     for (i = 0; i < n && result == DONE && !over(m); i++) {
         if (!is_due(m, e, i)) continue;
-        if (!taken && product_take(m->p, pattern, type) != SPMV_OK) result = cli_no_memory(m->p->t);
+        if (!taken) result = product_take(m->p, pattern, type);
         taken = 1;
         if (result == DONE) result = measure_line(m, e[i].line);
     }
@@ -196,13 +181,11 @@ static int is_known(const measuring *m)
 /* Measures the current structure in all types that are wanted. DONE, or FAILED after a message. */
 static int measure_structure(measuring *m)
 {
-    const char *about = m->p->t->about; /* generating sets it to the structure */
     spmv_csr pattern;
     int type, result;
     if (is_known(m)) return DONE;
     memset(&pattern, 0, sizeof pattern);
     result = generate_matrix(m->p->t, m->w->samples->name[m->name], &pattern);
-    m->p->t->about = about;
     for (type = SPMV_F64; type < SPMV_TYPE_COUNT && result == DONE; type++)
         if (m->w->types >> type & 1u && !over(m)) result = measure_type(m, &pattern, (spmv_type)type);
     spmv_csr_free(&pattern);
@@ -216,9 +199,8 @@ static int measuring_make(measuring *m)
     size_t i;
     m->lines = l->lines;
     m->times = (unsigned char *)calloc(l->names * l->lines + 1, 1);
-    m->took = (double *)calloc(l->names * l->lines + 1, sizeof *m->took);
     m->best = (double *)calloc(l->names * SPMV_TYPE_COUNT + 1, sizeof *m->best);
-    if (!m->times || !m->took || !m->best) return 0;
+    if (!m->times || !m->best) return 0;
     for (i = 0; i < l->count; i++) {
         m->name = l->at[i].name;
         count(m, l->at[i].line, l->at[i].seconds);
@@ -249,14 +231,13 @@ int structures_measure(product *p, structures_wish *w)
     set_fresh_pages(1);
     for (i = 0; i < PASSES * shown && result == DONE && !over(m); i++) {
         m->pass = (int)(i / shown);
-        m->name = samples_name(w->samples, structure_at(i % shown)); /* it is there */
+        m->name = samples_name(w->samples, structures[i % shown]); /* it is there */
         result = measure_structure(m);
         cli_progress(p->t, w->samples->name[m->name], (double)(i + 1) / (double)(PASSES * shown));
     }
     set_fresh_pages(0);
-    if (m->builds) w->build = timing_median(m->build, m->builds);
+    if (m->builds) w->head->build = timing_median(m->build, m->builds);
     free(m->times);
-    free(m->took);
     free(m->best);
     free(m);
     return result;

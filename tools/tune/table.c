@@ -26,36 +26,34 @@ static void add_number(growing *out, int width, double v)
 }
 
 /* Adds a line of the head: a word and n numbers in some units. */
-static void add_numbers(growing *out, const char *word, int n, double a, double b, double c, double d)
+static void add_numbers(growing *out, const char *word, int n, const double *v)
 {
-    const double v[4] = {a, b, c, d};
-    int i;
     growing_add(out, "%s", word);
-    for (i = 0; i < n; i++) add_number(out, 0, v[i]);
+    while (n--) add_number(out, 0, *v++);
     growing_add(out, "\n");
 }
 
 static void add_head(growing *out, const spmv_tuning *t)
 {
     int k;
-    growing_add(out, "spmv tuning table 2\n# launch, call, step: us; memory: GB/s; cache: MiB, GB/s; prepare: ps a nonzero, us, us, ps a byte\n");
+    growing_add(out, "spmv tuning table 2\n# launch, call, step: us; memory: GB/s; cache: MiB, GB/s; "
+                     "prepare: ps a nonzero, us, us, ps a byte\n");
     growing_add(out, "device %s\nclass %s\n", t->device, spmv_device_class_name(t->device_class));
     if (*t->driver) growing_add(out, "driver %s\n", t->driver);
     if (*t->date) growing_add(out, "date %s\n", t->date);
     growing_add(out, "units %llu\n", (unsigned long long)t->units);
-    add_numbers(out, "launch", 1, t->launch * 1e6, 0, 0, 0);
-    if (t->call > 0) add_numbers(out, "call", 1, t->call * 1e6, 0, 0, 0);
-    add_numbers(out, "memory", 1, t->read, 0, 0, 0);
-    if (t->cache > 0 && t->cache_read > 0) add_numbers(out, "cache", 2, t->cache, t->cache_read, 0, 0);
-    if (t->step > 0) add_numbers(out, "step", 3, t->step * 1e6, (double)t->short_steps, t->long_step * 1e6, 0);
-    add_numbers(out, "prepare", 4, t->part * 1e12, t->build * 1e6, t->look * 1e6, t->look_byte * 1e12);
+    add_numbers(out, "launch", 1, (double[]){t->launch * 1e6});
+    if (t->call > 0) add_numbers(out, "call", 1, (double[]){t->call * 1e6});
+    add_numbers(out, "memory", 1, &t->read);
+    if (t->cache > 0 && t->cache_read > 0) add_numbers(out, "cache", 2, (double[]){t->cache, t->cache_read});
+    if (t->step > 0) add_numbers(out, "step", 3, (double[]){t->step * 1e6, (double)t->short_steps, t->long_step * 1e6});
+    add_numbers(out, "prepare", 4, (double[]){t->part * 1e12, t->build * 1e6, t->look * 1e6, t->look_byte * 1e12});
     if (t->error > 0)
         growing_add(out, "error %.3f %llu %llu\n", t->error, (unsigned long long)t->structures, (unsigned long long)t->samples);
     for (k = 0; k < SPMV_TYPE_COUNT; k++)
         if (t->regret[k] > 0) growing_add(out, "regret %s %.3f %.2f\n", spmv_type_name((spmv_type)k), t->regret[k], t->worst[k]);
     growing_add(out, "# seconds = launch L + bytes / speed B + (reads R + slots S + rows W + uneven U) ps + chain C, see spmv_table.h\n"
-                     "%-30s %-12s %5s %5s %5s %5s %5s %5s %5s  prepare: us, ps a slot\n", "# type plan", "knobs", "L", "B", "R", "S", "W", "U",
-                "C");
+                     "# type plan                    knobs            L     B     R     S     W     U     C  prepare: us, ps a slot\n");
 }
 
 static void add_line(growing *out, const spmv_candidate *k, const char *plan)
@@ -84,8 +82,7 @@ static void add_lines(growing *out, spmv_type type, const spmv_candidate *line, 
     } while (*last);
 }
 
-int table_save(tool *t, const spmv_tuning *head, const spmv_candidate *line, const unsigned char *kept, size_t lines, const char *path,
-               size_t *bytes)
+int table_save(tool *t, const spmv_tuning *head, const spmv_candidate *line, const unsigned char *kept, size_t lines, const char *path)
 {
     growing out;
     spmv_tuning again;
@@ -97,7 +94,6 @@ int table_save(tool *t, const spmv_tuning *head, const spmv_candidate *line, con
     if (result == DONE && spmv_tuning_read(&again, out.at, out.used, "the new table", &t->hooks) != SPMV_OK) result = FAILED;
     else if (result == DONE) spmv_tuning_free(&again);
     if (result == DONE) result = output_save(t, path, out.at, out.used);
-    *bytes = out.used;
     growing_free(&out);
     return result;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * tools/tune/tune.c - spmv tune: measures products with matrices that are like real ones and writes a tuning table (spmv_table.h).
- * This is the offline benchmarking stage of clSpMV 3.2, which took half a day. Here a table begins with another one, usually the bundled one
- * of a similar device, which says what to measure and what to expect:
+ * This is the offline benchmarking stage of clSpMV 3.2, which took half a day. Here a table begins with another one, usually the bundled
+ * one of a similar device, which says what to measure and what to expect:
  *
  *   probe.c       what the device is: its memory, its smallest product
  *   structures.c  samples: times of candidates on structures, each kept in a file at once, so that an interrupted run goes on there
@@ -47,18 +47,13 @@ typedef struct tuner {
 
 /* ---- the prior ------------------------------------------------------------------------------------------------------ */
 
-/* Reads the table that is known before: that of the file from, else the bundled one for a device. *exact: 1 if it is the device's own. DONE,
- * or FAILED after a message. */
-static int prior_read(tool *t, const char *from, const char *device, spmv_device_class of, spmv_tuning *out, int *exact)
+/* Reads the table that is known before: that of the file from, else the bundled one for a device. DONE, or FAILED after a message. */
+static int prior_read(tool *t, const char *from, const char *device, spmv_device_class of, spmv_tuning *out)
 {
     size_t length;
     const char *text;
-    if (from) {
-        const int result = file_load_table(t, from, out);
-        *exact = result == DONE && !strcmp(out->device, device);
-        return result;
-    }
-    text = spmv_tuning_bundled(device, of, &length, exact);
+    if (from) return file_load_table(t, from, out);
+    text = spmv_tuning_bundled(device, of, &length, NULL);
     if (!text) return cli_complain(t, "there is no bundled table for %s; give --from", device);
     return spmv_tuning_read(out, text, length, "the bundled table", &t->hooks) == SPMV_OK ? DONE : FAILED;
 }
@@ -136,51 +131,35 @@ static int mark_kept(tuner *u, const spmv_tuning *prior, int all)
 /* Fits the lines that are kept to all samples, saves the table and says how good it is. DONE, or FAILED after a message. */
 static int tune_finish(tuner *u, const tune_wish *w, int fresh)
 {
-    size_t bytes = 0;
-    int strength = 0, type, result = DONE;
+    int strength = 0, result = DONE;
     samples_join(&u->samples);
     if (!u->samples.count) result = cli_complain(u->t, "nothing could be measured");
     if (result == DONE && w->candidates) result = fit_cover(u->t, &u->samples, w->candidates, u->kept);
     if (result == DONE) result = fit_lines(u->t, &u->head, &u->samples, &u->seen, u->kept, fresh, &strength);
-    if (result == DONE) result = table_save(u->t, &u->head, u->samples.line, u->kept, u->samples.lines, w->out, &bytes);
+    if (result == DONE) result = table_save(u->t, &u->head, u->samples.line, u->kept, u->samples.lines, w->out);
     if (result != DONE) return result;
     fprintf(stderr, "%s: %llu samples of %llu structures, ", u->head.device, (unsigned long long)u->head.samples,
             (unsigned long long)u->head.structures);
     if (strength) fprintf(stderr, "fits drawn to what was known as by %d more", strength);
     else fprintf(stderr, "one factor for all costs of a type");
-    fprintf(stderr, "; for structures left out: error %.3f (log2)", u->head.error);
-    for (type = SPMV_F64; type < SPMV_TYPE_COUNT; type++)
-        if (u->head.regret[type] > 0)
-            fprintf(stderr, "; the choice over the fastest, %s: geometric mean %.3f, worst %.2f", spmv_type_name((spmv_type)type),
-                    u->head.regret[type], u->head.worst[type]);
-    fprintf(stderr, "; %u bytes\n", (unsigned)bytes);
+    fprintf(stderr, "; for structures left out: error %.3f (log2)\n", u->head.error);
     return DONE;
-}
-
-static void tuner_free(tuner *u)
-{
-    samples_free(&u->samples);
-    looks_free(&u->seen);
-    free(u->kept);
 }
 
 /* Fits a table to a file of samples. DONE, or FAILED after a message. */
 static int tune_fit(tuner *u, const tune_wish *w, const char *samples)
 {
     spmv_tuning prior;
-    int c, fresh, exact = 0, result = samples_read(u->t, samples, &u->samples);
+    int fresh, result = samples_read(u->t, samples, &u->samples);
     memset(&prior, 0, sizeof prior);
-    for (c = 0; c < SPMV_DEVICE_CLASS_COUNT && result == DONE && !exact; c++) { /* a file of samples has no class */
-        spmv_tuning_free(&prior);
-        result = prior_read(u->t, w->from, u->samples.device, (spmv_device_class)c, &prior, &exact);
-    }
-    if (result == DONE && !exact)
-        result = cli_complain(u->t, "%s has samples of another device, %s; give a table of it by --from", samples, u->samples.device);
+    if (result == DONE) result = file_load_table(u->t, w->from, &prior);
+    if (result == DONE && strcmp(prior.device, u->samples.device) != 0)
+        result = cli_complain(u->t, "%s has samples of %s, but %s is a table of %s", samples, u->samples.device, w->from, prior.device);
     if (result == DONE && u->samples.graph != (prior.call > 0))
         result = cli_complain(u->t, "%s has samples that were timed %s, but the table's launch was timed %s", samples,
                               u->samples.graph ? "in CUDA graphs" : "by calls", u->samples.graph ? "by calls" : "in CUDA graphs");
     u->head = prior;
-    fresh = result == DONE && fit_structures(&u->samples) >= FIT_LEAST;
+    fresh = u->samples.names >= FIT_LEAST;
     if (result == DONE) result = prior_add(u, &prior, fresh);
     if (result == DONE) result = mark_kept(u, &prior, w->candidates > 0);
     if (result == DONE) result = tune_finish(u, w, fresh);
@@ -227,19 +206,11 @@ static void head_begin(spmv_tuning *head, const spmv_tuning *prior)
 /* Measures the candidates. DONE, or FAILED after a message. */
 static int tune_samples(tuner *u, const tune_wish *w, product *p, FILE *file, double end)
 {
-    structures_wish s;
+    structures_wish s = {&u->head, &u->samples, u->kept, &u->seen, w->types, file, end - FIT_SHARE * w->budget};
     int result;
-    memset(&s, 0, sizeof s);
-    s.head = &u->head;
-    s.samples = &u->samples;
-    s.wanted = u->kept;
-    s.seen = &u->seen;
-    s.types = w->types;
-    s.file = file;
-    s.until = end - FIT_SHARE * w->budget;
-    p->patience = w->budget > 0 && w->budget < 500 ? w->budget / 40000 : 0.0125; /* many that err a little fit better than few exact ones */
+    /* many samples that err a little fit better than few exact ones */
+    p->patience = w->budget > 0 && w->budget < 500 ? w->budget / 40000 : 0.0125;
     result = structures_measure(p, &s);
-    if (s.build > 0) u->head.build = s.build;
     cli_progress_clear(u->t);
     return result;
 }
@@ -251,7 +222,7 @@ static int tune_measure(tuner *u, tune_wish *w, const char *device)
     product p;
     FILE *file = NULL;
     double end;
-    int type, exact, result;
+    int type, result;
     memset(&prior, 0, sizeof prior);
     memset(&p, 0, sizeof p);
     p.t = u->t;
@@ -263,10 +234,10 @@ static int tune_measure(tuner *u, tune_wish *w, const char *device)
 #endif
     result = probe_head(&p, &u->head);
     end = w->budget > 0 ? cli_seconds() + w->budget : 1e300;
-    if (result == DONE) result = prior_read(u->t, w->from, u->head.device, u->head.device_class, &prior, &exact);
+    if (result == DONE) result = prior_read(u->t, w->from, u->head.device, u->head.device_class, &prior);
     if (result == DONE && prior.device_class != u->head.device_class)
-        result = cli_complain(u->t, "%s is a table of the class %s, the device's is %s", w->from, spmv_device_class_name(prior.device_class),
-                              spmv_device_class_name(u->head.device_class));
+        result = cli_complain(u->t, "%s is a table of the class %s, the device's is %s", w->from,
+                              spmv_device_class_name(prior.device_class), spmv_device_class_name(u->head.device_class));
     if (result == DONE) head_begin(&u->head, &prior);
     if (result == DONE && (!(w->budget > 0) || w->budget >= PREPARE_SECONDS)) result = probe_prepare(&p, &u->head);
     if (result == DONE) result = samples_open(u, w->samples, &file);
@@ -316,10 +287,13 @@ int tune_command(tool *t, const arguments *args)
     if (result != DONE) return result;
     if (fit && (w.samples || w.all || w.budget > 0 || type || args->value[OPT_DEVICE]))
         return cli_misuse(t, "--fit measures nothing, and is combined only with --from, --candidates and --output");
+    if (fit && !w.from) return cli_misuse(t, "--fit requires --from");
     if (!fit && w.candidates && !w.all) return cli_misuse(t, "--candidates requires --fit or --all");
     if (tune_out(t, w.out) != DONE) return FAILED;
     cli_progress_begin(t);
     result = fit ? tune_fit(&u, &w, fit) : tune_measure(&u, &w, args->value[OPT_DEVICE]);
-    tuner_free(&u);
+    samples_free(&u.samples);
+    looks_free(&u.seen);
+    free(u.kept);
     return result;
 }
