@@ -43,8 +43,8 @@ run_gpu() { ${RUN:-} "$PEER" "$1"; }
 describe_gpu() {
     echo "Machine: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1); $(date -u +%Y-%m-%d)"
     echo "Peer: cuSPARSE, the fastest of csr_alg1, csr_alg2, coo_alg1, sell32, bsr2, bsr3, bsr4, bsr6 and bsr8."
-    echo "Both sides: products in a row, warm caches, medians of batches of at least 2 ms; the peer by CUDA's events around a batch, ours by the"
-    echo "wall clock around it. clspmv_* and poisson2d_* are of spmv gen, the others are real matrices."
+    echo "Both sides: products in a row, warm caches, medians of batches of at least 2 ms; the peer by CUDA's events around a batch, ours"
+    echo "by the wall clock around it. clspmv_* and poisson2d_* are of spmv gen, the others are real matrices."
 }
 
 . "$root/bench/programs.sh"

@@ -75,10 +75,10 @@ def prepared():
     return textwrap.fill(
         f"Preparing takes us longer than cuSPARSE. Of {gpu_count} matrices on the H200, counting the copy to the device, we are behind on "
         f"{both(gpu, '1,000', 'kept')} after 1,000 products with programs that an earlier process kept (`spmv_device_programs_take`). "
-        f"Without these, after 10,000 products, we are behind on {both(gpu, '10,000', 'disk')} where NVRTC finds in its own cache what an earlier "
-        f"process compiled, and on {both(gpu, '10,000', 'cold')} where it compiles the kernels for the first time "
-        f"([{PREPARE}](bench/results/{PREPARE})). Of {host_count} matrices on a CPU ({machine}), counting preparation on both sides but not "
-        f"what the first one in a process loads, we are behind the fastest of Intel MKL, Eigen, librsb and an OpenMP loop on "
+        f"Without these, after 10,000 products, we are behind on {both(gpu, '10,000', 'disk')} where NVRTC finds in its own cache what an "
+        f"earlier process compiled, and on {both(gpu, '10,000', 'cold')} where it compiles the kernels for the first time "
+        f"([{PREPARE}](bench/results/{PREPARE})). Of {host_count} matrices on a CPU ({machine}), counting preparation on both sides but "
+        f"not what the first one in a process loads, we are behind the fastest of Intel MKL, Eigen, librsb and an OpenMP loop on "
         f"{both(host, '100', 'again')} after 100 products, on {both(host, '1,000', 'again')} after 1,000 and on "
         f"{both(host, '10,000', 'again')} after 10,000 "
         f"([{HOST_PREPARE}](bench/results/{HOST_PREPARE})).",

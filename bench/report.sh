@@ -49,7 +49,8 @@ needs() { # needs FILE...: fails unless all are in the directory
 
 peers_table() { cat "$from/head.txt" && echo && python3 bench/compare.py "$1" "$ours"; }
 head_of() {
-    echo "Machine: $(head -n 1 "$from/machine.txt"); $(sed -n 2p "$from/machine.txt"). clspmv_*, poisson2d_* and mesh3d_* are of spmv gen, the others real."
+    echo "Machine: $(head -n 1 "$from/machine.txt"); $(sed -n 2p "$from/machine.txt"). clspmv_*, poisson2d_* and mesh3d_* are of" \
+        "spmv gen, the others real."
     sed 1,2d "$from/machine.txt"
 }
 how_timed() { # how the products of clock_*.json were timed
@@ -89,8 +90,8 @@ regret_tables() {
     echo "$how; the plans of $name-plans.txt, the four or five fastest and what was chosen timed again side by side."
     echo
     if [ -e "$from/now" ]; then
-        table regret "auto as the library chooses now, its time looked up among those; cocktail is of the run, prepare that plan without the choice." \
-            --table "tuning/$name.tune" --matrices "$matrices" || return 1
+        how="auto as the library chooses now, its time looked up among those; cocktail is of the run, prepare that plan without the choice."
+        table regret "$how" --table "tuning/$name.tune" --matrices "$matrices" || return 1
     else
         table regret "auto as the run had it." || return 1
     fi

@@ -23,9 +23,9 @@ HOST_TOTALS = {"cold": "first_total_us", "again": "total_us"}  # a peer's, for e
 PHASES = ("analysis_us", "conversion_us", "upload_us", "building_us")
 KEYS = OUR_KEYS + PHASES + ("prepare_us", "total_us", "memory", "device_memory")
 HOST_PEER_KEYS = PEER_KEYS + ("prepare_us", "first_us", "total_us", "first_total_us")
-EXPLAINED = """Milliseconds from arrays on the host until the 1,000th product is done: cold, in a process that finds no programs and for which
-NVRTC's cache on the disk is switched off; disk, in one that finds in that cache what an earlier process compiled; kept, in one that finds
-the programs that an earlier process kept; again, a second matrix of the same plan in one process; peer, cuSPARSE's best
+EXPLAINED = """Milliseconds from arrays on the host until the 1,000th product is done: cold, in a process that finds no programs and for
+which NVRTC's cache on the disk is switched off; disk, in one that finds in that cache what an earlier process compiled; kept, in one that
+finds the programs that an earlier process kept; again, a second matrix of the same plan in one process; peer, cuSPARSE's best
 with its copy. Ratios are the peer's time divided by ours for that many products (above 1: ours is faster). prepare consists
 of analysis, conversion, upload and building kernels. host and dev: the most memory while preparing, on the host with the CSR
 form and on the device, in multiples of it."""

@@ -146,7 +146,8 @@ END
     $gen tests/gen/figure2.fmt --target c -o $work/figure2.h && echo "#include \"figure2.h\"" >>$work/all.cc
     for f in formats/*.fmt; do
         name=wide_$(basename "$f" .fmt)
-        $gen "$f" --target c --set type=mixed --set offset=64 --set prefix="$name" -o "$work/$name.h" && echo "#include \"$name.h\"" >>$work/all.cc
+        $gen "$f" --target c --set type=mixed --set offset=64 --set prefix="$name" -o "$work/$name.h" &&
+            echo "#include \"$name.h\"" >>$work/all.cc
     done
     strict='-pedantic -Wall -Wextra -Werror -fsyntax-only'
     # a matrix without the last value, which a condition leaves out: sound, but not for kernels that load values before conditions

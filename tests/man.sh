@@ -27,7 +27,8 @@ for c in '' $commands; do
     verdict "$name: its sections" $?
     $spmv $c --help >build/man.help
     sed -n '/^Options:$/,/^$/s/^  \(--[a-z-]*\).*/\1/p' build/man.help >build/man.options
-    grep -A1 '^\.TP$' build/man.txt | sed -n 's/^\(--[a-z][a-z-]*\).*/\1/p' | cmp -s - build/man.options && grep -q -- --help build/man.options
+    grep -A1 '^\.TP$' build/man.txt | sed -n 's/^\(--[a-z][a-z-]*\).*/\1/p' | cmp -s - build/man.options &&
+        grep -q -- --help build/man.options
     verdict "$name: its options" $?
     sed -n '/^Examples:$/,$s/^  \(spmv [^#]*[^# ]\)  *#.*/\1/p' build/man.help >build/man.examples
     grep '^spmv ' build/man.txt | grep -Fxf build/man.examples | cmp -s - build/man.examples && [ -s build/man.examples ]

@@ -6,7 +6,8 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$(pwd)
 way=${1-}
-ways='cmake-subdirectory cmake-installed cmake-host-only cmake-macros cmake-openmp cmake-cxx cmake-version pkg-config uninstall dist versions'
+ways='cmake-subdirectory cmake-installed cmake-host-only cmake-macros cmake-openmp cmake-cxx cmake-version pkg-config uninstall dist'
+ways="$ways versions"
 dir=$root/build/package/$way
 fail() {
     echo "$*"
@@ -97,12 +98,14 @@ cmake-macros) # each macro of README.md, by -D, reaches the compiler; function-l
     project C c99.c 'add_subdirectory(../source spmv)'
     sed -n 's/^| \(`SPMV_[^(|]*\) |.*/\1/p' README.md | tr -d '`,.' | tr ' ' '\n' | grep SPMV_ | grep -v IMPLEMENTATION >"$dir/macros"
     [ "$(wc -l <"$dir/macros")" -ge 18 ] || fail "README.md: no table of macros found"
-    cmake -S "$dir/project" -B "$dir/build" $(sed 's/.*/-D&=1/' "$dir/macros") >"$dir/configure.log" 2>&1 || { cat "$dir/configure.log"; fail; }
+    cmake -S "$dir/project" -B "$dir/build" $(sed 's/.*/-D&=1/' "$dir/macros") >"$dir/configure.log" 2>&1 ||
+        { cat "$dir/configure.log"; fail; }
     tr ' ' '\n' <"$dir/build/CMakeFiles/product.dir/flags.make" | sed -n 's/^-D\([^=]*\)=.*/\1/p' >"$dir/passed"
     for m in $(cat "$dir/macros"); do grep -qx "$m" "$dir/passed" || fail "$m is ignored"; done
     # a definition in the source as well is no warning; with none of these nothing is passed
     grep -q -- '-DSPMV_NO_DEVICES=\(""\)* ' "$dir/build/CMakeFiles/product.dir/flags.make" || fail "SPMV_NO_DEVICES is not empty"
-    cmake -S "$dir/project" -B "$dir/none" $(sed 's/.*/-D&=/' "$dir/macros") >"$dir/configure.log" 2>&1 || { cat "$dir/configure.log"; fail; }
+    cmake -S "$dir/project" -B "$dir/none" $(sed 's/.*/-D&=/' "$dir/macros") >"$dir/configure.log" 2>&1 ||
+        { cat "$dir/configure.log"; fail; }
     if grep 'DEFINES.*-DSPMV_' "$dir/none/CMakeFiles/product.dir/flags.make"; then fail "macros that were not asked for"; fi
     ;;
 cmake-openmp) # an option; without it, and without optimisation, a note
@@ -151,7 +154,8 @@ pkg-config)
     done
     # the first program of README.md, which says itself that it is for the host
     awk '/^```c$/ { on = 1; next } /^```$/ && on { exit } on' README.md >"$dir/quick.c"
-    ${CC:-cc} -std=c99 -Werror $CFLAGS "$dir/quick.c" $(pkg-config --cflags spmv-host) -o "$dir/quick" || fail "README.md's program has warnings"
+    ${CC:-cc} -std=c99 -Werror $CFLAGS "$dir/quick.c" $(pkg-config --cflags spmv-host) -o "$dir/quick" ||
+        fail "README.md's program has warnings"
     links_opencl "$dir/spmv" || fail "spmv does not link OpenCL"
     if links_opencl "$dir/spmv-host"; then fail "spmv-host links OpenCL"; fi
     grep -q '^prefix=/opt/spmv$' "$dir/stage/opt/spmv/share/pkgconfig/spmv.pc" || fail "the prefix is not that of the installation"
@@ -174,7 +178,8 @@ dist) # the single header under its version's name, with a checksum that holds
     cd "$dir/source/dist" && sha256sum -c SHA256SUMS || fail "the checksum does not hold"
     grep -q " spmv-$version.h\$" SHA256SUMS || fail "no spmv-$version.h in SHA256SUMS"
     cp "spmv-$version.h" "$dir/spmv.h" && cd "$dir" || exit 1
-    ${CC:-cc} -std=c99 $CFLAGS -DSPMV_IO -DSPMV_GROUP -DSPMV_NO_DEVICES -I. "$root/tests/compile/c99.c" -o product && ./product || fail "the product is wrong"
+    ${CC:-cc} -std=c99 $CFLAGS -DSPMV_IO -DSPMV_GROUP -DSPMV_NO_DEVICES -I. "$root/tests/compile/c99.c" -o product && ./product ||
+        fail "the product is wrong"
     ;;
 versions) # spmv.h is where the version stands: its macros agree, and no other file has one of its own
     printf '#include "spmv.h"\nSPMV_VERSION_MAJOR.SPMV_VERSION_MINOR.SPMV_VERSION_PATCH SPMV_VERSION\n' >"$dir/v.c"

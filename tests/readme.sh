@@ -63,7 +63,8 @@ rc=0
 python3 bench/readme.py --check || rc=1
 list() { # list MACRO: prints the second column of a table in the headers
     awk -v m="define $1" 'index($0, m) { on = 1; next }
-        on { last = !/\\$/; if (sub(/.*X\([A-Z_0-9]*, */, "")) { sub(/,.*/, ""); gsub(/"/, ""); print } if (last) exit }' spmv_formats.h spmv_plan.h
+        on { last = !/\\$/; if (sub(/.*X\([A-Z_0-9]*, */, "")) { sub(/,.*/, ""); gsub(/"/, ""); print } if (last) exit }' \
+        spmv_formats.h spmv_plan.h
 }
 names="$(list SPMV_FORMAT_LIST) $(list SPMV_KEY_LIST) $(list SPMV_BUILDER_LIST)"
 [ "$(echo $names | wc -w)" -ge 25 ] || { echo "the tables were not found: $names"; exit 1; }

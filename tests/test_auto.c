@@ -2043,7 +2043,7 @@ Test(estimate, is_the_sum_of_the_costs)
     matrix_free(&m);
 }
 
-/* On a GPU a product takes no less than its bytes or its longest row, whichever takes longer, whatever its line says. */
+/* On a GPU a product takes no less than its bytes or its longest row, whichever takes longer, whatever its line says. Not on the host. */
 Test(estimate, on_a_gpu_has_floors)
 {
     static const char costs[] = "f64 csr L=1 0.001 0.001 0 0 0 0 0.001 0 0\nf64 csr - 0 3 0 0 0 0 0 0 0\n";
@@ -2060,6 +2060,8 @@ Test(estimate, on_a_gpu_has_floors)
     spmv_print(table, sizeof table, "spmv tuning table 2\ndevice d\nclass gpu\nmemory 1\nstep 0.1 3 20\n%s", costs);
     e = predicted("csr", "L=1", &a, table, NULL); /* a row of 3 steps is no short one */
     cr_assert_float_eq(e.seconds, 60e-6, 1e-12);
+    e = predicted("csr", NULL, &a, "spmv tuning table 2\ndevice d\nclass host\nmemory 1\nf64 csr - 0 0.1 0 0 0 0 0 0 0\n", NULL);
+    cr_assert_float_eq(e.seconds, 0.1 * 41024e-9, 1e-12);
     spmv_csr_free(&a);
     matrix_free(&m);
 }

@@ -302,7 +302,8 @@ says 'plan: shares' out '^shares +ELL\([0-9.]+%\)COO\([0-9.]+%\)'
 gives 'plan explained' 0 plan arrow.mtx --explain --builder auto
 says 'plan explained: rows' out '^rows +[0-9.]+ nonzeros in each that is not empty'
 says 'plan explained: costs' out '^costs     ([a-z]+ [0-9.]+ \+ )*[a-z]+ [0-9.]+ = [0-9.]+ us'
-says 'plan explained: reason' out '^csr[^ ]* was chosen because a product is predicted to take [0-9.]+ us, .* before [^ ]+ at [0-9.]+ us; preparing'
+says 'plan explained: reason' out \
+    '^csr[^ ]* was chosen because a product is predicted to take [0-9.]+ us, .* before [^ ]+ at [0-9.]+ us; preparing'
 mv out out.auto
 gives 'plan explained: again' 0 plan arrow.mtx --explain
 cmp -s out out.auto
@@ -631,7 +632,8 @@ says 'bench tables: a line a plan' out 'ell:w=4\+coo'
 gives 'bench --again' 0 bench p.mtx --plan csr --plan auto --plan ell --plan sell --again 1 --json
 is_json out
 verdict 'bench --again: JSON' $?
-[ "$(grep -c '"again": true' out)" -ge 2 ] && [ "$(grep -c '"builder": "auto".*"again": true' out)" = 1 ] && [ "$(grep -c '"again": false' out)" = 4 ]
+[ "$(grep -c '"again": true' out)" -ge 2 ] && [ "$(grep -c '"builder": "auto".*"again": true' out)" = 1 ] &&
+    [ "$(grep -c '"again": false' out)" = 4 ]
 verdict 'bench --again: the fastest and what was chosen' $?
 [ "$(grep -c '"timed": "calls"' out)" = "$(wc -l <out)" ]
 verdict 'bench: says how it timed' $?
@@ -750,7 +752,8 @@ if [ "$devices" != host ]; then
     gives 'a knob for every part' 0 bench p.mtx --plan 'hyb/*:IMG=0' --plan 'ell:w=3+coo/*:WG=64,IMG=0+V=1' --device 0 --json
     is_json out
     verdict 'a knob for every part: JSON' $?
-    says 'a knob for every part: both have it, the first its own too' out '"plan": "ell:w=3\+coo", "variant": "[^"+]*WG=64,[^"+]*V=1,[^"+]*\+[^"+]*WG=64,'
+    says 'a knob for every part: both have it, the first its own too' out \
+        '"plan": "ell:w=3\+coo", "variant": "[^"+]*WG=64,[^"+]*V=1,[^"+]*\+[^"+]*WG=64,'
     gives 'a knob of no part' 1 mul p.mtx --plan 'hyb/*:ALIGN=1' --device 0
     says 'a knob of no part is named' err 'ALIGN.*no part'
 fi
@@ -807,7 +810,8 @@ gives 'plan --explain: the table' 0 plan arrow.mtx --explain
 is_table out '^ +cost +predicted +measured +vs csr +convert +pays after  plan$'
 verdict 'plan --explain: the table is aligned, one line marked' $?
 says 'plan --explain: units' out '^ +us +us +us +times +csr products +products$'
-awk '/^ +us +us/ { on = 1; next } !NF { on = 0 } on { sub(/^\*/, ""); if ($1 + 0 < before + 0) exit 1; before = $1; n++ } END { if (n < 3) exit 1 }' out
+awk '/^ +us +us/ { on = 1; next } !NF { on = 0 }
+    on { sub(/^\*/, ""); if ($1 + 0 < before + 0) exit 1; before = $1; n++ } END { if (n < 3) exit 1 }' out
 verdict 'plan --explain: by cost' $?
 
 # ---- the examples of --help ----
@@ -849,7 +853,8 @@ says 'tune: a line' a.tune '^f64 csr +-( +[0-9.]+){9}$'
 says 'tune: a line of a type that was not measured' a.tune '^f32 csr +-( +[0-9.]+){9}$'
 [ "$(wc -c <a.tune)" -le 8192 ]
 verdict 'tune: at most 8 KB' $?
-awk '/^f/ { for (i = 4; i <= NF; i++) { s = $i; gsub(/^[0.]+|[.]/, "", s); sub(/0+$/, "", s); if (length(s) > 3) exit 1; n++ } } END { exit !n }' a.tune
+awk '/^f/ { for (i = 4; i <= NF; i++) { s = $i; gsub(/^[0.]+|[.]/, "", s); sub(/0+$/, "", s); if (length(s) > 3) exit 1; n++ } }
+    END { exit !n }' a.tune
 verdict 'tune: numbers of three digits' $?
 says 'tune: a sample, with what preparing took' s.txt '^f64 poisson2d_100 [a-z0-9:=,]+/ [0-9.e+]+ [0-9.e+]+$'
 awk 'NR > 3 && again[$1, $2, $3]++ { exit 1 }' s.txt
@@ -968,7 +973,8 @@ verdict 'self-check --help: the host is no default' $?
 gives 'self-check: the host' 1 self-check --device host
 if [ "$devices" != host ]; then
     gives 'self-check of two formats' 0 self-check dia dense --device 0 --type f32
-    says 'self-check of two formats: the count alone' out '^[^:]*: ([0-9]+) variants: \1 usable, 0 refused, 0 failed, 0 wrong; [0-9]+ products$'
+    says 'self-check of two formats: the count alone' out \
+        '^[^:]*: ([0-9]+) variants: \1 usable, 0 refused, 0 failed, 0 wrong; [0-9]+ products$'
     gives 'self-check in JSON' 0 self-check dia --device 0 --type f32 --json
     says 'self-check in JSON: a variant a line' out '"type": "f32", "plan": "dia", "variant": "L=2", "result": "usable", "built": true'
     says 'self-check in JSON: counts' err '0 wrong'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tuning tables: every kind of wrong line is refused with its number, every failing allocation is noticed and nothing leaks, the bundled
- * tables are found and short, and estimates are what a reader of the table computes by hand. */
+ * Tuning tables: every kind of wrong line is refused with its number, every failing allocation is noticed and nothing leaks, and the
+ * bundled tables are found and short. */
 #include <criterion/criterion.h>
 
 #include "spmv.h"
@@ -41,9 +41,9 @@ static int same(double a, double b) { return fabs(a - b) <= 1e-12 * fabs(b); }
 Test(tuning, whole_table)
 {
     static const char text[] =
-        "# made by hand\n\nspmv tuning table 2\r\n# units\n  device\tNVIDIA H200  \nclass gpu\ndriver 580.1 (x)\ndate 2026-11-21\nunits 132\n"
-        "launch 0.86\ncall 3.5\nmemory 4100\ncache 42.5 7800\nstep 0.065 512 0.067\nprepare 1910 174000 1000 320\nerror 0.25 63 2900\n"
-        "regret f64 1.04 1.3\n"
+        "# made by hand\n\nspmv tuning table 2\r\n# units\n  device\tNVIDIA H200  \nclass gpu\ndriver 580.1 (x)\ndate 2026-11-21\n"
+        "units 132\nlaunch 0.86\ncall 3.5\nmemory 4100\ncache 42.5 7800\nstep 0.065 512 0.067\nprepare 1910 174000 1000 320\n"
+        "error 0.25 63 2900\nregret f64 1.04 1.3\n"
         "f64 csr:run=1024 WG=256,NT=1 1.6 0.97 5.28 0.5 11 1.23 0.77 65 750\nf32 sbell:b=4x4,h=32 - 1 2 3 4 5 6 7 8 9\nmixed coo -" COSTS;
     spmv_tuning t = good(text);
     const double cost[SPMV_COST_COUNT] = { 1.6, 0.97, 5.28e-12, 0.5e-12, 11e-12, 1.23e-12, 0.77 };
@@ -313,67 +313,4 @@ Test(tuning, no_table)
     cr_assert(length == 0 && exact == 0);
     cr_assert(spmv_tuning_bundled("host", SPMV_DEVICE_CLASS_COUNT, &length, NULL) == NULL);
     cr_assert(spmv_tuning_text(spmv_tuning_count() + 5, &length) == NULL && length == 0);
-}
-
-/* ---- estimates ------------------------------------------------------------------------------------------------------ */
-
-/* Predicts csr for a tridiagonal matrix of n rows in f64 by the table. */
-static spmv_estimate of_tridiagonal(const char *table, uint64_t n)
-{
-    spmv_tuning t = good(table);
-    spmv_target target;
-    spmv_plan plan;
-    spmv_build how;
-    spmv_estimate out;
-    matrix m;
-    spmv_csr a;
-    uint64_t r, c;
-    memset(&target, 0, sizeof target);
-    memset(&how, 0, sizeof how);
-    target.device_class = t.device_class;
-    matrix_open(&m, "tridiagonal", n, n);
-    for (r = 0; r < n; r++) {
-        for (c = r ? r - 1 : 0; c < n && c < r + 2; c++) matrix_add(&m, c);
-        m.ptr[r + 1] = m.nnz;
-    }
-    matrix_close(&m, INTEGERS);
-    a = matrix_csr(&m, SPMV_F64);
-    cr_assert_eq(spmv_plan_parse(&plan, "csr", NULL, NULL), SPMV_OK);
-    cr_assert_eq(spmv_predict(&out, &plan, NULL, &a, &how, &target, &t, NULL), SPMV_OK);
-    spmv_csr_free(&a);
-    matrix_free(&m);
-    spmv_tuning_free(&t);
-    return out;
-}
-
-/* The sum of the costs of the line, by hand. */
-Test(tuning, estimate_is_the_sum)
-{
-    const spmv_estimate e = of_tridiagonal(TITLE "device x\nclass host\nunits 2\nlaunch 10\nmemory 1\nf64 csr - 2 3 0 5 7 0 0 0 0\n", 1000);
-    double sum = 0;
-    int i;
-    for (i = 0; i < SPMV_COST_COUNT; i++) sum += e.share[i];
-    CHECK(same(e.of[SPMV_COST_LAUNCH], 10e-6) && same(e.share[SPMV_COST_LAUNCH], 20e-6), "launch %g", e.share[SPMV_COST_LAUNCH]);
-    CHECK(e.of[SPMV_COST_SLOTS] >= 2998 && same(e.share[SPMV_COST_SLOTS], 5e-12 * e.of[SPMV_COST_SLOTS]), "slots %g", e.of[SPMV_COST_SLOTS]);
-    CHECK(same(e.of[SPMV_COST_ROWS], 1000) && same(e.share[SPMV_COST_ROWS], 7e-9), "rows %g", e.of[SPMV_COST_ROWS]);
-    CHECK(e.of[SPMV_COST_BYTES] > 12e-9 * 2998 && e.of[SPMV_COST_BYTES] < 12e-9 * 3000 + 32e-9 * 1000, "bytes %g", e.of[SPMV_COST_BYTES]);
-    CHECK(same(e.share[SPMV_COST_BYTES], 3 * e.of[SPMV_COST_BYTES]), "bytes %g", e.share[SPMV_COST_BYTES]);
-    CHECK(same(e.seconds, sum), "%g, not %g", e.seconds, sum);
-}
-
-/* On a GPU no product is faster than its bytes, whatever the costs say; on the host it may be. */
-Test(tuning, estimate_has_floors_on_gpus)
-{
-    const spmv_estimate gpu = of_tridiagonal(TITLE "device x\nclass gpu\nmemory 1\nf64 csr - 0 0.1 0 0 0 0 0 0 0\n", 1000);
-    const spmv_estimate host = of_tridiagonal(TITLE "device x\nclass host\nmemory 1\nf64 csr - 0 0.1 0 0 0 0 0 0 0\n", 1000);
-    CHECK(same(gpu.seconds, gpu.of[SPMV_COST_BYTES]), "%g", gpu.seconds);
-    CHECK(same(host.seconds, 0.1 * host.of[SPMV_COST_BYTES]), "%g", host.seconds);
-}
-
-/* Bytes that fit the cache are read at its speed. */
-Test(tuning, estimate_knows_the_cache)
-{
-    static const char table[] = TITLE "device x\nclass host\nmemory 1\ncache 1 10\nf64 csr - 0 1 0 0 0 0 0 0 0\n";
-    const double small = of_tridiagonal(table, 1000).seconds / 1000, large = of_tridiagonal(table, 100000).seconds / 100000;
-    CHECK(large > 9 * small && large < 11 * small, "%g and %g a row", small, large);
 }

@@ -17,7 +17,7 @@ refuse() { # refuse WHAT FOUND
 }
 case ${1-} in
 list)
-    for r in spdx unfinished paths ascii alloc null shell; do printf 'tidy/%s\tplain\tsh tests/tidy.sh %s\n' $r $r; done ;;
+    for r in spdx unfinished paths width ascii alloc null shell; do printf 'tidy/%s\tplain\tsh tests/tidy.sh %s\n' $r $r; done ;;
 spdx) # a licence line among the first five of each source
     bad=$(text | grep '\.\(c\|h\|cpp\|cl\|cuh\|sh\|mk\)$\|^Makefile$\|^CMakeLists\.txt$\|^cmake/\|^\.ci/run$' | while IFS= read -r f; do
         head -n 5 "$f" | grep -q 'SPDX-License-Identifier: MIT' || echo "$f"; done)
@@ -26,11 +26,15 @@ unfinished)
     refuse "unfinished" "$(text | xargs grep -nE '\b(TO''DO|FIX''ME|X''XX)\b' /dev/null)" ;;
 paths) # of the machine it was written on
     refuse "a path of one machine" "$(text | xargs grep -nE '(/ho''me/|/wo''rk/|/ro''ot/|/Us''ers/)' /dev/null)" ;;
+width) # of lines, but in the generated headers
+    refuse "more than 140 characters" "$(text | grep '\.\(c\|h\|sh\|py\)$' | grep -vx 'spmv_kernels\.h\|spmv_tuning\.h' |
+        xargs grep -nE '^.{141}' /dev/null | cut -c 1-160)" ;;
 ascii) # kernels are parsed by drivers of every kind
     refuse "not ASCII" "$(ls kernels/*.cl kernels/*.cuh spmv*.h 2>/dev/null | LC_ALL=C xargs grep -nP '[^\x00-\x7f]' /dev/null)" ;;
 alloc) # memory is allocated and text is parsed only by the library's own helpers
+    c_functions='malloc|calloc|realloc|free|exit|abort|getenv|strtod|strtol|atoi|atof|sscanf|sprintf|strcpy|strcat|system'
     refuse "calls the C library by itself" "$(ls spmv*.h | grep -v 'spmv_kernels.h\|spmv_tuning.h' |
-        xargs grep -nE '(^|[^_a-zA-Z.>])(malloc|calloc|realloc|free|exit|abort|getenv|strtod|strtol|atoi|atof|sscanf|sprintf|strcpy|strcat|system) *\(' /dev/null |
+        xargs grep -nE "(^|[^_a-zA-Z.>])($c_functions) *\(" /dev/null |
         grep -v '#define SPMV_\(MALLOC\|REALLOC\|FREE\)' | grep -vE ':[0-9]+: *(\*|/\*|//)')" ;;
 null) # tests/test_null.c calls every public function that takes a pointer
     bad=$(for f in spmv_formats.h spmv_host.h spmv_plan.h spmv_table.h spmv_features.h spmv_cost.h spmv_cocktail.h spmv_auto.h spmv_io.h \

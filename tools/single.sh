@@ -6,8 +6,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-set=' spmv_formats.h spmv_simd.h spmv_host.h spmv_plan.h spmv_table.h spmv_tuning.h spmv_features.h spmv_cost.h spmv_cocktail.h spmv_auto.h '
-set="$set spmv_device.h spmv_kernels.h spmv_cl.h spmv_cuda.h spmv_check.h spmv_convert.h spmv_io.h spmv.h spmv_group.h "
+set=' spmv_formats.h spmv_simd.h spmv_host.h spmv_plan.h spmv_table.h spmv_tuning.h spmv_features.h spmv_cost.h spmv_cocktail.h '
+set="$set spmv_auto.h spmv_device.h spmv_kernels.h spmv_cl.h spmv_cuda.h spmv_check.h spmv_convert.h spmv_io.h spmv.h spmv_group.h "
 for f in $set LICENSE; do
     [ -f "$f" ] || { echo "tools/single.sh: $f is missing" >&2; exit 1; }
 done

@@ -83,8 +83,9 @@ int main(void)
         spmv_csr a;
         make(&a, (spmv_type)t, dense);
         for (level = SPMV_SIMD_PLAIN; level < SPMV_SIMD_COUNT; level++) {
-            if (t == SPMV_F64) printf("%s: %s\n", spmv_simd_name((spmv_simd)level), spmv_simd_usable((spmv_simd)level) ? "tested" : "not usable here");
-            if (!spmv_simd_usable((spmv_simd)level)) continue;
+            const int usable = spmv_simd_usable((spmv_simd)level);
+            if (t == SPMV_F64) printf("%s: %s\n", spmv_simd_name((spmv_simd)level), usable ? "tested" : "not usable here");
+            if (!usable) continue;
             for (i = 0; i < sizeof plans / sizeof *plans; i++) wrong += multiply(plans[i], &a, dense, (spmv_type)t, (spmv_simd)level);
         }
         spmv_csr_free(&a);

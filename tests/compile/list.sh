@@ -54,24 +54,30 @@ for cc in gcc clang; do
     for what in "device $host" "host -DHOST"; do # a unit that uses matrices, linked with an implementation that has other macros
         set -- $what
         [ "$1" = host ] && other=$host || other=
-        say "$cc/mixed-$1" "$cc $w -O0 $i $2 -c $t/mixed.c -o $o/$cc-mixed-$1.o && $cc $w -O0 $i $other $t/has.c $o/$cc-mixed-$1.o -o $o/$cc-mixed-$1 -lOpenCL && $o/$cc-mixed-$1"
+        say "$cc/mixed-$1" "$cc $w -O0 $i $2 -c $t/mixed.c -o $o/$cc-mixed-$1.o &&" \
+            "$cc $w -O0 $i $other $t/has.c $o/$cc-mixed-$1.o -o $o/$cc-mixed-$1 -lOpenCL && $o/$cc-mixed-$1"
     done
-    say "$cc/mixed-missing" "$cc $w -O0 $i -DDEVICE -c $t/mixed.c -o $o/$cc-mixed-d.o && ! $cc $i $host $t/has.c $o/$cc-mixed-d.o -o $o/$cc-mixed-d 2>$o/$cc-mixed-d.log && grep spmv_device_open $o/$cc-mixed-d.log"
-    for cut in $host -DSPMV_NO_OPENCL -DSPMV_NO_CUDA -DSPMV_NO_F64 -DSPMV_NO_STDIO -DSPMV_NO_TUNING -DSPMV_NO_SIMD -DSPMV_REPRODUCIBLE -DNDEBUG; do
+    say "$cc/mixed-missing" "$cc $w -O0 $i -DDEVICE -c $t/mixed.c -o $o/$cc-mixed-d.o &&" \
+        "! $cc $i $host $t/has.c $o/$cc-mixed-d.o -o $o/$cc-mixed-d 2>$o/$cc-mixed-d.log && grep spmv_device_open $o/$cc-mixed-d.log"
+    for cut in $host -DSPMV_NO_OPENCL -DSPMV_NO_CUDA -DSPMV_NO_F64 -DSPMV_NO_STDIO -DSPMV_NO_TUNING -DSPMV_NO_SIMD -DSPMV_REPRODUCIBLE \
+        -DNDEBUG; do
         # no macro changes a struct: a unit with it is linked with one without, which has no vector products and is compiled once
         with=$cut
         [ $cut != -DSPMV_NO_SIMD ] || with=
-        say "$cc/same$cut" "make -s $o/$cc-two_a.o && $cc $w -O0 $i $with -c $t/two_b.c -o $o/$cc-same$cut.o && $cc $o/$cc-two_a.o $o/$cc-same$cut.o -o $o/$cc-same$cut -lOpenCL -lm && $o/$cc-same$cut"
+        say "$cc/same$cut" "make -s $o/$cc-two_a.o && $cc $w -O0 $i $with -c $t/two_b.c -o $o/$cc-same$cut.o &&" \
+            "$cc $o/$cc-two_a.o $o/$cc-same$cut.o -o $o/$cc-same$cut -lOpenCL -lm && $o/$cc-same$cut"
     done
     say "$cc/static"     "$cc $w -O0 $i -DSPMV_STATIC -c $t/has.c -o $o/$cc-static.o && $sym $o/$cc-static.o none"
     say "$cc/prefix"     "$cc $w -O0 $i -DNDEBUG -c $t/has.c -o $o/$cc-prefix.o && $sym $o/$cc-prefix.o prefix quiet"
-    say "$cc/malloc"     "$cc $w -O0 $i $host -c $t/malloc.c -o $o/$cc-malloc.o && $sym $o/$cc-malloc.o no-malloc && $cc $w -DMY_BODY $t/malloc.c $o/$cc-malloc.o -o $o/$cc-malloc && $o/$cc-malloc"
+    say "$cc/malloc"     "$cc $w -O0 $i $host -c $t/malloc.c -o $o/$cc-malloc.o && $sym $o/$cc-malloc.o no-malloc &&" \
+        "$cc $w -DMY_BODY $t/malloc.c $o/$cc-malloc.o -o $o/$cc-malloc && $o/$cc-malloc"
     say "$cc/malloc-half" "! $cc $i $host -DSPMV_MALLOC=malloc -c $t/has.c -o $o/$cc-half.o"
     # threads of the caller's own: OpenMP, too, does nothing then
     own="-O0 $i $host -fopenmp -include tests/pool.h $t/c99.c -pthread"
     say "$cc/own-threads" "$cc $w -D_POSIX_C_SOURCE=200809L $own -o $o/$cc-own && $o/$cc-own && ! nm $o/$cc-own | grep GOMP_parallel"
     for half in 'THREADS()=1' 'PARALLEL(task,job,count)=task(job,0)'; do
-        say "$cc/own-threads-${half%%(*}" "! $cc $w $i $host '-DSPMV_$half' -fsyntax-only $t/has.c 2>$o/$cc-own.txt && grep 'both SPMV_THREADS and' $o/$cc-own.txt"
+        say "$cc/own-threads-${half%%(*}" "! $cc $w $i $host '-DSPMV_$half' -fsyntax-only $t/has.c 2>$o/$cc-own.txt &&" \
+            "grep 'both SPMV_THREADS and' $o/$cc-own.txt"
     done
     say "$cc/cuda-alone" "$cc $w -O0 $i -DSPMV_NO_OPENCL $t/c99.c -o $o/$cc-cuda -ldl && $o/$cc-cuda"
     say "$cc/no-cuda"    "$cc $w -O0 $i -DSPMV_NO_CUDA $t/c99.c -o $o/$cc-nocuda -lOpenCL && $o/$cc-nocuda"
@@ -83,17 +89,21 @@ for cc in gcc clang; do
         *) say "$cc/alone-$h" "$cc $w -O0 $i -DHEADER=spmv_$h.h $t/alone.c -o $o/$cc-alone-$h $l && $o/$cc-alone-$h" ;;
         esac
     done
-    say "$cc/alone-formats-csr" "$cc $w -O0 $i -DSPMV_ONLY=SPMV_BIT_CSR -DHEADER=spmv_formats.h $t/alone.c -o $o/$cc-alone-csr && $o/$cc-alone-csr"
+    say "$cc/alone-formats-csr" "$cc $w -O0 $i -DSPMV_ONLY=SPMV_BIT_CSR -DHEADER=spmv_formats.h $t/alone.c -o $o/$cc-alone-csr &&" \
+        "$o/$cc-alone-csr"
     say "$cc/own-back-end" "$cc $w -O0 $i $t/backend.c -o $o/$cc-backend && $o/$cc-backend"
     say "$cc/no-tuning" "$cc $w -O0 $i $host -DSPMV_NO_TUNING $t/c99.c -o $o/$cc-notuning && $o/$cc-notuning"
-    say "$cc/no-auto"   "$cc $w -O0 $i -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-noauto -lOpenCL && $o/$cc-noauto && $sym $o/$cc-noauto no-choice"
+    say "$cc/no-auto"   "$cc $w -O0 $i -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-noauto -lOpenCL && $o/$cc-noauto &&" \
+        "$sym $o/$cc-noauto no-choice"
     say "$cc/no-auto-host" "$cc $w -O0 $i $host -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-noauto-host && $o/$cc-noauto-host"
     for opt in -O2 -Os; do # the promised cost of a tiny matrix holds for optimised builds only
         say "$cc/small$opt"         "$cc $w $opt $i $host $t/small.c -o $o/$cc-small$opt -pthread && $o/$cc-small$opt"
-        say "$cc/small-no-auto$opt" "$cc $w $opt $i $host -DSPMV_NO_AUTO $t/small.c -o $o/$cc-small-noauto$opt -pthread && $o/$cc-small-noauto$opt"
+        say "$cc/small-no-auto$opt" "$cc $w $opt $i $host -DSPMV_NO_AUTO $t/small.c -o $o/$cc-small-noauto$opt -pthread &&" \
+            "$o/$cc-small-noauto$opt"
     done
     say "$cc/small-cl"    "$cc $w -O2 $i $t/small.c -o $o/$cc-small-cl -pthread -lOpenCL && $o/$cc-small-cl"
-    say "$cc/single-no-auto" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-single-noauto -lOpenCL && $o/$cc-single-noauto && $sym $o/$cc-single-noauto no-choice"
+    say "$cc/single-no-auto" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-single-noauto -lOpenCL &&" \
+        "$o/$cc-single-noauto && $sym $o/$cc-single-noauto no-choice"
     say "$cc/examples"   "$cc $w $i -fsyntax-only $(grep -L 'include <mpi.h>' examples/*.c examples/own_format/*.c | tr '\n' ' ')"
     if command -v mpicc >/dev/null 2>&1; then # clang complains of the libraries that mpicc adds
         say "$cc/mpi"    "OMPI_CC=$cc MPICH_CC=$cc mpicc $w $i -Wno-unused-command-line-argument -fsyntax-only examples/mpi.c"
@@ -105,17 +115,25 @@ for cc in gcc clang; do
     # the single header, compiled where the separate headers cannot be found
     say "$cc/single"      "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $t/c99.c -o $o/$cc-single -lOpenCL && $o/$cc-single"
     say "$cc/single-host" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $host $t/c99.c -o $o/$cc-single-host && $o/$cc-single-host"
-    say "$cc/single-reproducible" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-single-repro -lOpenCL -lm && $o/$cc-single-repro"
+    say "$cc/single-reproducible" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_REPRODUCIBLE $t/c99.c" \
+        "-o $o/$cc-single-repro -lOpenCL -lm && $o/$cc-single-repro"
     say "$cc/single-io" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $host -c $t/has.c -o $o/$cc-single-io.o && $sym $o/$cc-single-io.o io"
     say "$cc/single-no-io" "$cc $w -O0 -Idist $host -c $t/has.c -o $o/$cc-single-noio.o && $sym $o/$cc-single-noio.o no-io"
-    say "$cc/single-csr+sell" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-single-only -lOpenCL && $o/$cc-single-only"
-    say "$cc/single-no-f64" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_NO_F64 $t/c99.c -o $o/$cc-single-nof64 -lOpenCL && $o/$cc-single-nof64"
+    say "$cc/single-csr+sell" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c" \
+        "-o $o/$cc-single-only -lOpenCL && $o/$cc-single-only"
+    say "$cc/single-no-f64" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_NO_F64 $t/c99.c -o $o/$cc-single-nof64 -lOpenCL &&" \
+        "$o/$cc-single-nof64"
     say "$cc/single-passes" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $t/passes.c -o $o/$cc-single-passes -lOpenCL && $o/$cc-single-passes"
     say "$cc/single-two-units" "$cc $w -O0 -Idist $t/uses.c $t/has.c -o $o/$cc-single-units -lOpenCL && $o/$cc-single-units"
     say "$cc/single-two-cuts" "$cc $w -O0 -Idist $t/two_a.c $t/two_b.c -o $o/$cc-single-cuts -lOpenCL && $o/$cc-single-cuts"
-    say "$cc/single-static" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_STATIC -c $t/has.c -o $o/$cc-single-static.o && $sym $o/$cc-single-static.o none"
-    say "$cc/single-prefix" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DNDEBUG -c $t/has.c -o $o/$cc-single-prefix.o && $sym $o/$cc-single-prefix.o prefix quiet"
+    say "$cc/single-static" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_STATIC -c $t/has.c -o $o/$cc-single-static.o &&" \
+        "$sym $o/$cc-single-static.o none"
+    say "$cc/single-prefix" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DNDEBUG -c $t/has.c -o $o/$cc-single-prefix.o &&" \
+        "$sym $o/$cc-single-prefix.o prefix quiet"
 done
+plans="gcc $w -O0 -I. $host $t/plans.c"
+say gcc/plans "$plans -o $o/plans && $plans -fopenmp -o $o/plans-openmp && $o/plans >$o/plans.txt &&" \
+    "OMP_NUM_THREADS=3 $o/plans-openmp | cmp - $o/plans.txt"
 for cxx in g++ clang++; do
     say "$cxx/all"    "$cxx $x -O0 -I. $t/cxx11.cpp -o $o/$cxx-all -lOpenCL && $o/$cxx-all"
     say "$cxx/host"   "$cxx $x -O0 -I. -DSPMV_NO_SIMD $host $t/cxx11.cpp -o $o/$cxx-host && $o/$cxx-host"
@@ -144,7 +162,8 @@ for f in $formats; do
 done
 arm=aarch64-linux-gnu-gcc
 if command -v $arm >/dev/null 2>&1 && command -v qemu-aarch64 >/dev/null 2>&1; then
-    say "arm64/levels"   "$arm $w -O2 -static -I. $t/levels.c -o $o/arm64-levels && qemu-aarch64 $o/arm64-levels >$o/arm64-levels.txt && grep 'neon: tested' $o/arm64-levels.txt"
+    say "arm64/levels"   "$arm $w -O2 -static -I. $t/levels.c -o $o/arm64-levels && qemu-aarch64 $o/arm64-levels >$o/arm64-levels.txt &&" \
+        "grep 'neon: tested' $o/arm64-levels.txt"
     say "arm64/c99"      "$arm $w -O1 -static -I. $host $t/c99.c -o $o/arm64-c99 && qemu-aarch64 $o/arm64-c99"
 fi
 mingw=x86_64-w64-mingw32-gcc
@@ -162,6 +181,7 @@ for cc in gcc clang; do # only if there is a 32-bit C library
         say "$cc/m32-cuda" "$cc $m32 $w -O0 -I. -DSPMV_NO_OPENCL $t/c99.c -o $o/$cc-m32-cuda -ldl && $o/$cc-m32-cuda"
         say "$cc/m32-messages" "$cc $m32 $w -O0 -I. $host $t/messages.c -o $o/$cc-m32-messages && $o/$cc-m32-messages"
         printf 'int main(void) { return 0; }\n' | $cc $m32 -fsanitize=address -x c - -o "$o/m32" >/dev/null 2>&1 || continue
-        say "$cc/m32-messages-asan" "$cc $m32 -fsanitize=address $w -O0 -I. $host $t/messages.c -o $o/$cc-m32-messages-asan && $o/$cc-m32-messages-asan"
+        say "$cc/m32-messages-asan" "$cc $m32 -fsanitize=address $w -O0 -I. $host $t/messages.c -o $o/$cc-m32-messages-asan &&" \
+            "$o/$cc-m32-messages-asan"
     fi
 done
