@@ -23,7 +23,8 @@
 #define PLAN_TEXT                                                                                                    \
     "A plan is one part or several, joined by +. Each part is a format with its keys: ell:w=5+coo or sell:h=32. A builder,\n" \
     "such as hyb, makes a plan for the matrix. With auto the library chooses the plan by estimates, with measure it\n"     \
-    "times the three cheapest as well, and with cocktail it goes by the policies of clSpMV. spmv plan --list prints the names of formats and builders.\n"
+    "times the three cheapest as well, and with cocktail it goes by the policies of clSpMV. spmv plan --list prints the\n" \
+    "names of formats and builders.\n"
 
 #define VARIANT_TEXT                                                                                                     \
     "\nAfter a / a plan may set knobs of its OpenCL kernels, joined by + as the parts are: csr:run=1024/WG=256,NT=1 or\n"   \
@@ -174,7 +175,8 @@ static const command commands[] = {
      "of the paper, section 3.3.\n"
      "\n"
      "--list needs no FILE. It prints what this build supports, in lines for scripts: \"format\" with its name and properties\n"
-     "(blocks; fill, which --strict refuses; reproducible), \"layout\" with a plan worth measuring, \"builder\" and \"choice\" with their names.\n"
+     "(blocks; fill, which --strict refuses; reproducible), \"layout\" with a plan worth measuring, \"builder\" and \"choice\" with\n"
+     "their names.\n"
      TEAM_TEXT "For each device its rows, its plan and its halo are printed, which is what it receives of x in a product, and with\n"
      "--explain the predicted times and what limits them.\n",
      "Columns:\n"
