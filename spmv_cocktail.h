@@ -8,8 +8,8 @@
  *     cocktail:padding=0  ell and sell, and the block formats of each size, are compared by their rates alone; default 1: with padding
  *
  * All that the policies know of a device is the rate of each format at a number of rows and of nonzeros in a row. spmv_choose of
- * spmv_auto.h computes the rates by the costs of a tuning table, with banded matrices (5.1); programs seldom need to call spmv_cocktail_make
- * themselves.
+ * spmv_auto.h computes the rates by the costs of a tuning table, with banded matrices (5.1); programs seldom need to call
+ * spmv_cocktail_make themselves.
  *
  * What the paper says, by the names of its policies, the functions that do it, and how they read it where it can be read in several ways:
  * - Formats (2, 4.4): nine, and eight block sizes: spmv__brew_layouts. A slice of SELL has 32, 64, 128 or 256 rows (4.3.2).
