@@ -547,23 +547,22 @@ Test(products, are_recorded_anew_for_another_exec)
     cr_assert_eq(open_device(&d, NULL), SPMV_OK);
     t.graph = 1;
     r.t = &t;
-    r.device = &d;
-    cr_assert_eq(spmv_buffer_create(&d, 8 * COLS, &r.device_x), SPMV_OK);
-    cr_assert_eq(spmv_buffer_create(&d, 8 * ROWS, &r.device_y), SPMV_OK);
+    r.device = r.m.device = &d;
     for (i = 0; i < 2; i++) {
+        cr_assert_eq(spmv_buffer_create(&d, 8 * COLS, &r.device_x), SPMV_OK);
+        cr_assert_eq(spmv_buffer_create(&d, 8 * ROWS, &r.device_y), SPMV_OK);
         cr_assert_eq(store(&m[i], &d, i ? "ell" : "csr"), SPMV_OK);
         cr_assert_eq(spmv_exec_create(&r.exec, m[i].on_device, NULL), SPMV_OK);
-        cr_assert_eq(runner_sample_cl(&r, GRAPH_PRODUCTS - 1, &took), SPMV_OK);
+        cr_assert_eq(runner_sample(&r, GRAPH_PRODUCTS - 1, &took), SPMV_OK);
         cr_assert_null(r.recorded); /* too few for a graph */
         launches = fake.launches;
-        cr_assert_eq(runner_sample_cl(&r, GRAPH_PRODUCTS + 1, &took), SPMV_OK);
+        cr_assert_eq(runner_sample(&r, GRAPH_PRODUCTS + 1, &took), SPMV_OK);
         cr_assert_eq(fake.launches, launches + 2 * GRAPH_PRODUCTS);
         first = r.recorded;
-        cr_assert_eq(runner_sample_cl(&r, GRAPH_PRODUCTS, &took), SPMV_OK);
+        cr_assert_eq(runner_sample(&r, GRAPH_PRODUCTS, &took), SPMV_OK);
         cr_assert_eq(r.recorded, first);
         cr_assert_eq(fake.alive[FAKE_GRAPHS], 1);
-        if (i) runner_close_cl(&r);
-        else runner_free_exec(&r);
+        runner_close_cl(&r);
         cr_assert_null(r.recorded);
         cr_assert_eq(fake.alive[FAKE_GRAPHS], 0);
         spmv_destroy(&m[i]);
