@@ -79,7 +79,7 @@ typedef struct spmv__estimator {
 } spmv__estimator;
 
 /* May the format be used: by the build, the hints, strict mode and reproducibility? */
-static int spmv__usable(const spmv__estimator *e, spmv_format f)
+SPMV__SHARED int spmv__usable(const spmv__estimator *e, spmv_format f)
 {
     unsigned flags = spmv_format_flags(f);
     if (e->without >> f & 1u || !spmv_format_built(f)) return 0;
@@ -329,7 +329,7 @@ static double spmv__cost_parts(const spmv__estimator *e, const spmv_candidate *k
 }
 
 /* The same without the parts. */
-static double spmv__cost(const spmv__estimator *e, const spmv_candidate *k, const spmv__load *l)
+SPMV__SHARED double spmv__cost(const spmv__estimator *e, const spmv_candidate *k, const spmv__load *l)
 {
     spmv_estimate parts;
     return spmv__cost_parts(e, k, &k->layout, l, &parts);
