@@ -44,7 +44,7 @@ help:
 	@echo 'make install-headers  installs all but the command line; "make uninstall" undoes either'
 	@echo 'make fit          fits the costs in tuning/*.tune to their samples again, after a change of spmv_cost.h'
 	@echo 'make predicted    draws predicted over measured times of these samples to bench/results, and prints how many are good'
-	@echo 'make headers      generates spmv_kernels.h and spmv_tuning.h again (needs xxd)'
+	@echo 'make headers      generates spmv_kernels.h, spmv_tuning.h and docs/configuration.md again (needs xxd)'
 	@echo 'make kernels      writes the kernels of the library that spmvgen generates, and those headers (needs flex, bison and xxd)'
 	@echo 'make check-headers   fails if they are not up to date'
 	@echo 'make examples     compiles the examples and runs them'
@@ -64,7 +64,7 @@ help:
 	@echo 'make bench-regret FILES="a.mtx ..." DEVICE=D TYPE=T  compares the choice with the best plan that a search finds'
 	@echo 'make bench-host   writes bench/results/host-bands.txt: speed of every format beside that of memory; compilers; OpenCL on the CPU'
 	@echo 'make bench-papers DEVICE=D TYPE=T NAME=N             repeats the tables of clSpMV, HYB-R and CMRS: bench/results/N-tables.txt'
-	@echo 'make bench-report FROM=DIRECTORY NAME=N              writes bench/results/N* and the table in the README from their output'
+	@echo 'make bench-report FROM=DIRECTORY NAME=N              writes bench/results/N* and the tables of the documentation from their output'
 	@echo 'make clean        removes build and dist'
 
 # ---- programs ----
@@ -235,6 +235,7 @@ build/groups: bench/groups.c bench/common.h $(HEADERS)
 # ---- headers ----
 headers:
 	sh tools/embed.sh
+	sh tools/config.sh >docs/configuration.new && mv docs/configuration.new docs/configuration.md
 
 # the costs of the bundled tables again from the samples beside them
 fit: build/spmv

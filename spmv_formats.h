@@ -19,24 +19,30 @@
  *   MORE                               formats and their keys, stored parts: for plans made by hand and for products without spmv.h
  *   FOR AUTHORS OF FORMATS AND TOOLS   the arrays of a part by name, layouts, features, small helpers
  *
- * Configuration macros are defined before the include. No public struct or constant depends on them, so translation units that are
- * linked together may differ: only the unit with SPMV_IMPLEMENTATION counts. What that unit leaves out is refused with
- * SPMV_ERR_UNSUPPORTED or is missing at link time.
+ * Configuration macros are defined before the include (docs/configuration.md is made from this list). No public struct or constant
+ * depends on them, so translation units that are linked together may differ: only the unit with SPMV_IMPLEMENTATION counts. What that
+ * unit leaves out is refused with SPMV_ERR_UNSUPPORTED or is missing at link time.
  *   SPMV_IMPLEMENTATION   compile the function bodies here
- *   SPMV_API              storage class of public functions; default: nothing
+ *   SPMV_NO_DEVICES       host only: leave out OpenCL and CUDA
+ *   SPMV_NO_OPENCL        leave out OpenCL: neither its headers nor its library is needed. CUDA stays, unless it is left out as well
+ *   SPMV_NO_CUDA          leave out CUDA, which needs nothing to build but -ldl before glibc 2.34
+ *   SPMV_CUDA_NO_OVERLAP  let no kernel of CUDA start before the one in front of it has ended (spmv_cuda.h)
+ *   SPMV_API              written before the declaration of every public function, such as a storage class; default: nothing
  *   SPMV_STATIC           make every function static (then each unit that uses the library needs SPMV_IMPLEMENTATION)
  *   SPMV_ASSERT(x)        default: assert of <assert.h>
- *   SPMV_MALLOC, SPMV_REALLOC, SPMV_FREE   define all three or none; default: those of the C library
+ *   SPMV_MALLOC, SPMV_REALLOC, SPMV_FREE   define all three or none; default: those of the C library. An allocator with a pointer of
+ *                         yours goes to spmv_hooks instead
  *   SPMV_THREADS(), SPMV_PARALLEL(task, job, count)   define both or none: threads of your own, see below
  *   SPMV_NO_STDIO         do not use <stdio.h>: messages go only to the log callback
  *   SPMV_NO_F64           leave out f64 and mixed products
  *   SPMV_REPRODUCIBLE     also compile the reproducible host products, which call fma and fmaf of libm (-lm)
  *   SPMV_NO_SIMD          leave out the host products with vector instructions (spmv_simd)
- *   SPMV_AVX512           compile those for AVX-512 as well: on the one processor where they have run, an Intel Xeon, they were not
- *                         faster than those for AVX2, and sell was much slower with some matrices
- *   SPMV_NO_AUTO          leave out the automatic choice of spmv_auto.h and its tuning tables; without a plan, "csr" is used
- *   SPMV_NO_<FORMAT>      leave out a format, e.g. SPMV_NO_BDIA
+ *   SPMV_AVX512           compile those for AVX-512 as well; so far they were not faster than those for AVX2 (docs/measurements.md, M1)
+ *   SPMV_NO_AUTO          leave out the choice of a plan and its tuning tables; without a plan, "csr" is used
+ *   SPMV_NO_TUNING        leave out the tuning tables: plans are chosen by the bytes that they move alone
+ *   SPMV_NO_ELL, SPMV_NO_BDIA, ...   leave a format out
  *   SPMV_ONLY             keep only these formats, e.g. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
+ *   SPMV_FORMATS_EXTRA    a header with formats of your own, written by "spmvgen --target library": -DSPMV_FORMATS_EXTRA='"own.h"'
  *
  * Products and preparations run in the threads of OpenMP if the file with SPMV_IMPLEMENTATION is compiled with it, else in the calling
  * thread; or, either way, in threads of your own if that file defines

@@ -14,7 +14,7 @@ The model, for P equal devices, each with its share of the rows:
     together  the greater of the product and of the exchange followed by what waits for it, which is at most the nonzeros of the rows at
               the boundary: the exchange hides behind the product with each device's own columns
 Not in the model: unequal pieces, other load on the network, sums over all devices as solvers need them.
-The first table compares the model with the measured time on two GPUs. bench/readme.py puts both tables into the README."""
+The first table compares the model with the measured time on two GPUs. bench/readme.py puts both tables into docs/scaling.md."""
 import argparse
 import os
 import re

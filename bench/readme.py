@@ -1,23 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the README's tables from bench/results, that of speed, with what is said of preparing below it, and the predictions of
-bench/model.py: readme.py prints them, readme.py --write puts them into README.md, and readme.py --check fails if README.md differs.
+"""Makes the tables of the documentation from bench/results: that of speed in README.md, all figures and what preparing costs in
+docs/benchmarks.md, and the predictions of bench/model.py in docs/scaling.md. readme.py prints them, readme.py --write puts them between
+the lines "<!-- made by ... -->" and "<!-- end -->" of these files, and readme.py --check fails if a file differs.
 
 Each file of TABLES is the output of bench/peers.sh: its first line names the machine, and the headings of its sections the device and the
 type."""
 import os
 import re
 import sys
-import textwrap
 
 sys.dont_write_bytecode = True  # of model.py
 import model  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TABLES = [("nvidia-h200.txt", "cuSPARSE, nine formats and algorithms"),
+TABLES = [("nvidia-h200.txt", "cuSPARSE, the fastest of nine methods"),
           ("nvidia-h100.txt", "the same"),
-          ("cpu.txt", "Intel MKL, Eigen, librsb, OpenMP loop")]
-PREPARE, HOST_PREPARE = "nvidia-h200-prepare.txt", "cpu-prepare.txt"  # output of bench/totals.py
+          ("cpu.txt", "the fastest of Intel MKL, Eigen, librsb and an OpenMP loop")]
+PREPARE = [("nvidia-h200-prepare.txt", "kept", ", programs kept by an earlier process"),  # output of bench/totals.py, and a run in it
+           ("nvidia-h200-prepare.txt", "disk", ", programs in NVRTC's own cache"),
+           ("nvidia-h200-prepare.txt", "cold", ", programs compiled now"),
+           ("cpu-prepare.txt", "again", "")]
+PRODUCTS = ("100", "1,000", "10,000")
 END = "<!-- end -->\n"
 SECTION = re.compile(r"^(.*), (f32|f64); microseconds$")
 TOTAL = re.compile(r"^(f32|f64), +([\d,]+) products, (\w+) *: .*behind on (\d+) of (\d+)$")
@@ -39,25 +43,45 @@ def summaries(path):
     return found, machine
 
 
-def cell(s):
-    return f"**{s[0]}** ({s[1]} to {s[2]}; behind on {s[3]} of {s[4]})"
+def results(name):
+    return os.path.join(ROOT, "bench", "results", name)
 
 
-def table():
-    rows = ["| where | peer, the fastest of | f64 | f32 | every matrix |", "|---|---|---|---|---|"]
+def short(machine):
+    """The machine without driver, date and trademarks."""
+    name = re.sub(r"\(R\)| Processor", "", machine.split(";")[0])
+    return re.sub(r", (?!\d+ cores).*", "", name)
+
+
+def speed():
+    """The README's table: geometric means."""
+    rows = ["| on | compared with | f64 | f32 |", "|---|---|---|---|"]
     for name, peer in TABLES:
-        found, machine = summaries(os.path.join(ROOT, "bench", "results", name))
-        rows.append(f"| {machine} | {peer} | {cell(found['f64'])} | {cell(found['f32'])} | [{name}](bench/results/{name}) |")
-    return "\n".join(rows) + "\n\n" + prepared()
+        found, machine = summaries(results(name))
+        rows.append(f"| {short(machine)} | {peer} | {found['f64'][0]} | {found['f32'][0]} |")
+    return "\n".join(rows) + "\n"
+
+
+def cell(s):
+    return f"**{s[0]}** ({s[1]} to {s[2]}) | {s[3]} of {s[4]}"
+
+
+def figures():
+    """The same with the range, how often we are behind, and the machine."""
+    rows = ["| machine; date | f64 | behind on | f32 | behind on | every matrix |", "|---|---|---|---|---|---|"]
+    for name, _ in TABLES:
+        found, machine = summaries(results(name))
+        rows.append(f"| {machine} | {cell(found['f64'])} | {cell(found['f32'])} | [{name}](../bench/results/{name}) |")
+    return "\n".join(rows) + "\n"
 
 
 def behind(name):
     """{(type, products, run): on how many matrices we are behind}, on how many matrices there are, and the machine."""
     found, count, machine = {}, 0, ""
-    with open(os.path.join(ROOT, "bench", "results", name), encoding="utf-8") as f:
+    with open(results(name), encoding="utf-8") as f:
         for line in f:
             if line.startswith("Machine: "):
-                machine = line[len("Machine: "):].split(";")[0].strip()
+                machine = line[len("Machine: "):]
             total = TOTAL.match(line)
             if total:
                 found[total[1], total[2], total[3]] = int(total[4])
@@ -66,55 +90,53 @@ def behind(name):
 
 
 def prepared():
-    """What is said of preparing: on how many matrices we are behind after so many products."""
-    gpu, gpu_count, _ = behind(PREPARE)
-    host, host_count, machine = behind(HOST_PREPARE)
-
-    def both(found, products, run):
-        return f"{found['f64', products, run]} in f64 and {found['f32', products, run]} in f32"
-    return textwrap.fill(
-        f"Preparing takes us longer than cuSPARSE. Of {gpu_count} matrices on the H200, counting the copy to the device, we are behind on "
-        f"{both(gpu, '1,000', 'kept')} after 1,000 products with programs that an earlier process kept (`spmv_device_programs_take`). "
-        f"Without these, after 10,000 products, we are behind on {both(gpu, '10,000', 'disk')} where NVRTC finds in its own cache what an "
-        f"earlier process compiled, and on {both(gpu, '10,000', 'cold')} where it compiles the kernels for the first time "
-        f"([{PREPARE}](bench/results/{PREPARE})). Of {host_count} matrices on a CPU ({machine}), counting preparation on both sides but "
-        f"not what the first one in a process loads, we are behind the fastest of Intel MKL, Eigen, librsb and an OpenMP loop on "
-        f"{both(host, '100', 'again')} after 100 products, on {both(host, '1,000', 'again')} after 1,000 and on "
-        f"{both(host, '10,000', 'again')} after 10,000 "
-        f"([{HOST_PREPARE}](bench/results/{HOST_PREPARE})).",
-        140, break_long_words=False, break_on_hyphens=False) + "\n"
+    """On how many matrices we are behind after so many products, preparing included."""
+    rows = ["| behind on, f64 / f32 | of | " + " | ".join(f"{p} products" for p in PRODUCTS) + " | every matrix |",
+            "|---|---|" + "---|" * len(PRODUCTS) + "---|"]
+    for name, run, programs in PREPARE:
+        found, count, machine = behind(name)
+        cells = " | ".join(f"{found['f64', p, run]} / {found['f32', p, run]}" for p in PRODUCTS)
+        rows.append(f"| {short(machine)}{programs} | {count} | {cells} | [{name}](../bench/results/{name}) |")
+    return "\n".join(rows) + "\n"
 
 
-def replace(readme, begin, text):
-    """The README with text between the line begin and the line END."""
-    before, found, rest = readme.partition(begin)
+def replace(path, text, begin, made):
+    """The text of a file with what was made between the line begin and the line END."""
+    before, found, rest = text.partition(begin)
     _, end, after = rest.partition(END)
     if not found or not end:
-        sys.exit(f"README.md: no lines between {begin.strip()} and {END.strip()}")
-    return before + begin + text + END + after
+        sys.exit(f"{path}: no lines between {begin.strip()} and {END.strip()}")
+    return before + begin + made + END + after
+
+
+PARTS = [("README.md", "readme.py", speed),  # file, what its line "made by" names, and the function
+         ("docs/benchmarks.md", "readme.py figures", figures),
+         ("docs/benchmarks.md", "readme.py prepared", prepared),
+         ("docs/scaling.md", "model.py", model.table)]
 
 
 def main():
-    parts, asked = [("<!-- made by bench/readme.py -->\n", table()), ("<!-- made by bench/model.py -->\n", model.table())], sys.argv[1:]
+    asked, bad = sys.argv[1:], 0
     if asked not in ([], ["--check"], ["--write"]):
         sys.exit("usage: readme.py [--check|--write]")
-    if not asked:
-        print("\n".join(text for _, text in parts), end="")
-        return 0
-    path = os.path.join(ROOT, "README.md")
-    with open(path, encoding="utf-8") as f:
-        old = new = f.read()
-    for begin, text in parts:
-        new = replace(new, begin, text)
-    if old == new:
-        return 0
-    if asked == ["--check"]:
-        print("README.md: its tables differ from the output of bench/readme.py:\n" + "\n".join(text for _, text in parts))
-        return 1
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(new)
-    print("README.md: its tables were updated")
-    return 0
+    for path, by, function in PARTS:
+        made = function()
+        if not asked:
+            print(made)
+            continue
+        with open(os.path.join(ROOT, path), encoding="utf-8") as f:
+            old = f.read()
+        new = replace(path, old, f"<!-- made by bench/{by} -->\n", made)
+        if old == new:
+            continue
+        if asked == ["--check"]:
+            print(f"{path}: a table differs from the output of bench/readme.py; run: python3 bench/readme.py --write\n{made}")
+            bad = 1
+            continue
+        with open(os.path.join(ROOT, path), "w", encoding="utf-8") as f:
+            f.write(new)
+        print(f"{path}: a table was updated")
+    return bad
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # bench/report.sh [DIRECTORY NAME [MATRICES]] - writes bench/results/NAME* from the measurements in DIRECTORY, as far as they are there,
-# and the README's table of speed from bench/results; without arguments only that table.
+# and the tables of the documentation from bench/results (bench/readme.py); without arguments only these.
 #   NAME.txt, NAME.png   from the files of bench/peers.sh: head.txt, ours.json, and the peer's rows in cuSPARSE.json or peers.json;
 #                        now, if present: as below
 #   NAME-tables.txt      from the files of bench/papers.sh: papers_*.json and machine.txt

@@ -4,7 +4,7 @@
 #   SPMV_OPENCL   ON (default): OpenCL devices as well, and its library is linked. OFF: SPMV_NO_OPENCL
 #   SPMV_CUDA     ON (default): GPUs by CUDA as well, whose driver is loaded at run time. OFF: SPMV_NO_CUDA
 #   SPMV_OPENMP   OFF (default): products run in one thread, or in those of SPMV_PARALLEL. ON: in the threads of OpenMP
-# and the macros of README.md: those without a value by ON, those that are names by their value.
+# and the macros of docs/configuration.md: those without a value by ON, those that are names by their value.
 if(TARGET spmv::spmv)
     return()
 endif()

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/headers.sh - checks that the generated headers are up to date (needs xxd), and that a program which includes spmv_tuning.h prints
-# the text of the tables, byte for byte. Changes none of them.
+# tests/headers.sh - checks that the generated headers and docs/configuration.md are up to date (needs xxd), and that a program which
+# includes spmv_tuning.h prints the text of the tables, byte for byte. Changes none of them.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 out=build/headers
@@ -10,6 +10,8 @@ sh tools/embed.sh $out || exit 1
 for h in spmv_kernels.h spmv_tuning.h; do
     cmp $out/$h $h || { echo "run: make headers"; exit 1; }
 done
+sh tools/config.sh >$out/configuration.md || exit 1
+cmp $out/configuration.md docs/configuration.md || { echo "run: make headers"; exit 1; }
 
 cat >$out/print.c <<'END'
 #include <stddef.h>

@@ -93,11 +93,11 @@ cmake-host-only) # no OpenCL is looked for, and options are the macros
         >"$dir/none.log" 2>&1; then fail "OpenCL is not missed"; fi
     grep -q 'set SPMV_OPENCL to OFF' "$dir/none.log" || { cat "$dir/none.log"; fail "the error does not say what to do"; }
     ;;
-cmake-macros) # each macro of README.md, by -D, reaches the compiler; function-like ones are for the source
+cmake-macros) # each macro of docs/configuration.md, by -D, reaches the compiler; function-like ones are for the source
     have_cmake
     project C c99.c 'add_subdirectory(../source spmv)'
-    sed -n 's/^| \(`SPMV_[^(|]*\) |.*/\1/p' README.md | tr -d '`,.' | tr ' ' '\n' | grep SPMV_ | grep -v IMPLEMENTATION >"$dir/macros"
-    [ "$(wc -l <"$dir/macros")" -ge 18 ] || fail "README.md: no table of macros found"
+    sed -n 's/^| \(`SPMV_[^(|]*\) |.*/\1/p' docs/configuration.md | tr -d '`,.' | tr ' ' '\n' | grep SPMV_ | grep -v IMPLEMENTATION >"$dir/macros"
+    [ "$(wc -l <"$dir/macros")" -ge 18 ] || fail "docs/configuration.md: no table of macros found"
     cmake -S "$dir/project" -B "$dir/build" $(sed 's/.*/-D&=1/' "$dir/macros") >"$dir/configure.log" 2>&1 ||
         { cat "$dir/configure.log"; fail; }
     tr ' ' '\n' <"$dir/build/CMakeFiles/product.dir/flags.make" | sed -n 's/^-D\([^=]*\)=.*/\1/p' >"$dir/passed"

@@ -1,24 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/readme.sh - checks README.md. Its first C block is compiled by its first cc line, in a directory with only the headers, and must
-# print the first text block. The second, about threads, is a file by itself, and the others must compile unchanged in functions. Every
-# format, key, builder and example must be named, and the table of speed must agree with bench/results. The programs of docs/platforms.md
-# must print the same.
+# tests/readme.sh - checks README.md and docs/*.md. The first C block of README.md is compiled by its first cc line, in a directory with only
+# the headers, and must print the first text block. Every other C block must compile: as a file by itself if it defines
+# SPMV_IMPLEMENTATION, else unchanged within a function that has the variables below. Links must lead to files and headings; every
+# format, key, builder and example must be named; tables must agree with bench/results; and pages that are to stay short do. The programs
+# of docs/platforms.md must print the same in Python and Fortran.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-root=$(pwd)
-dir=build/readme
+root=$(pwd) dir=build/readme rc=0
 rm -rf "$dir"
 mkdir -p "$dir" || exit 1
-block() { # block LANGUAGE N: prints the N-th fenced block of that language
+bad() { echo "$*"; rc=1; }
+block() { # block LANGUAGE N FILE: prints the N-th fenced block of that language
     awk -v lang="$1" -v n="$2" '
         /^```/ { if (on) { on = 0; next }
                  if ($0 == "```" lang && ++seen == n) on = 1; next }
-        on' "${3-README.md}"
+        on' "$3"
 }
-ln -s "$root"/spmv*.h "$dir"/
-block c 1 >"$dir/quick.c"
-block text 1 >"$dir/wanted"
+ln -s "$root"/spmv* "$dir"/
+block c 1 README.md >"$dir/quick.c"
+block text 1 README.md >"$dir/wanted"
 line=$(sed -n 's/^\(cc .*quick\.c.*\)$/\1/p' README.md | head -n 1)
 [ -s "$dir/quick.c" ] && [ -s "$dir/wanted" ] && [ -n "$line" ] || { echo "README.md: no quick start found"; exit 1; }
 cd "$dir" || exit 1
@@ -28,52 +29,84 @@ sh -c "$line" || exit 1
 cmp got wanted || { diff got wanted; exit 1; }
 cd "$root" || exit 1
 
-{
-    echo '#include "spmv.h"'
-    echo 'int readme(spmv_desc d, spmv_matrix a, cl_command_queue queue, cl_mem x, uint64_t x_offset, cl_mem y, uint64_t y_offset,'
-    echo '           cl_uint num_wait, const cl_event *wait, cl_event event);'
-    echo 'int readme(spmv_desc d, spmv_matrix a, cl_command_queue queue, cl_mem x, uint64_t x_offset, cl_mem y, uint64_t y_offset,'
-    echo '           cl_uint num_wait, const cl_event *wait, cl_event event) {'
-    block c 3
-    block c 5
-    block c 6
-    echo 'return d.device == &device; }'
-    echo 'void cuda(spmv_matrix a, void *stream, unsigned long long x, uint64_t x_offset, unsigned long long y, uint64_t y_offset);'
-    echo 'void cuda(spmv_matrix a, void *stream, unsigned long long x, uint64_t x_offset, unsigned long long y, uint64_t y_offset) {'
-    block c 7
-    echo '}'
-    block c 4 | grep '^#include'
-    echo 'spmv_status file(spmv_desc d, spmv_matrix *m);'
-    echo 'spmv_status file(spmv_desc d, spmv_matrix *m) {'
-    block c 4 | grep -v '^#include'
-    echo 'return s ? s : spmv_create(m, &d); }'
-    echo 'void several(spmv_device gpu, spmv_input matrix, const double *x, double *y);'
-    block c 8 | grep '^#include'
-    echo 'void several(spmv_device gpu, spmv_input matrix, const double *x, double *y) {'
-    block c 8 | grep -v '^#include'
-    echo '}'
-} >$dir/rest.c
-"${CC:-cc}" -std=c99 -Wall -Wextra -Werror -I. -fsyntax-only $dir/rest.c || exit 1
-block c 2 >$dir/threads.c
-host="-DSPMV_NO_DEVICES -DSPMV_NO_SIMD"
-"${CC:-cc}" -std=c99 -Wall -Wextra -Werror $host -I. -fsyntax-only $dir/threads.c || exit 1
-[ -z "$(block c 9)" ] || { echo "README.md has more C blocks than this test checks"; exit 1; }
+# what the blocks may use: x, y and the others on the host, *_mem by OpenCL, *_cuda by CUDA
+cat >$dir/names.h <<'END'
+#include "spmv.h"
+#include <stdio.h>
+static const int *ptr, *col;
+static const double *val;
+static double *x, *y;
+static const float *val32;
+static float *x32, *y32;
+static int rows, cols, nnz;
+static spmv_desc d;
+static spmv_matrix a;
+static spmv_device device;
+static spmv_exec exec;
+static uint64_t x_offset, y_offset;
+static cl_command_queue queue;
+static cl_mem x_mem, y_mem;
+static cl_uint num_wait;
+static const cl_event *wait;
+static cl_event event;
+static void *stream;
+static unsigned long long ptr_cuda, col_cuda, val_cuda, x_cuda, y_cuda;
+END
+blocks=0
+for page in README.md docs/*.md; do
+    n=1
+    while block c $n "$page" >$dir/block.c && [ -s $dir/block.c ]; do
+        if grep -q '^#define SPMV_IMPLEMENTATION' $dir/block.c; then
+            cp $dir/block.c $dir/alone.c
+            set -- -DSPMV_NO_DEVICES= -DSPMV_NO_SIMD $dir/alone.c
+        else
+            { cat $dir/names.h; grep '^#include' $dir/block.c; echo 'int block(void); int block(void) {'; grep -v '^#include' $dir/block.c
+              echo 'return 0; }'; } >$dir/within.c
+            set -- $dir/within.c
+        fi
+        "${CC:-cc}" -std=c99 -Wall -Wextra -Werror -Wno-unused -I. -fsyntax-only "$@" || bad "$page: C block $n does not compile"
+        n=$((n + 1)) blocks=$((blocks + 1))
+    done
+done
+[ $blocks -ge 12 ] || bad "only $blocks blocks of C were found"
 
-rc=0
+# links, as far as they are to files and headings of this project
+links=0
+for page in README.md CONTRIBUTING.md docs/*.md; do
+    for to in $(awk '/^```/ { on = !on } !on' "$page" | sed 's/`[^`]*`//g' |
+        grep -o ']([^)]*)\|src="[^"]*"\|href="[^"]*"' | sed 's/^](//; s/)$//; s/.*="//; s/"$//'); do
+        case $to in *://*) continue ;; esac
+        links=$((links + 1)) file=${to%%#*}
+        [ -n "$file" ] && file=$(dirname "$page")/$file || file=$page
+        [ -e "$file" ] || { bad "$page: $to is not there"; continue; }
+        case $to in *'#'*)
+            sed -n 's/^##* //p' "$file" | tr 'A-Z' 'a-z' | sed "s/[^a-z0-9 _-]//g; s/ /-/g" | grep -Fqx -- "${to#*#}" ||
+                bad "$page: $to has no such heading" ;;
+        esac
+    done
+done
+[ $links -ge 20 ] || bad "only $links links were found"
+for page in docs/*.md; do
+    grep -q "($page[)#]" README.md CONTRIBUTING.md || bad "neither README.md nor CONTRIBUTING.md leads to $page"
+done
+
 python3 bench/readme.py --check || rc=1
 list() { # list MACRO: prints the second column of a table in the headers
-    awk -v m="define $1" 'index($0, m) { on = 1; next }
-        on { last = !/\\$/; if (sub(/.*X\([A-Z_0-9]*, */, "")) { sub(/,.*/, ""); gsub(/"/, ""); print } if (last) exit }' \
-        spmv_formats.h spmv_plan.h
+    cat spmv*.h spmv/*.h spmv/*/*.h 2>/dev/null | awk -v m="define $1(X)" 'index($0, m) { on = 1; next }
+        on { last = !/\\$/; if (sub(/.*X\([A-Z_0-9]*, */, "")) { sub(/,.*/, ""); gsub(/"/, ""); print } if (last) exit }'
 }
 names="$(list SPMV_FORMAT_LIST) $(list SPMV_KEY_LIST) $(list SPMV_BUILDER_LIST)"
 [ "$(echo $names | wc -w)" -ge 25 ] || { echo "the tables were not found: $names"; exit 1; }
 for n in $names; do
-    grep -q "^| \`$n\`" README.md || { echo "README.md has no line for $n"; rc=1; }
+    grep -q "^| \`$n\`" docs/plans.md docs/choosing.md || bad "docs/plans.md and docs/choosing.md have no line for $n"
 done
 for e in examples/*.c; do
-    grep -q "\`$e\`" README.md || { echo "README.md does not name $e"; rc=1; }
+    grep -q "(\(\.\./\)*$e)" README.md docs/*.md || bad "no page leads to $e"
 done
+short() { [ "$(wc -l <"$1")" -le "$2" ] || bad "$1 has more than $2 lines"; }
+short README.md 150
+short CONTRIBUTING.md 60
+[ "$(grep -c '^| \*\*' docs/terms.md)" -le 35 ] || bad "docs/terms.md has more than 35 terms"
 
 # the wrapper of docs/platforms.md, called from the languages there
 block c 1 docs/platforms.md >$dir/wrap.c
@@ -81,9 +114,9 @@ block python 1 docs/platforms.md >$dir/quick.py
 block fortran 1 docs/platforms.md >$dir/quick.f90
 cd $dir || exit 1
 { sh -c "$(block sh 1 "$root/docs/platforms.md") -DSPMV_NO_SIMD -O0" && python3 quick.py >got && [ "$(cat got)" = '7.0 6.0 7.0' ]; } ||
-    { echo "docs/platforms.md: Python"; rc=1; }
+    bad "docs/platforms.md: Python"
 if command -v gfortran >/dev/null; then
     { gfortran quick.f90 -L. -lwrap -Wl,-rpath,. -o fortran && ./fortran >got && grep -Eq '^ +7\.0+ +6\.0+ +7\.0+ *$' got; } ||
-        { echo "docs/platforms.md: Fortran"; rc=1; }
+        bad "docs/platforms.md: Fortran"
 fi
 exit $rc

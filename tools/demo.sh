@@ -24,7 +24,7 @@ done
 echo
 if [ $rc = 0 ]; then
     echo "Every product was within its error bound (err < 1). The line of a plan that was refused gives the reason."
-    echo "Next, try build/spmv bench FILE.mtx --plan 'ell:w=5+coo' --device 0, or see examples/ and README.md."
+    echo "Next, try build/spmv bench FILE.mtx --plan 'ell:w=5+coo' --device 0, or see examples/ and docs/choosing.md."
 else
     echo "A product failed; see above."
 fi
