@@ -152,7 +152,7 @@ pkg-config)
             fail "$p: does not compile"
         "$dir/$p" || fail "$p: the product is wrong: $?"
     done
-    # the first program of README.md, which says itself that it is for the host
+    # the first program of README.md
     awk '/^```c$/ { on = 1; next } /^```$/ && on { exit } on' README.md >"$dir/quick.c"
     ${CC:-cc} -std=c99 -Werror $CFLAGS "$dir/quick.c" $(pkg-config --cflags spmv-host) -o "$dir/quick" ||
         fail "README.md's program has warnings"
