@@ -96,7 +96,8 @@ cmake-host-only) # no OpenCL is looked for, and options are the macros
 cmake-macros) # each macro of docs/configuration.md, by -D, reaches the compiler; function-like ones are for the source
     have_cmake
     project C c99.c 'add_subdirectory(../source spmv)'
-    sed -n 's/^| \(`SPMV_[^(|]*\) |.*/\1/p' docs/configuration.md | tr -d '`,.' | tr ' ' '\n' | grep SPMV_ | grep -v IMPLEMENTATION >"$dir/macros"
+    sed -n 's/^| \(`SPMV_[^(|]*\) |.*/\1/p' docs/configuration.md | tr -d '`,.' | tr ' ' '\n' |
+        grep SPMV_ | grep -v IMPLEMENTATION >"$dir/macros"
     [ "$(wc -l <"$dir/macros")" -ge 18 ] || fail "docs/configuration.md: no table of macros found"
     cmake -S "$dir/project" -B "$dir/build" $(sed 's/.*/-D&=1/' "$dir/macros") >"$dir/configure.log" 2>&1 ||
         { cat "$dir/configure.log"; fail; }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/readme.sh - checks README.md and docs/*.md. The first C block of README.md is compiled by its first cc line, in a directory with only
-# the headers, and must print what that line says. Every other C block must compile: as a file by itself if it defines
+# tests/readme.sh - checks README.md and docs/*.md. The first C block of README.md is compiled by its first cc line, in a directory with
+# only the headers, and must print what that line says. Every other C block must compile: as a file by itself if it defines
 # SPMV_IMPLEMENTATION, else unchanged within a function that has the variables below. Links must lead to files and headings; every
 # format, key, builder and example must be named; tables must agree with bench/results; and pages that are to stay short do. The programs
 # of docs/platforms.md must print the same in Python and Fortran.

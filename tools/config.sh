@@ -14,8 +14,8 @@ LC_ALL=C awk '
     /Configuration macros are defined/ {
         on = 1
         print "# Configuration\n\n<!-- made by tools/config.sh from the first comment of spmv_formats.h -->\n"
-        print "Define these macros before the include. No public struct or constant depends on them, so files that are linked together may\n" \
-              "differ: only the one with `SPMV_IMPLEMENTATION` counts. What it leaves out is refused with `SPMV_ERR_UNSUPPORTED` or is\n" \
+        print "Define these macros before the include. No public struct or constant depends on them, so files that are linked together\n" \
+              "may differ: only the one with `SPMV_IMPLEMENTATION` counts. What it leaves out is refused with `SPMV_ERR_UNSUPPORTED` or is\n" \
               "missing at link time. In CMake, set those without arguments by `set` or `-D`.\n"
         print "| macro | effect |\n|---|---|"
     }
@@ -31,6 +31,6 @@ LC_ALL=C awk '
     /^ \*    / && name != "" { sub(/^ \* +/, ""); text = text " " $0 }
     END {
         if (rows < 15) { print "tools/config.sh: the list of macros was not found in spmv_formats.h" >"/dev/stderr"; exit 1 }
-        print "\nIn the single header, `dist/spmv.h`, `SPMV_IO` adds the readers of files (spmv_io.h), and `SPMV_GROUP` products on several\n" \
-              "devices (spmv_group.h). `make sizes` prints the bytes of code that each cut saves."
+        print "\nIn the single header, `dist/spmv.h`, `SPMV_IO` adds the readers of files (spmv_io.h), and `SPMV_GROUP` products on\n" \
+              "several devices (spmv_group.h). `make sizes` prints the bytes of code that each cut saves."
     }' spmv_formats.h
