@@ -15,8 +15,8 @@ LC_ALL=C awk '
         on = 1
         print "# Configuration\n\n<!-- made by tools/config.sh from the first comment of spmv_formats.h -->\n"
         print "Define these macros before the include. No public struct or constant depends on them, so files that are linked together\n" \
-              "may differ: only the one with `SPMV_IMPLEMENTATION` counts. What it leaves out is refused with `SPMV_ERR_UNSUPPORTED` or is\n" \
-              "missing at link time. In CMake, set those without arguments by `set` or `-D`.\n"
+              "may differ: only the one with `SPMV_IMPLEMENTATION` counts. What it leaves out is refused with `SPMV_ERR_UNSUPPORTED`\n" \
+              "or is missing at link time. In CMake, set those without arguments by `set` or `-D`.\n"
         print "| macro | effect |\n|---|---|"
     }
     !on { next }
