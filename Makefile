@@ -15,7 +15,7 @@ CAIRO_LIBS = $(if $(CAIRO),$(shell pkg-config --libs cairo))
 LIBS   = -lOpenCL -ldl -lz
 WARN   = -Wall -Wextra -Werror
 C99    = -std=c99 -D_POSIX_C_SOURCE=200809L -I.
-HEADERS = $(wildcard spmv*.h)
+HEADERS = $(wildcard spmv*.h spmv/*.h spmv/*/*.h)
 TESTS  = $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 FUZZ   = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 SAN    = -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -42,10 +42,10 @@ help:
 	@echo 'make install      installs headers, CMake and pkg-config files and the command line in PREFIX (/usr/local) under DESTDIR'
 	@echo '                  (and its manual pages, if "make man" was run before)'
 	@echo 'make install-headers  installs all but the command line; "make uninstall" undoes either'
-	@echo 'make fit          fits the costs in tuning/*.tune to their samples again, after a change of spmv_cost.h'
+	@echo 'make fit          fits the costs in tuning/*.tune to their samples again, after a change of spmv/choice/cost.h'
 	@echo 'make predicted    draws predicted over measured times of these samples to bench/results, and prints how many are good'
-	@echo 'make headers      generates spmv_kernels.h, spmv_tuning.h and docs/configuration.md again (needs xxd)'
-	@echo 'make kernels      writes the kernels of the library that spmvgen generates, and those headers (needs flex, bison and xxd)'
+	@echo 'make headers      generates spmv/generated/*.h and docs/configuration.md again'
+	@echo 'make kernels      writes the kernels of the library that spmvgen generates, and those headers (needs flex and bison)'
 	@echo 'make check-headers   fails if they are not up to date'
 	@echo 'make examples     compiles the examples and runs them'
 	@echo 'make compile-checks  compiles with several compilers, languages and macros, and checks the symbols'
@@ -279,14 +279,15 @@ install: install-headers build/spmv
 
 install-headers:
 	mkdir -p $(foreach d,include share/pkgconfig share/cmake/spmv,"$(DESTDIR)$(PREFIX)/$d")
-	cp $(HEADERS) "$(DESTDIR)$(PREFIX)/include/"
+	cp -r $(wildcard spmv*.h) spmv "$(DESTDIR)$(PREFIX)/include/"
 	cp $(CMAKE_FILES) "$(DESTDIR)$(PREFIX)/share/cmake/spmv/"
 	for p in $(PACKAGES); do \
 	    sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|' cmake/$$p.in >"$(DESTDIR)$(PREFIX)/share/pkgconfig/$$p" || exit 1; done
 
 # removes the files that these two installed, and the directory that is theirs alone
 uninstall:
-	rm -f "$(DESTDIR)$(PREFIX)/bin/spmv" $(MAN1)/spmv.1 $(MAN1)/spmv-*.1 $(foreach f,$(HEADERS),"$(DESTDIR)$(PREFIX)/include/$f") \
+	rm -rf "$(DESTDIR)$(PREFIX)/include/spmv"
+	rm -f "$(DESTDIR)$(PREFIX)/bin/spmv" $(MAN1)/spmv.1 $(MAN1)/spmv-*.1 $(foreach f,$(wildcard spmv*.h),"$(DESTDIR)$(PREFIX)/include/$f") \
 	    $(foreach p,$(PACKAGES),"$(DESTDIR)$(PREFIX)/share/pkgconfig/$p") \
 	    $(foreach f,$(CMAKE_FILES),"$(DESTDIR)$(PREFIX)/share/cmake/spmv/$(notdir $f)")
 	if [ -d "$(DESTDIR)$(PREFIX)/share/cmake/spmv" ]; then rmdir "$(DESTDIR)$(PREFIX)/share/cmake/spmv"; fi

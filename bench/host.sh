@@ -19,7 +19,7 @@ mkdir -p "$out/vendors"
 build() { # build NAME FLAGS...: the library, unless it is newer than the headers, and the program with these flags
     name=$1
     shift
-    if [ ! -e "$out/library-$name.o" ] || [ "$(find . -maxdepth 1 -name 'spmv*.h' -newer "$out/library-$name.o")" ]; then
+    if [ ! -e "$out/library-$name.o" ] || [ "$(find spmv*.h spmv -name '*.h' -newer "$out/library-$name.o")" ]; then
         # shellcheck disable=SC2086
         "${CC:-cc}" $flags "$@" -c tools/library.c -o "$out/library-$name.o.new"
         mv "$out/library-$name.o.new" "$out/library-$name.o"
@@ -62,7 +62,7 @@ while [ "$round" -le "${ROUNDS:-2}" ]; do
 done
 processor() { sed -n "s/^$1[^:]*: //p" /proc/cpuinfo | head -n 1; }
 echo "Machine: $(processor 'model name'), $(nproc) cores; $(date -u +%Y-%m-%d); $("${CC:-cc}" --version | head -n 1)"
-changed=$(git diff --quiet HEAD -- "spmv*.h" 2>/dev/null || echo ", with changes")
+changed=$(git diff --quiet HEAD -- "spmv*.h" spmv 2>/dev/null || echo ", with changes")
 echo "Commit: $(git rev-parse --short HEAD 2>/dev/null || echo none)$changed"
 case " $* " in *' devices '*) echo "OpenCL devices: ${DEVICES:-pthread}${INTEL:+, and then that of Intel's intel-opencl-rt}" ;; esac
 echo "Command: ${RUN:+RUN=\"$RUN\" }${ROUNDS:+ROUNDS=$ROUNDS }${INTEL:+INTEL=... }sh bench/host.sh $*"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Fills the values and columns of a part from CSR that is on the device (spmv_convert.h). Everything that takes time in proportion to rows
+ * Fills the values and columns of a part from CSR that is on the device (spmv/device.h). Everything that takes time in proportion to rows
  * or slices alone was computed by the host, but for the numbers of blocks, which kernels count, and the tiles of tcsr, which programs of
  * their own find (FIND). Each group takes WG * PER adjacent nonzeros of the matrix; an item finds the row of its nonzero by bisection, in
  * local memory if the rows of the group fit, and from the row the slot. What is padding, or fill between nonzeros, was written before the

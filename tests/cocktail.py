@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A second implementation of the plan "cocktail" (clSpMV 3.3; spmv_cocktail.h says how the paper is read), compared with the library's on
+"""A second implementation of the plan "cocktail" (clSpMV 3.3; spmv/choice.h says how the paper is read), compared with the library's on
 40 generated matrices, with its keys at their defaults and with others: cocktail.py [PROGRAM]. The plan, its variants, and every line that
 "spmv plan --builder cocktail --explain" prints about an inequality must agree: words and whole numbers exactly, other numbers to a
 thousandth. The last line is "N passed, N failed"."""

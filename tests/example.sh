@@ -25,7 +25,7 @@ faster='cc() { command cc "$@" -O0 -DSPMV_NO_SIMD; }; mpicc() { command mpicc "$
 dir=build/examples/$name
 rm -rf "$dir"
 mkdir -p "$dir" || exit 1
-ln -s "$root"/spmv*.h "$root/examples" "$dir"/ || exit 1
+ln -s "$root"/spmv*.h "$root/spmv" "$root/examples" "$dir"/ || exit 1
 cd "$dir" || exit 1
 echo "\$ $line"
 sh -c "$faster $line" || exit 1

@@ -15,7 +15,7 @@ fail() {
 }
 # Copies what is released, so that nothing else in the directory can help. MAKEFLAGS may set another destination.
 copy() {
-    cp -r "$root"/spmv*.h "$root"/CMakeLists.txt "$root"/cmake "$root"/Makefile "$root"/LICENSE "$dir/source/" &&
+    cp -r "$root"/spmv*.h "$root/spmv" "$root"/CMakeLists.txt "$root"/cmake "$root"/Makefile "$root"/LICENSE "$dir/source/" &&
         cp -r "$root"/tools "$dir/source/tools"
 }
 project() { # project LANGUAGE SOURCE LINES...: a CMake project with one program, which links spmv::spmv
@@ -167,7 +167,7 @@ uninstall) # leaves what others put there, and nothing of ours
     install install /usr
     [ -e "$dir/stage/usr/share/man/man1/spmv.1" ] || fail "the manual page is not installed"
     "$dir/stage/usr/bin/spmv" --help >/dev/null || fail "the installed command line does not run"
-    for h in spmv*.h; do cmp "$h" "$dir/stage/usr/include/$h" || fail "$h is not installed as it is"; done
+    for h in spmv*.h spmv; do diff -r "$h" "$dir/stage/usr/include/$h" || fail "$h is not installed as it is"; done
     install uninstall /usr
     left=$(cd "$dir/stage" && find . -type f)
     [ "$left" = ./usr/include/spmvtools.hpp ] || fail "make uninstall left" $left

@@ -18,7 +18,7 @@ mkdir -p $dir || exit 1
 # ---- build ----
 # The lines of the README, in a directory that looks like the project's; strict warnings, and neither optimised nor vector code, which
 # others test and which takes long to compile.
-ln -s "$root"/spmv*.h "$root/examples" $dir/ || exit 1
+ln -s "$root"/spmv*.h "$root/spmv" "$root/examples" $dir/ || exit 1
 lines=$(sed -n 's/^    \(mpicc .*\)$/\1/p' examples/petsc/README.md)
 [ "$(echo "$lines" | wc -l)" = 2 ]
 verdict "README.md has two lines that compile" $?

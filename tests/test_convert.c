@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Conversion on a device (spmv_convert.h): every byte of every array is compared with what the host fills, on the first OpenCL device.
+ * Conversion on a device (spmv/device.h): every byte of every array is compared with what the host fills, on the first OpenCL device.
  * SPMV_TEST_DEVICE chooses another, as for test_cl. */
 /* Small chunks of pinned memory, so that many copies go through it, in several chunks. */
 #define SPMV__STAGE_CHUNK 16384

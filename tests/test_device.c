@@ -3,7 +3,7 @@
  * checks the arguments of every launch and fails at a given call. No OpenCL is needed. */
 #define SPMV_NO_DEVICES
 #define SPMV_IMPLEMENTATION
-#include "../spmv_device.h"
+#include "../spmv/device.h"
 #include "../spmv.h"
 #include "../spmv_group.h"
 

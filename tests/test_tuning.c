@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 
 #include "spmv.h"
-#include "spmv_auto.h"
+#include "spmv/choice.h"
 #include "common.h"
 #include "library.h"
 

@@ -41,7 +41,7 @@ row "the same without the choice" -I. -DSPMV_NO_DEVICES -DSPMV_NO_AUTO -DSPMV_ON
 row "single header, with files" -Idist -DSPMV_IO
 echo
 printf '%-44s %9s %11s %9s\n' "lines" interface "the rest" bytes
-for h in spmv*.h dist/spmv.h; do
+for h in spmv*.h spmv/*.h spmv/*/*.h dist/spmv.h; do
     [ -f $h ] || continue
     awk -v n=$h -v b="$(wc -c <$h)" '/^\/\* =+ END OF THE INTERFACE/ && !e { e = NR } END {
         if (n ~ /^dist/ || !e) printf "%-44s %9s %11d %9d\n", n, "", NR, b; else printf "%-44s %9d %11d %9d\n", n, e, NR - e, b }' $h

@@ -211,7 +211,7 @@ static const command commands[] = {
     {"tune", "[options]", "measure a device and write its tuning table",
      "Times products with generated matrices that are like real ones (grids, web graphs, power laws, blocks with fill, a few huge rows,\n"
      "wide and small matrices) on a device, checks every product, and fits the seven costs of each candidate of a tuning table to these\n"
-     "samples; spmv_table.h describes the table. A candidate is a layout with knobs. Those of the table to begin with are measured,\n"
+     "samples; docs/tuning.md describes the table. A candidate is a layout with knobs. Those of the table to begin with are measured,\n"
      "which is the one that \"auto\" uses on the device so far, usually the bundled one of a similar device; with --all every layout, of\n"
      "which the table then gets the candidates that miss the best plan on each structure least. What fails or computes a wrong product\n"
      "is struck out with a message.\n\n"

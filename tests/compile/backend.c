@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A program with a back end of its own and without OpenCL includes spmv_device.h before spmv.h, which then compiles the bodies of both. */
+ * A program with a back end of its own and without OpenCL includes spmv/device.h before spmv.h, which then compiles the bodies of both. */
 #define SPMV_NO_DEVICES
-#include "spmv_device.h"
+#include "spmv/device.h"
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 

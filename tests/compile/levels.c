@@ -3,7 +3,9 @@
  * Products of every format and type at every usable level of instructions, with integers, so that they must be exact: for processors
  * that the unit tests do not run on, and emulators. Prints the levels. */
 #define SPMV_IMPLEMENTATION
-#include "spmv_plan.h"
+#define SPMV_NO_DEVICES
+#define SPMV_NO_AUTO
+#include "spmv.h"
 #include <stdio.h>
 
 enum { SIDE = 77 };

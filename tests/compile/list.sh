@@ -82,11 +82,11 @@ for cc in gcc clang; do
     say "$cc/cuda-alone" "$cc $w -O0 $i -DSPMV_NO_OPENCL $t/c99.c -o $o/$cc-cuda -ldl && $o/$cc-cuda"
     say "$cc/no-cuda"    "$cc $w -O0 $i -DSPMV_NO_CUDA $t/c99.c -o $o/$cc-nocuda -lOpenCL && $o/$cc-nocuda"
     say "$cc/cuda.h"     "$cc $w -fsyntax-only $i -I$t/cuda -DSPMV_NO_OPENCL -include cuda.h $t/c99.c"
-    for h in formats simd host plan table features cost cocktail auto io device cl cuda check group; do
-        case $h in cl | group) l=-lOpenCL ;; *) l= ;; esac
+    for h in spmv spmv_formats spmv_io spmv_cl spmv_cuda spmv_group; do
+        case $h in spmv | *_cl | *_group) l=-lOpenCL ;; *) l= ;; esac
         case $cc in
-        gcc) say "gcc/alone-$h" "gcc $w -fsyntax-only $i -DHEADER=spmv_$h.h $t/alone.c" ;;
-        *) say "$cc/alone-$h" "$cc $w -O0 $i -DHEADER=spmv_$h.h $t/alone.c -o $o/$cc-alone-$h $l && $o/$cc-alone-$h" ;;
+        gcc) say "gcc/alone-$h" "gcc $w -fsyntax-only $i -DHEADER=$h.h $t/alone.c" ;;
+        *) say "$cc/alone-$h" "$cc $w -O0 $i -DHEADER=$h.h $t/alone.c -o $o/$cc-alone-$h $l && $o/$cc-alone-$h" ;;
         esac
     done
     say "$cc/alone-formats-csr" "$cc $w -O0 $i -DSPMV_ONLY=SPMV_BIT_CSR -DHEADER=spmv_formats.h $t/alone.c -o $o/$cc-alone-csr &&" \

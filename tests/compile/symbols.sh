@@ -5,7 +5,7 @@
 #   none          defines nothing (but main)
 #   no-malloc     does not call the C library's allocator
 #   no-stdio      calls no function of stdio
-#   no-choice     defines nothing of spmv_auto.h and the headers of the choice below it
+#   no-choice     defines nothing of spmv/choice.h and the headers of the choice below it
 #   io            defines every function that spmv_io.h declares
 #   no-io         defines none of them
 #   quiet         calls nothing that ends the program, reads the environment, tells the date, or needs a maths library

@@ -3,7 +3,7 @@
  * tests/gen/run.c - the C code that spmvgen writes, on matrices that the library stored. tests/gen.sh generates cases.h, which includes the
  * code and calls CASE(prefix, plan, type) or CASE_PACK for each description, layout and type. Ends with "N passed, N failed".
  */
-#include "spmv_plan.h"
+#include "spmv/plan.h"
 
 #include <ctype.h>
 #include <stdio.h>

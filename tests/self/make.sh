@@ -8,7 +8,7 @@ root=$(pwd)
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
-cp -r Makefile spmv*.h tools bench "$dir/" && cp -r tests "$dir/tests" && cd "$dir" || exit 1
+cp -r Makefile spmv*.h spmv tools bench "$dir/" && cp -r tests "$dir/tests" && cd "$dir" || exit 1
 cat >half <<'END'
 while [ $# -gt 0 ]; do
     if [ "$1" = -o ]; then echo half >"$2"; exit 1; fi

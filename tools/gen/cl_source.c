@@ -17,12 +17,18 @@
 #define SPMV_NO_BCSR
 #define SPMV_NO_CMRS
 #define SPMV_NO_TCSR
-#include "spmv_kernels.h"
+#include "spmv/generated/kernels.h"
+
+static void print(const char (*piece)[SPMV__PIECE_BYTES], size_t size, FILE *out)
+{
+    size_t i;
+    for (i = 0; i < size / sizeof *piece; i++) fputs(piece[i], out);
+}
 
 void cl_source_print(cl_source s, FILE *out)
 {
-    if (s == CL_SOURCE_CUDA) fwrite(spmv__src_cuda, 1, sizeof spmv__src_cuda, out);
-    if (s == CL_SOURCE_COMMON) fwrite(spmv__src_common, 1, sizeof spmv__src_common, out);
-    if (s == CL_SOURCE_SHELL) fwrite(spmv__src_shell, 1, sizeof spmv__src_shell, out);
+    if (s == CL_SOURCE_CUDA) print(spmv__src_cuda, sizeof spmv__src_cuda, out);
+    if (s == CL_SOURCE_COMMON) print(spmv__src_common, sizeof spmv__src_common, out);
+    if (s == CL_SOURCE_SHELL) print(spmv__src_shell, sizeof spmv__src_shell, out);
     fputs("\n", out);
 }

@@ -52,7 +52,7 @@ static void add_head(growing *out, const spmv_tuning *t)
         growing_add(out, "error %.3f %llu %llu\n", t->error, (unsigned long long)t->structures, (unsigned long long)t->samples);
     for (k = 0; k < SPMV_TYPE_COUNT; k++)
         if (t->regret[k] > 0) growing_add(out, "regret %s %.3f %.2f\n", spmv_type_name((spmv_type)k), t->regret[k], t->worst[k]);
-    growing_add(out, "# seconds = launch L + bytes / speed B + (reads R + slots S + rows W + uneven U) ps + chain C, see spmv_table.h\n"
+    growing_add(out, "# seconds = launch L + bytes / speed B + (reads R + slots S + rows W + uneven U) ps + chain C, see docs/tuning.md\n"
                      "# type plan                    knobs            L     B     R     S     W     U     C  prepare: us, ps a slot\n");
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/tune/tune.c - spmv tune: measures products with matrices that are like real ones and writes a tuning table (spmv_table.h).
+ * tools/tune/tune.c - spmv tune: measures products with matrices that are like real ones and writes a tuning table (spmv/choice.h).
  * This is the offline benchmarking stage of clSpMV 3.2, which took half a day. Here a table begins with another one, usually the bundled
  * one of a similar device, which says what to measure and what to expect:
  *

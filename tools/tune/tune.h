@@ -155,7 +155,7 @@ int structures_add(sample_list *l, const spmv_device *device, int graphs);
  * after a message. */
 int structures_measure(product *p, structures_wish *w);
 
-/* ---- table.c: writes tuning tables (spmv_table.h). */
+/* ---- table.c: writes tuning tables (spmv/choice.h). */
 
 enum { TABLE_CANDIDATES = 24 /* the most candidates of a type in a new table */ };
 

@@ -1,42 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv_features.h - the features of a matrix that the choice looks at (spmv_features of spmv_formats.h).
- *
- * If you only want the interface, stop at "END OF THE INTERFACE".
+ * spmv/choice/features.h - the features of a matrix that the choice looks at (spmv_features of spmv_formats.h).
  */
-/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
-#if !defined(SPMV_PLAN_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_PLAN_IMPLEMENTED))
-#include "spmv_plan.h"
-#endif
-#ifndef SPMV_FEATURES_H
-#define SPMV_FEATURES_H
+#ifndef SPMV__CHOICE_FEATURES_H
+#define SPMV__CHOICE_FEATURES_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* Finds the features of a matrix, or of those of its nonzeros that a view shows. Blocks, and how x is read, are estimated from samples.
- * Diagonals are counted if the matrix is small, or if there are at most three times as many as the mean row length, in a sample and in
- * the matrix; otherwise the features are those of the sample (diagonals_sampled). A sample of n rows shows that a diagonal is filled to p
- * with a standard error of sqrt(p (1 - p) / n), where n is about 2^13 over the mean row length, and it may lack diagonals. "auto" counts
- * them only where the sample shows that they may pay.
- *   out      the features; on failure zeroed
- *   v        the view; its row list is ignored
- *   sample   nonzeros in the sample for each block size; 0: a 128th of them and 4096 more, at most 2^15. Shares found in blocks err by
- *            about 1 / sqrt(slices in the sample)
- *   without  bits 1u << SPMV_DIA of formats that will not be used; features that only they need are left zero
- *   hooks    may be NULL
- * SPMV_ERR_MEMORY. */
-SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks);
-
-#ifdef __cplusplus
-}
-#endif
-#endif /* SPMV_FEATURES_H */
-/* ============================================ END OF THE INTERFACE ============================================== */
-
-#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_FEATURES_IMPLEMENTED)
-#define SPMV_FEATURES_IMPLEMENTED
+#include "../choice.h"
+#include "../plan/builders.h"
 
 /* ---- features ------------------------------------------------------------------------------------------------------ */
 
@@ -969,4 +939,5 @@ SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, 
     if (s) memset(out, 0, sizeof *out);
     return s;
 }
-#endif /* SPMV_IMPLEMENTATION */
+
+#endif

@@ -1,50 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv_host.h - products of stored parts with vectors on the host CPU.
+ * spmv/host.h - products of stored parts with vectors on the host CPU.
  *
  * The product of each format is written once, as a template that is expanded for each type of values and vectors and
- * for each level of vector instructions, whose operations are in spmv_simd.h. It runs in the threads of OpenMP if the compiler was told to
- * use it, or in the caller's own. spmv_formats.h describes the configuration macros.
- *
- * If you only want the interface, stop at "END OF THE INTERFACE".
- */
-/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
-#if !defined(SPMV_FORMATS_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_SIMD_IMPLEMENTED))
-#include "spmv_simd.h"
-#endif
-#ifndef SPMV_HOST_H
-#define SPMV_HOST_H
+ * for each level of vector instructions, whose operations are in simd.h. It runs in the threads of OpenMP if the compiler was told to
+ * use it, or in the caller's own. */
+#ifndef SPMV__HOST_H
+#define SPMV__HOST_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* Computes y = alpha A x + beta y on the host, for the rows of the part. The bits of y do not depend on the number of threads.
- *   p       the part A
- *   alpha   0: neither A nor x is read
- *   x       as many elements of the vector type as the matrix has columns
- *   beta    0: y is not read. Must be 1 for coo (SPMV_ADDS_ONLY)
- *   y       as many elements of the vector type as the matrix has rows, or the part has without a row list. SPMV_ERR_ARGUMENT where x
- *           is read and overlaps the first p->rows of them
- * Threads: any number may multiply by the same part at a time, each with a y of its own. */
-SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y);
-/* 1 if spmv_part_mul is reproducible: the part was built to be, and the library was compiled with SPMV_REPRODUCIBLE. */
-SPMV_API int spmv_part_repeats(const spmv_part *p);
-/* Computes y = beta y.
- *   t      the type, whose vector type y has
- *   n      elements of y
- *   beta   0: y becomes zero without being read
- *   y      may be NULL if n is 0 */
-SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
-
-#ifdef __cplusplus
-}
-#endif
-#endif /* SPMV_HOST_H */
-/* ============================================ END OF THE INTERFACE ============================================== */
-
-#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_HOST_IMPLEMENTED)
-#define SPMV_HOST_IMPLEMENTED
+#include "build.h"
+#include "simd.h"
 
 #include <string.h>
 #ifdef SPMV_REPRODUCIBLE
@@ -189,7 +154,7 @@ SPMV__SHARED uint64_t spmv__weighted(const spmv_array *ptr, uint64_t n, uint64_t
 #define SPMV__CAT3_(a, b, c) spmv__##a##_##b##_##c
 #define SPMV__CAT3(a, b, c) SPMV__CAT3_(a, b, c)
 #define SPMV__F(name) SPMV__CAT3(name, SPMV__TYPE, SPMV__LEVEL)     /* functions of a type */
-#define SPMV__O(name) SPMV__CAT3(name, SPMV__SUM_TYPE, SPMV__LEVEL) /* operations of spmv_simd.h on vectors of its sums */
+#define SPMV__O(name) SPMV__CAT3(name, SPMV__SUM_TYPE, SPMV__LEVEL) /* operations of spmv/simd.h on vectors of its sums */
 #define SPMV__L(name) SPMV__CAT(SPMV__CAT(spmv__, name##_), SPMV__LEVEL) /* operations of a level */
 
 /* A row of csr with more nonzeros than this is summed in at most SPMV__PIECES pieces, which threads can share. */
@@ -344,12 +309,12 @@ typedef struct spmv__products {
 /* This file includes itself for each level and type, for the template at its end, which undefines SPMV__TYPE. */
 #define SPMV__LEVEL plain
 #define SPMV__TYPE f32
-#include "spmv_host.h"
+#include "host.h" /* again */
 #ifndef SPMV_NO_F64
 #define SPMV__TYPE f64
-#include "spmv_host.h"
+#include "host.h" /* again */
 #define SPMV__TYPE mixed
-#include "spmv_host.h"
+#include "host.h" /* again */
 #endif
 static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
 #undef SPMV__LEVEL
@@ -363,12 +328,12 @@ static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUN
 #endif
 #define SPMV__LEVEL avx2
 #define SPMV__TYPE f32
-#include "spmv_host.h"
+#include "host.h" /* again */
 #ifndef SPMV_NO_F64
 #define SPMV__TYPE f64
-#include "spmv_host.h"
+#include "host.h" /* again */
 #define SPMV__TYPE mixed
-#include "spmv_host.h"
+#include "host.h" /* again */
 #endif
 static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
 #undef SPMV__LEVEL
@@ -387,12 +352,12 @@ static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUN
 #endif
 #define SPMV__LEVEL avx512
 #define SPMV__TYPE f32
-#include "spmv_host.h"
+#include "host.h" /* again */
 #ifndef SPMV_NO_F64
 #define SPMV__TYPE f64
-#include "spmv_host.h"
+#include "host.h" /* again */
 #define SPMV__TYPE mixed
-#include "spmv_host.h"
+#include "host.h" /* again */
 #endif
 static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
 #undef SPMV__LEVEL
@@ -407,12 +372,12 @@ static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUN
 #ifdef SPMV__SIMD_NEON
 #define SPMV__LEVEL neon
 #define SPMV__TYPE f32
-#include "spmv_host.h"
+#include "host.h" /* again */
 #ifndef SPMV_NO_F64
 #define SPMV__TYPE f64
-#include "spmv_host.h"
+#include "host.h" /* again */
 #define SPMV__TYPE mixed
-#include "spmv_host.h"
+#include "host.h" /* again */
 #endif
 static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
 #undef SPMV__LEVEL
@@ -562,12 +527,11 @@ SPMV_API int spmv_part_repeats(const spmv_part *p)
 {
     return p && p->reproducible && spmv__host_of(p)->repeat[p->type] != NULL;
 }
-#endif /* SPMV_IMPLEMENTATION */
+#endif /* SPMV__HOST_H */
 
 /* From here to the end of the file is the template, expanded once for each level and type (see "the products"). The sum of a row is
  * formed in one fixed order, however the product is divided into shares. */
-#ifdef SPMV__TYPE
-/* TEMPLATE BEGIN */
+#ifdef SPMV__TYPE /* again */
 
 #define SPMV__ENTER                                                                                \
     const spmv_part *p = job->p;                                                                   \
@@ -1869,5 +1833,4 @@ SPMV_EXTRA_LIST(SPMV__EXTRA_PRODUCT)
 
 #undef SPMV__ENTER
 #undef SPMV__TYPE
-/* TEMPLATE END */
-#endif
+#endif /* again */

@@ -1,81 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv_check.h - the self-check of spmv_device.h: does every variant of every format compute the right products on a device?
- *
- * It is for devices and drivers that nobody has tried. Every layout of every format, with every legal value of every knob, multiplies
- * small matrices made here, and the results are compared with a plain loop: products of integers must be equal, those of reals within
- * the rounding error of their row, the same product twice must give the same bits (except with ATOMIC), and nothing may be written
- * outside y. A driver that hangs or ends the process cannot be survived; SPMV_CHECK_BEGINS tells at which variant it happened.
- *
- * spmv.h includes this header wherever it includes spmv_device.h.
- *
- * If you only want the interface, stop at "END OF THE INTERFACE".
+ * spmv/device/check.h - the self-check of spmv/device.h: does every variant of every format compute the right products on a device?
  */
-/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
-#if !defined(SPMV_DEVICE_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_DEVICE_IMPLEMENTED))
-#include "spmv_device.h"
-#endif
-#ifndef SPMV_CHECK_H
-#define SPMV_CHECK_H
+#ifndef SPMV__DEVICE_CHECK_H
+#define SPMV__DEVICE_CHECK_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* ---- start here -------------------------------------------------------------------------------------------------- */
-
-typedef enum spmv_check_result {
-    SPMV_CHECK_BEGINS,  /* it is about to be tried */
-    SPMV_CHECK_USABLE,
-    SPMV_CHECK_REFUSED, /* the library knows that the device or this build cannot run it: see status */
-    SPMV_CHECK_FAILED,  /* the driver could not compile or run it */
-    SPMV_CHECK_WRONG    /* it ran, but a result is wrong */
-} spmv_check_result;
-
-/* What is known of one variant. Texts are valid only during the call of report. */
-typedef struct spmv_check {
-    const char *plan;           /* "sell:h=8": how the matrices are stored */
-    spmv_check_result result;
-    spmv_format format;
-    spmv_type   type;
-    const char *variant;        /* "L=8": the knobs that were set; "": all have their defaults */
-    spmv_status status;         /* the reason for REFUSED and FAILED, else SPMV_OK */
-    const char *message;        /* the reason as text; "" if usable */
-    int         built;          /* 1: it compiled and ran with every matrix */
-    int         exact;          /* 1: products of integers are equal to the loop's */
-    int         bound;          /* 1: products of reals are within the rounding error, and the same again in a second product */
-} spmv_check;
-
-/* What to try. All zero: every format and type, one knob at a time. */
-typedef struct spmv_check_desc {
-    unsigned formats, types;    /* bits 1u << SPMV_CSR, 1u << SPMV_F32; 0: all */
-    int      pairs;             /* 1: every pair of values of two knobs as well (ten times as many variants) */
-    int      reproducible;      /* 1: reproducible products, of the formats that have them */
-    int      brief;             /* 1: three small matrices and one product of integers with each: for simulators */
-    void   (*report)(void *user, const spmv_check *c); /* called when a variant begins and when it ends; may be NULL */
-    void    *user;
-} spmv_check_desc;
-
-typedef struct spmv_check_counts {
-    uint64_t variants;          /* tried: the sum of the next four */
-    uint64_t usable, refused, failed, wrong;
-    uint64_t products;
-} spmv_check_counts;
-
-/* Tries the variants on d. It compiles about as many programs as there are variants and keeps none.
- *   desc    NULL: all zero
- *   counts  gets what was found
- * SPMV_OK if the check itself could run, whatever it found; messages about variants go to report only. */
-SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc, spmv_check_counts *counts);
-
-#ifdef __cplusplus
-}
-#endif
-#endif /* SPMV_CHECK_H */
-/* ============================================ END OF THE INTERFACE ============================================== */
-
-#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_CHECK_IMPLEMENTED)
-#define SPMV_CHECK_IMPLEMENTED
+#include "exec.h"
 
 #include <string.h>
 
@@ -567,4 +497,4 @@ SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc
     return s;
 }
 
-#endif /* SPMV_IMPLEMENTATION */
+#endif

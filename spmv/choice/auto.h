@@ -1,106 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv_auto.h - the library chooses the plan: "auto" goes by estimates, "measure" times the best of these in spmv_create, and "cocktail"
- * goes by the policies of spmv_cocktail.h.
- *
- * spmv_create of spmv.h calls spmv_choose, so most programs need neither function of this header. Plans are compared by the estimate of
- * spmv_cost.h, which goes by tuning tables (spmv_table.h) and by the features of the matrix (spmv_features.h). The same matrix, table and
- * library make the same choice, on every machine and with any number of threads.
- *
- * If you only want the interface, stop at "END OF THE INTERFACE".
+ * spmv/choice/auto.h - the library chooses the plan: "auto" goes by estimates, "measure" times the best of these in spmv_create, and "cocktail"
  */
-/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
-#if !defined(SPMV_COCKTAIL_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_COCKTAIL_IMPLEMENTED))
-#include "spmv_cocktail.h"
-#endif
-#if !defined(SPMV_COST_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_COST_IMPLEMENTED))
-#include "spmv_cost.h"
-#endif
-#ifndef SPMV_AUTO_H
-#define SPMV_AUTO_H
+#ifndef SPMV__CHOICE_AUTO_H
+#define SPMV__CHOICE_AUTO_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* ---- the choice --------------------------------------------------------------------------------------------------- */
-
-enum {
-    SPMV_CHOICE_TEXT = 256, /* bytes of the text of an option's plan or variant, with its end; a plan with a longer one is no option */
-    SPMV_CHOICE_MAX  = 32   /* the most options that a choice keeps */
-};
-
-/* Matrices of up to so many bytes as CSR are tiny: except on GPUs, "auto" takes csr without looking at them. Half of 32 KiB, the smallest
- * first-level cache in use, so that the matrix stays there together with x and y: there a choice takes as long as hundreds of products and
- * finds nothing that is clearly faster. Where fewer products than SPMV_EXPECTED_CALLS are expected, the limit grows in proportion; below
- * SPMV_FEW_CALLS there is none, because even where a choice gains most, it and the conversion take as long as 40 products. */
-enum { SPMV_TINY_BYTES = 16384, SPMV_FEW_CALLS = 20 };
-
-/* A plan with the knobs of its kernels, and what it would cost. */
-typedef struct spmv_option {
-    char   plan[SPMV_CHOICE_TEXT], variant[SPMV_CHOICE_TEXT];
-    double predicted;  /* seconds of a product by the tuning table */
-    double measured;   /* seconds of a product by a clock ("measure"); 0: not measured, negative: it cannot run */
-    double convert;    /* seconds of preparing the matrix, without the choice and without building kernels, as the table says */
-    double cost;       /* seconds by which options are ranked: the time, measured or predicted; as much of a predicted one more for each
-                          part after the first as the table's estimates err, and SPMV_RISK_DEVICE more for all but csr where the table is of
-                          another device (hosts: always); and the share of convert that falls on each of hints->expected_calls products */
-    double share[SPMV_COST_COUNT]; /* the seconds that each cost of the table makes up */
-    int    sampled;    /* 1: its blocks or diagonals were estimated from a sample; 0: its slots were counted, as they are of an option
-                          that ranks first, apart from blocks where an error of the sample would hardly change the choice */
-} spmv_option;
-
-#define SPMV_RISK_DEVICE 0.1 /* by which an estimate by the table of another device may be too low, as a share of it */
-
-typedef struct spmv_choice {
-    spmv_plan     plan;                      /* the plan that was chosen */
-    char          variant[SPMV_CHOICE_TEXT]; /* its knobs, for spmv_desc.variant */
-    int           count;                     /* options, the best first; 0 if the plan was given as text, by tiny, or without nonzeros */
-    int           tiny;                      /* 1: the matrix takes up to SPMV_TINY_BYTES, 2: so few products are expected that the same
-                                                holds (SPMV_FEW_CALLS), and the target is no GPU, so that the plan is csr and nothing was
-                                                compared; a matrix without nonzeros is tiny on GPUs as well */
-    spmv_option   option[SPMV_CHOICE_MAX];
-    spmv_features features;                  /* cocktail: only the numbers of rows, columns and nonzeros */
-    double        csr, convert_csr;          /* predicted seconds of a product of csr without keys, and of preparing it */
-    double        build;                     /* seconds of building the kernels of an option, as the table says; on the host 0 */
-    double        call;                      /* seconds of the smallest product if the host launches each, as the table says; then a
-                                                product may take longer than predicted. 0: predictions contain launches */
-    double        error;                     /* of the predictions, as the table says: the standard deviation of log2 of predicted over
-                                                measured times; 0: not known */
-    char          steps[SPMV_COCKTAIL_TEXT]; /* cocktail: every inequality that was evaluated; "": the plan is not by cocktail */
-    char          table[SPMV_TUNE_NAME];     /* the device whose table was used */
-    int           exact;                     /* 1: the table is the device's own or the caller's; 0: of another device or the general one */
-} spmv_choice;
-
-/* Chooses a plan and the knobs of its kernels.
- *   out     the choice, with all options and their estimates; on failure it is zeroed
- *   text    "auto", "measure" or NULL: every format competes (nothing is measured here; spmv_create does that for "measure"); "cocktail":
- *           the policies of clSpMV (spmv_cocktail.h), by the table's costs with banded matrices, which make one plan; it may have keys. Any
- *           other text goes to spmv_plan_make
- *   a       the matrix
- *   how     how it will be stored: type, strict, reproducible and max_bytes count
- *   target  where products will run; NULL: on the host
- *   hints   may be NULL: SPMV_EXPECTED_CALLS products, the bundled table
- *   column  as in spmv_plan_make; may be NULL
- *   hooks   may be NULL
- * For a tiny matrix, or few products (SPMV_FEW_CALLS), "auto" and "measure" are csr and no table is read, unless the target is a GPU or the
- * hints have a table or exclude csr.
- * SPMV_ERR_MEMORY; SPMV_ERR_PLAN for unknown keys of cocktail; for other texts the statuses of spmv_plan_make. */
-SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
-                                 const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
-/* Writes why a plan was chosen: the features of the matrix, a table of the options with their estimates, the least cost first, of what the
- * time of the first consists, and a sentence with the reason; for "cocktail" every inequality with its numbers. As snprintf does, it
- * returns the length of the whole text without its end, of which at most size bytes, a 0 at the end included, are written. */
-SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size);
-
-#ifdef __cplusplus
-}
-#endif
-#endif /* SPMV_AUTO_H */
-/* ============================================ END OF THE INTERFACE ============================================== */
-
-#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_AUTO_IMPLEMENTED)
-#define SPMV_AUTO_IMPLEMENTED
+#include "../choice.h"
+#include "cost.h"
+#include "cocktail.h"
 
 typedef struct spmv__chooser {
     spmv__estimator         e;
@@ -685,7 +592,7 @@ static spmv_status spmv__take_best(spmv__chooser *c)
 }
 
 /* ---- cocktail ---------------------------------------------------------------------------------------------------------
- * spmv_cocktail.h has the policies; here are the rates by which they go. */
+ * spmv/choice.h has the policies; here are the rates by which they go. */
 
 /* Seconds of a product with a banded matrix of so many rows and nonzeros in a row, on which the paper benchmarks (5.1), in the layout of a
  * part of a cocktail. */
@@ -1145,4 +1052,5 @@ SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
     spmv__explain_reason(&t, c);
     return spmv__text_close(&t);
 }
-#endif /* SPMV_IMPLEMENTATION */
+
+#endif

@@ -1,81 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv_convert.h - conversion on a device: fills the arrays of parts there, from CSR.
- *
- * The host converts with a few threads and then copies every array to the device. This is slower than copying the CSR matrix once and
- * letting the device fill the arrays. The host still computes what takes time in proportion to rows, slices or tiles: row pointers, slice
- * widths, runs, bases, row lists. Kernels (kernels/convert.cl) put the nonzeros into their slots. They also find the tiles of tcsr,
- * with its bases and row lists, if it takes the whole matrix, and slice widths of a matrix whose row pointers are in buffers of the device.
- * If its columns are, too, kernels find the first and last column of each row, from which bases follow, count the nonzeros of diagonals,
- * and say which nonzeros the diagonals of a split take. All arrays have the same bytes as those that the host fills.
- *
- * spmv_create does this by itself where it pays (spmv_convert_here); spmv_desc.convert says otherwise. Compiling the kernels takes longer
- * than the host takes to fill a matrix of up to 30 million slots (blocks: 50 million nonzeros; eight threads beside an H200). Therefore the
- * host fills such matrices until it has spent as long on them as compiling would have taken, unless the kernels are there, the matrix is
- * updatable or in buffers, or the device's programs will be kept for other processes (spmv_device_programs_give). With threads, CUDA
- * compiles these kernels, but those of blocks, beside those of the first product, so that they are there for the second matrix of a plan.
- * With OpenMP and POSIX threads, but not with SPMV_PARALLEL, spmv_create has one thread upload the CSR matrix, through pinned memory, while
- * the others find the plan and count rows, if the matrix takes 4 MiB or more and the kernels are there or need not pay. The phase "upload"
- * is then what is left.
- * What the device does not fill is filled by the host: parts of cmrs with the key sort, and arrays larger than a buffer of the device. csr
- * without runs takes over the buffers of the matrix.
- *
- * If you only want the interface, stop at "END OF THE INTERFACE".
+ * spmv/device/convert.h - conversion on a device: fills the arrays of parts there, from CSR.
  */
-/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
-#if !defined(SPMV_DEVICE_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_DEVICE_IMPLEMENTED))
-#include "spmv_device.h"
-#endif
-#ifndef SPMV_CONVERT_H
-#define SPMV_CONVERT_H
+#ifndef SPMV__DEVICE_CONVERT_H
+#define SPMV__DEVICE_CONVERT_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* 1 if converting on the device is expected to be faster than on the host: it is neither a CPU nor a device that shares the memory of the
- * host. 0 for NULL. */
-SPMV_API int spmv_convert_here(const spmv_device *d);
-
-/* Makes a converter for one CSR matrix and one device; nothing is copied to the device before the first part needs it. Give it to
- * spmv_part_build or spmv_store_make in spmv_build.converter, and the parts to spmv_device_matrix_create with the same device, which takes
- * over what was filled. Such parts have no data in their arrays of values and columns, so they cannot be multiplied on the host.
- *   out  NULL on failure. Close it with spmv_converter_close
- *   d    must outlive the converter and all parts that were made with it, and must not move. A converter is for one thread at a time
- *   a    the matrix whose parts are to be made, and no other; it must outlive the last part's making
- * If the device runs out of memory, a message says so, and this and all later parts are filled on the host. */
-SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, const spmv_csr *a);
-/* Tells the converter that the columns and values of its matrix, and perhaps the row pointers, are in buffers of the device already. They
- * are neither copied nor freed. Comes before the first part.
- *   a         the matrix of spmv_converter_open. Its ptr (if ptr is given), col and val may be NULL: where a part or spmv_store_make
- *             needs them on the host, they are read from the device and then belong to a. With ptr NULL, there may only be one part, with
- *             all nonzeros and rows. With col NULL, no part of the plan may have the key cols, and none in blocks the key d
- *   ptr       rows + 1 row pointers of 64 bits; NULL: those of a are copied to the device
- *   col, val  nnz 32-bit columns and nnz values of the type of a; NULL only if nnz is 0. They must stay until spmv_converter_finish, and
- *             ptr and col until spmv_converter_close if parts are updatable
- * SPMV_ERR_ARGUMENT if c or a is NULL, a is another matrix, a buffer is missing or too small or a part was made before. */
-SPMV_API spmv_status spmv_converter_give(spmv_converter *c, spmv_csr *a, void *ptr, void *col, void *val);
-/* Waits for the kernels and frees the CSR matrix on the device; if parts were made with spmv_build.updatable, only its values. Returns the
- * status of the kernels. No product may be started before, and no part be made after it. */
-SPMV_API spmv_status spmv_converter_finish(spmv_converter *c);
-/* Replaces the values of all parts that the device filled and that were made updatable, after spmv_converter_finish, and waits until that
- * is done. No product may be running.
- *   val     all values of the CSR matrix, in its order and type, on the host; or NULL
- *   buffer  the same in a buffer of the device, which is used if val is NULL */
-SPMV_API spmv_status spmv_converter_update(spmv_converter *c, const void *val, void *buffer);
-/* How many parts it has filled. 0 for NULL. */
-SPMV_API uint64_t spmv_converter_count(const spmv_converter *c);
-/* Frees it; a matrix made of the parts stays. NULL is ignored. */
-SPMV_API void spmv_converter_close(spmv_converter *c);
-
-#ifdef __cplusplus
-}
-#endif
-#endif /* SPMV_CONVERT_H */
-/* ============================================ END OF THE INTERFACE ============================================== */
-
-#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_CONVERT_IMPLEMENTED)
-#define SPMV_CONVERT_IMPLEMENTED
+#include "exec.h"
 
 /* ---- what is known of each format --------------------------------------------------------------------------------- */
 
@@ -2219,4 +2149,5 @@ SPMV_API void spmv_converter_close(spmv_converter *base)
 }
 
 SPMV_API uint64_t spmv_converter_count(const spmv_converter *c) { return c ? ((const spmv__convert *)c)->count : 0; }
-#endif /* SPMV_IMPLEMENTATION */
+
+#endif

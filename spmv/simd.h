@@ -1,47 +1,45 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv_simd.h - vectors of the host's instruction sets: the few operations in which the products of spmv_host.h are written.
- *
- * For each level (spmv_simd of spmv_formats.h) and each type of x and y: a vector of SPMV__LANES elements, and a quad of four. Names
- * are spmv__<operation>_<type>_<level>. Included by spmv_host.h only; there is no interface here.
- *
- *   vec                      a vector
- *   vload(values)            so many values of the matrix; also for mixed, which widens them
- *   vfrom(elements)          so many elements of x or of sums
- *   vput(to, v)              stores them
- *   vzero(), vall(e)         zeros; one element in every lane
- *   vfma(a, b, c)            a * b + c
- *   vmul(a, b)               a * b
- *   vadd(a, b)               a + b
- *   vsum(v)                  the sum of its lanes, always in the same order
- *   vgather(x, c)            the elements of x at so many columns (vgather16: columns of 16 bits)
- *   vpick(x, c, pads)        the same with 0 for padding, if pads is not 0 (vpick16)
- *   vrun(c)                  1 if each of these columns is one more than the column before, and none is padding; always 0 with one
- *                            lane (vrun16)
- *   vpads(c)                 is there padding among these columns? 0: none, 1: some, 2: nothing else (vpads16)
- *   quad, qload(values, n), qfrom(elements, n), qzero(), qfma(a, b, c), qadd(a, b), qsum(q), qgather(x, c) (qgather16)
- *                            the same for four lanes; the first n (2, 3 or 4) are loaded, and the others are 0
- *   qtwo(p, q)               two elements from p on, then two from q on
- *   efma(a, b, c)            a * b + c of single elements, rounded once where vfma is
- *   qfirst(q, n)             q with only its first n lanes (0 to 4), the others 0
- *   qlast(q, n)              q with only its last n lanes (0 to 4), the others 0
- *   qeight(p, n)             of eight elements, of which those from n on (0 to 8) count as 0 and may be anything: each of the first four
- *                            added to that four behind it
- *   qsums(to, a, b, c, d)    stores the sums of the lanes of four quads, all formed in the same order
- *
- * and for each level:
- *   spmv__short_<level>(ptr) 1 if each of the eight rows has at most four nonzeros
- *   spmv__ends_<level>(p, m) 32 bits: bit i is 1 if p[i] and p[i + 1] differ in a bit of m; reads p[0] to p[32]
- *
- * Gathers are put together from scalar loads: the gather instructions of AVX2 and AVX-512 take columns as signed numbers, and made a csr
- * product with long rows 5 to 30% slower on the processor that was measured (Zen 4).
+ * spmv/simd.h - vectors of the host's levels of instructions, as products use them.
+ *  *
+ *  * For each level (spmv_simd of spmv_formats.h) and each type of x and y: a vector of SPMV__LANES elements, and a quad of four. Names
+ *  * are spmv__<operation>_<type>_<level>. Included by spmv/host.h only; there is no interface here.
+ *  *
+ *  *   vec                      a vector
+ *  *   vload(values)            so many values of the matrix; also for mixed, which widens them
+ *  *   vfrom(elements)          so many elements of x or of sums
+ *  *   vput(to, v)              stores them
+ *  *   vzero(), vall(e)         zeros; one element in every lane
+ *  *   vfma(a, b, c)            a * b + c
+ *  *   vmul(a, b)               a * b
+ *  *   vadd(a, b)               a + b
+ *  *   vsum(v)                  the sum of its lanes, always in the same order
+ *  *   vgather(x, c)            the elements of x at so many columns (vgather16: columns of 16 bits)
+ *  *   vpick(x, c, pads)        the same with 0 for padding, if pads is not 0 (vpick16)
+ *  *   vrun(c)                  1 if each of these columns is one more than the column before, and none is padding; always 0 with one
+ *  *                            lane (vrun16)
+ *  *   vpads(c)                 is there padding among these columns? 0: none, 1: some, 2: nothing else (vpads16)
+ *  *   quad, qload(values, n), qfrom(elements, n), qzero(), qfma(a, b, c), qadd(a, b), qsum(q), qgather(x, c) (qgather16)
+ *  *                            the same for four lanes; the first n (2, 3 or 4) are loaded, and the others are 0
+ *  *   qtwo(p, q)               two elements from p on, then two from q on
+ *  *   efma(a, b, c)            a * b + c of single elements, rounded once where vfma is
+ *  *   qfirst(q, n)             q with only its first n lanes (0 to 4), the others 0
+ *  *   qlast(q, n)              q with only its last n lanes (0 to 4), the others 0
+ *  *   qeight(p, n)             of eight elements, of which those from n on (0 to 8) count as 0 and may be anything: each of the first four
+ *  *                            added to that four behind it
+ *  *   qsums(to, a, b, c, d)    stores the sums of the lanes of four quads, all formed in the same order
+ *  *
+ *  * and for each level:
+ *  *   spmv__short_<level>(ptr) 1 if each of the eight rows has at most four nonzeros
+ *  *   spmv__ends_<level>(p, m) 32 bits: bit i is 1 if p[i] and p[i + 1] differ in a bit of m; reads p[0] to p[32]
+ *  *
+ *  * Gathers are put together from scalar loads: the gather instructions of AVX2 and AVX-512 take columns as signed numbers, and made a csr
+ *  * product with long rows 5 to 30% slower on the processor that was measured (Zen 4).
  */
-/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
-#if !defined(SPMV_FORMATS_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_FORMATS_IMPLEMENTED))
-#include "spmv_formats.h"
-#endif
-#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_SIMD_IMPLEMENTED)
-#define SPMV_SIMD_IMPLEMENTED
+#ifndef SPMV__SIMD_H
+#define SPMV__SIMD_H
+
+#include "base.h"
 
 /* Not forced where the compiler does not optimise: copies would only take longer to compile. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__)
@@ -755,4 +753,4 @@ SPMV__FORCE_INLINE void spmv__qsums_f64_neon(double *to, spmv__quad_f64_neon a, 
 #endif
 #endif /* SPMV__SIMD_NEON */
 
-#endif /* SPMV_IMPLEMENTATION */
+#endif

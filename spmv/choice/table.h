@@ -1,136 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv_table.h - tuning tables: what products cost on a device, a line for each way to store and multiply a matrix.
- *
- * A table is text, written by "spmv tune", and short enough to be read and changed by hand. Its head says what the device is; then comes a
- * line for each candidate, which is a format with its keys and the knobs of its kernel, in a type:
- *
- *     spmv tuning table 2
- *     device NVIDIA H200          the name that the device reports; "host" for products on the host
- *     class gpu                   gpu, cpu (OpenCL) or host
- *     driver CUDA 13.0            or the compiler of the host products
- *     date 2026-11-27
- *     units 132                   compute units, or cores
- *     launch 0.86                 microseconds of the smallest product
- *     call 3.1                    the same if the host launches each product; without this line, launch is that time
- *     memory 4500                 GB/s
- *     cache 56 6866               MiB that are read faster when read again, and GB/s then; optional
- *     step 0.065 512 0.067        GPUs: microseconds of one step of the longest row where other rows do not hide it: in a row of up to 512
- *                                 steps, and in a longer one; optional
- *     prepare 1910 174000 1000 320  picoseconds for each nonzero by which a further part of a plan makes preparing longer; microseconds of
- *                                 building the kernels of a plan; of a look at a matrix in buffers of the device microseconds, and
- *                                 picoseconds for each byte of its pointers and columns; optional
- *     error 0.25 63 2900          of the fit: error of estimates for structures left out of it, as log2; structures; samples; optional
- *     regret f64 1.040 1.30       of the same: times as long as with the best candidate takes the one that is estimated to be the best:
- *                                 geometric mean, most; optional
- *     # type plan knobs  launch bytes reads slots rows uneven chain  prepare: us, ps a slot
- *     f64 csr -          0.47   0.97  4.53  0     2.63 1.86   0.98   65 750
- *
- * The seven costs of a line are factors of what SPMV_COST_LIST counts, and the estimate of a product is their sum:
- *
- *     seconds = launch * L + bytes / speed * B + (reads * R + slots * S + rows * W + uneven * U) ps + chain * C
- *
- * docs/tuning.md does this for a matrix. A line that begins with "#" is a comment.
- *
- * If you only want the interface, stop at "END OF THE INTERFACE".
+ * spmv/choice/table.h - tuning tables: what products cost on a device, a line for each way to store and multiply a matrix.
  */
-/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
-#if !defined(SPMV_PLAN_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_PLAN_IMPLEMENTED))
-#include "spmv_plan.h"
-#endif
-#ifndef SPMV_TABLE_H
-#define SPMV_TABLE_H
+#ifndef SPMV__CHOICE_TABLE_H
+#define SPMV__CHOICE_TABLE_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "../choice.h"
+#include "../plan/builders.h"
 
-enum {
-    SPMV_TUNE_VARIANT = 96, /* bytes of the text of a variant of one part, with its end */
-    SPMV_TUNE_NAME    = 128 /* bytes of the name of a device, with its end */
-};
-
-/* X(IDENT, "name", seconds of a cost of 1): of what a product consists. The first, second and last are seconds already. */
-#define SPMV_COST_LIST(X)                                                                                                    \
-    X(LAUNCH, "launch", 1)     /* of the smallest product */                                                                 \
-    X(BYTES,  "bytes",  1)     /* of the part, x and y at the speed of the cache or, if they do not fit, of memory */        \
-    X(READS,  "reads",  1e-12) /* of x that need another line of the cache than the read before */                           \
-    X(SLOTS,  "slots",  1e-12) /* of its arrays that a product multiplies */                                                 \
-    X(ROWS,   "rows",   1e-12)                                                                                               \
-    X(UNEVEN, "uneven", 1e-12) /* nonzeros times the deviation of row lengths over their mean: what waits for longer rows */ \
-    X(CHAIN,  "chain",  1)     /* the longest row alone, step by step on a GPU, else by one core at its share of the speed */
-
-typedef enum spmv_cost {
-#define X(ID, name, unit) SPMV_COST_##ID,
-    SPMV_COST_LIST(X)
-#undef X
-    SPMV_COST_COUNT
-} spmv_cost;
-
-/* A line of a table. */
-typedef struct spmv_candidate {
-    spmv_type type;
-    spmv_spec layout;                     /* a format with the keys of its layout */
-    char      variant[SPMV_TUNE_VARIANT]; /* knobs as text, "": the defaults */
-    double    cost[SPMV_COST_COUNT];
-    double    begin, slot;                /* seconds that preparing takes, and more for each slot */
-} spmv_candidate;
-
-typedef struct spmv_tuning {
-    char            device[SPMV_TUNE_NAME], driver[SPMV_TUNE_NAME], date[16];
-    spmv_device_class device_class;
-    uint64_t        units;             /* compute units or cores */
-    double          launch, call;      /* seconds of the smallest product; if the host launches each (0: the same) */
-    double          read;              /* GB/s of memory */
-    double          cache, cache_read; /* MiB, GB/s; 0: not known */
-    double          step, long_step;   /* seconds of a step of a row of up to short_steps steps, and of a longer one; 0: not known */
-    uint64_t        short_steps;
-    double          part, build, look, look_byte; /* seconds that preparing takes: see "prepare" */
-    double          error;             /* of estimates for structures that were left out of the fit, as log2; 0: not known */
-    uint64_t        structures, samples;
-    double          regret[SPMV_TYPE_COUNT], worst[SPMV_TYPE_COUNT]; /* 0: not known */
-    size_t          count;
-    spmv_candidate *line;
-    spmv_hooks      hooks;
-} spmv_tuning;
-
-/* Reads a table. Nothing in the text is trusted.
- *   out     need not be initialised; on failure it is zeroed. Free it with spmv_tuning_free
- *   text    the table; need not end in a 0
- *   length  bytes of text
- *   name    for messages such as "name, line 3: ..."; NULL: "tuning table"
- *   hooks   may be NULL
- * SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
-SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks);
-SPMV_API void spmv_tuning_free(spmv_tuning *t);
-/* The text of the bundled table for a device, else of one for its class, of the same runtime if there is one; NULL if there is none of the
- * class.
- *   device        its name; NULL: unknown
- *   device_class  its class
- *   length        becomes the bytes of the text; may be NULL
- *   exact         becomes 1 if the table is for that very device, else 0; may be NULL */
-SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class device_class, size_t *length, int *exact);
-/* The number of bundled tables, and the text of each. length may be NULL. */
-SPMV_API size_t spmv_tuning_count(void);
-SPMV_API const char *spmv_tuning_text(size_t i, size_t *length);
-
-/* ---- for tools ---------------------------------------------------------------------------------------------------- */
-
-/* "bytes"; "unknown" if there is no such cost. */
-SPMV_API const char *spmv_cost_name(spmv_cost c);
-/* Seconds of a cost of 1 for one of what it counts: 1e-12, or 1 for what takes seconds already. */
-SPMV_API double spmv_cost_unit(spmv_cost c);
-
-#ifdef __cplusplus
-}
-#endif
-#endif /* SPMV_TABLE_H */
-/* ============================================ END OF THE INTERFACE ============================================== */
-
-#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_TABLE_IMPLEMENTED)
-#define SPMV_TABLE_IMPLEMENTED
-
-#include "spmv_tuning.h"
+#include "../generated/tuning.h"
 
 static const struct {
     const char *name;
@@ -456,4 +334,5 @@ SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class d
     if (exact) *exact = best == 2;
     return spmv_tuning_text(found, length);
 }
-#endif /* SPMV_IMPLEMENTATION */
+
+#endif

@@ -1,68 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv_cost.h - the estimate: how long a product with a part takes, by the costs of a tuning table (spmv_table.h) and the features of the
- * matrix.
- *
- * If you only want the interface, stop at "END OF THE INTERFACE".
+ * spmv/choice/cost.h - the estimate: how long a product with a part takes, by the costs of a tuning table (spmv/choice.h) and the features of the
  */
-/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
-#if !defined(SPMV_FEATURES_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_FEATURES_IMPLEMENTED))
-#include "spmv_features.h"
-#endif
-#if !defined(SPMV_TABLE_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_TABLE_IMPLEMENTED))
-#include "spmv_table.h"
-#endif
-#ifndef SPMV_COST_H
-#define SPMV_COST_H
+#ifndef SPMV__CHOICE_COST_H
+#define SPMV__CHOICE_COST_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* What the choice needs to know of the device where products will run: its name and its class, as a tuning table has them. spmv_target_of
- * of spmv.h makes it from an open device. All zero: the host. */
-typedef struct spmv_target {
-    const char       *device;       /* NULL: unknown, so that no table counts as the device's own; on the host: "host" */
-    spmv_device_class device_class; /* without a table of the device itself, one of its class is used */
-    const spmv_tuning *table;       /* the bundled table for this device if it was read before, so that it need not be read again; NULL:
-                                       it is read. spmv_create reads it once for each open device */
-    int               exact;        /* 1: that table is the device's own */
-    uint64_t          cache;        /* bytes of the cache that all compute units share, as the device says; 0: it has what the table has.
-                                       Counts only beside a table of another device, as the next one does */
-    double            read;         /* GB/s that its memory can deliver at most; 0: it is as fast as the table says */
-} spmv_target;
-
-/* What a product with a part is predicted to take. */
-typedef struct spmv_estimate {
-    double   seconds;                /* predicted; 0: the part would be refused, and all else may be 0 */
-    double   of[SPMV_COST_COUNT];    /* what the table's costs are multiplied by: seconds, or a number */
-    double   share[SPMV_COST_COUNT]; /* the seconds that each cost makes up; on a GPU their sum may be less than seconds, which is at least
-                                        that of the bytes and of the longest row */
-    uint64_t slots, bytes;           /* of its arrays, counted, with rows that only fill them up */
-    double   skipped;                /* of the slots: padding of which a product reads only the column; estimated if blocks were sampled */
-} spmv_estimate;
-
-/* Predicts the time of a product by a plan, part by part. The matrix is split, and the arrays of each part are counted, not built.
- *   out      an estimate for each part of the plan; zeroed on failure, unless the plan itself is invalid
- *   plan     the plan; builders' names are for spmv_plan_make
- *   variant  knobs, part by part as in the plan; NULL or parts that are empty: the defaults. A layout or knobs that the table lacks cost
- *            what the line of the table does that is most like them: of the same format if there is one, else of csr
- *   a, how   the matrix and how it would be stored
- *   target   where products would run; NULL: on the host
- *   tuning   the table to go by; NULL: the bundled one
- *   hooks    may be NULL
- * The statuses of spmv_split_make. */
-SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, const char *variant, const spmv_csr *a, const spmv_build *how,
-                                  const spmv_target *target, const spmv_tuning *tuning, const spmv_hooks *hooks);
-
-#ifdef __cplusplus
-}
-#endif
-#endif /* SPMV_COST_H */
-/* ============================================ END OF THE INTERFACE ============================================== */
-
-#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_COST_IMPLEMENTED)
-#define SPMV_COST_IMPLEMENTED
+#include "../choice.h"
+#include "features.h"
+#include "table.h"
 
 /* What estimates need: the device's table, and how the matrix will be stored. */
 typedef struct spmv__estimator {
@@ -445,4 +390,5 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
     if (s) memset(out, 0, (size_t)plan->count * sizeof *out);
     return s;
 }
-#endif /* SPMV_IMPLEMENTATION */
+
+#endif

@@ -1,111 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv_cocktail.h - the plan "cocktail": the greedy policies of clSpMV (Su, Keutzer 2012, section 3.3), rule by rule, with nothing of the
- * cost model by which "auto" chooses.
- *
- * Keys may follow the name:
- *     cocktail:u=N        u, the number of CSR's work-groups, in "CSR vs COO"; default: the compute units of the device
- *     cocktail:padding=0  ell and sell, and the block formats of each size, are compared by their rates alone; default 1: with padding
- *
- * All that the policies know of a device is the rate of each format at a number of rows and of nonzeros in a row. spmv_choose of
- * spmv_auto.h computes the rates by the costs of a tuning table, with banded matrices (5.1); programs seldom need to call
- * spmv_cocktail_make themselves.
- *
- * What the paper says, by the names of its policies, the functions that do it, and how they read it where it can be read in several ways:
- * - Formats (2, 4.4): nine, and eight block sizes: spmv__brew_layouts. A slice of SELL has 32, 64, 128 or 256 rows (4.3.2).
- * - Current matrix settings: the rows of the matrix, and the mean nonzeros in a row of what earlier parts left, so that features and rates
- *   are found again after each part: spmv__brew_settle.
- * - Priority of the categories: by their highest rate, decided once for the whole matrix: spmv__cocktail_categories.
- * - Dense Diagonals: e_d > n_d g_f / g_d for each diagonal: spmv__is_dense_diagonal. n_d is the number of its places within the matrix;
- *   what it costs is a slot for each row, as DIA stores it.
- * - BDIA vs DIA: the fastest of only BDIA, only DIA, and BDIA for thick bands with DIA for the others: spmv__choose_diagonals. Thick bands
- *   are those of at least as many diagonals as make the third case the fastest.
- * - Dense Blocks: e_b > n_b g_f / g_b for each block of each size ("g_d" in the paper's text is a misprint), from a histogram of the dense
- *   blocks and one of all blocks in each block row: spmv__cocktail_block_size, spmv__sum_blocks.
- * - SBELL vs BELL vs BCSR: the fastest: spmv__try_blocks. The formats are compared for each size, once with the dense blocks alone and
- *   once with all blocks, as there is a histogram for either; the rest counts as n / g_f, and all blocks must be faster than that. The
- *   size of the fastest case is taken.
- * - ELL and SELL vs CSR and COO: only CSR or COO if m_c = max(g_CSR, g_COO) > m_e = max(g_ELL, g_SELL): spmv__cocktail_ell.
- * - Extract ELL: the greatest width w with (z + e) / g_ELL < e / m_c: spmv__extract_ell. It goes up to the longest row: beyond there is
- *   only padding. It bounds the mean gain over all columns; the last one by itself may cost more than it gains.
- * - Extract SELL: the same for each slice by itself. The last slice has the rows that there are.
- * - ELL vs SELL: the faster: spmv__try_ell.
- * - CSR vs COO: CSR if u max nnz(i) / g_CSR < n / g_COO: spmv__cocktail_csr_or_coo. The rows are divided among u work-groups in equal
- *   numbers of adjacent rows. The paper does not say what u is; the rule measures the balance of groups that run at the same time, so
- *   spmv_choose takes the compute units of the device. With more groups, CSR loses to COO on more of the matrices with uneven rows.
- * - Merge small submatrices: spmv__cocktail_merge drops a part, whose nonzeros then go to the parts behind it by their keys, or lets a
- *   part take all that is left, so that no part follows it. The best such change is made as long as the sum of the estimates falls.
- * Where GFLOP/s of different cases are compared, a part counts with its fill and padding, at the rate of a matrix with as many slots in a
- * row. With padding=0, ELL and SELL, and the block formats, are compared by their rates at the current settings instead; on an H200's
- * table that changes the plan of every second matrix.
- * The plan says which diagonals, blocks and columns of slices a part takes by the keys d and fill, in millionths, rounded down. So a
- * diagonal or a column for which an inequality fails by less than that is taken as well.
- * If you only want the interface, stop at "END OF THE INTERFACE".
+ * spmv/choice/cocktail.h - the plan "cocktail": the greedy policies of clSpMV (Su, Keutzer 2012, section 3.3), rule by rule, with nothing of the
  */
-/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
-#if !defined(SPMV_PLAN_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_PLAN_IMPLEMENTED))
-#include "spmv_plan.h"
-#endif
-#ifndef SPMV_COCKTAIL_H
-#define SPMV_COCKTAIL_H
+#ifndef SPMV__CHOICE_COCKTAIL_H
+#define SPMV__CHOICE_COCKTAIL_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-enum {
-    SPMV_COCKTAIL_PARTS = 5,    /* the most parts: bands, diagonals, blocks, ell or sell, and csr or coo */
-    SPMV_COCKTAIL_TEXT  = 16384 /* bytes of the text of all inequalities, with its end */
-};
-
-/* The rate of a format, in GFLOP/s; 0: it was not measured.
- *   user     that of spmv_cocktail_desc
- *   layout   the format with the keys of its layout: h of sell, b of blocks
- *   rows     rows of the matrix
- *   per_row  nonzeros in a row */
-typedef double (*spmv_cocktail_rate)(void *user, const spmv_spec *layout, double rows, double per_row);
-
-/* What the policies go by. Zero-initialise; zero is the default of every member but rate. */
-typedef struct spmv_cocktail_desc {
-    spmv_cocktail_rate rate;        /* NULL is not allowed */
-    void              *user;        /* handed to rate */
-    uint64_t           groups;      /* u, the work-groups of CSR; 0: 1. Counts as the number of rows if it is greater */
-    uint64_t           most_slots;  /* parts with more are not considered; 0: no limit */
-    unsigned           without;     /* bits such as 1u << SPMV_DIA of formats that must not be used */
-    int                rates_alone; /* 1: ell and sell, and the block formats of each size, are compared by their rates, without padding */
-} spmv_cocktail_desc;
-
-typedef struct spmv_cocktail {
-    spmv_plan plan;
-    double    seconds;                       /* estimated, of a product */
-    double    per_row[SPMV_COCKTAIL_PARTS];  /* slots in a row of each part of the plan, at which its rate was read */
-    char      steps[SPMV_COCKTAIL_TEXT];     /* every inequality that was evaluated, with its numbers, one in each line */
-} spmv_cocktail;
-
-/* Makes the plan (clSpMV 3.3).
- *   out    becomes the plan and how it came about; on failure it is zeroed
- *   a      the matrix
- *   desc   the rates and limits
- *   hooks  may be NULL
- * Reads the matrix a few times for diagonals and flat formats, and once for each block size. SPMV_ERR_MEMORY; SPMV_ERR_ARGUMENT if
- * desc->rate is NULL. */
-SPMV_API spmv_status spmv_cocktail_make(spmv_cocktail *out, const spmv_csr *a, const spmv_cocktail_desc *desc, const spmv_hooks *hooks);
-/* Reads the keys of a text such as "cocktail:u=64,padding=0".
- *   desc    its groups and rates_alone are set as far as the text has these keys
- *   text    "cocktail", and keys
- *   column  the 1-based column of the fault in text; 0: there is none. May be NULL
- *   hooks   may be NULL
- * SPMV_ERR_PLAN. */
-SPMV_API spmv_status spmv_cocktail_keys(spmv_cocktail_desc *desc, const char *text, int *column, const spmv_hooks *hooks);
-
-#ifdef __cplusplus
-}
-#endif
-#endif /* SPMV_COCKTAIL_H */
-/* ============================================ END OF THE INTERFACE ============================================== */
-
-#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_COCKTAIL_IMPLEMENTED)
-#define SPMV_COCKTAIL_IMPLEMENTED
+#include "../choice.h"
+#include "../plan/builders.h"
 
 /* ---- keys ------------------------------------------------------------------------------------------------------------------ */
 
@@ -962,4 +863,5 @@ SPMV_API spmv_status spmv_cocktail_make(spmv_cocktail *out, const spmv_csr *a, c
     if (s) memset(out, 0, sizeof *out);
     return s;
 }
-#endif /* SPMV_IMPLEMENTATION */
+
+#endif

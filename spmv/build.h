@@ -1,0 +1,645 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spmv/build.h - the table of formats; parts are built, updated, freed and read back as CSR.
+ */
+#ifndef SPMV__BUILD_H
+#define SPMV__BUILD_H
+
+#include "format/dense.h"
+#include "format/coo.h"
+#include "format/csr.h"
+#include "format/dia.h"
+#include "format/ell.h"
+#include "format/block.h"
+#include "format/cmrs.h"
+#include "format/tcsr.h"
+#include "format/own.h"
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+#define SPMV__CAT_(a, b) a##b
+#define SPMV__CAT(a, b) SPMV__CAT_(a, b)
+
+/* A row of the table, by SPMV__BUILT_<NAME>: 1 or 0. */
+#define SPMV__ROW_1(name) { spmv__##name##_size, spmv__##name##_lay, spmv__##name##_fill, spmv__##name##_each, spmv__##name##_estimate }
+#define SPMV__ROW_0(name) { NULL, NULL, NULL, NULL, NULL }
+
+static const spmv__ops spmv__table[SPMV_FORMAT_COUNT] = {
+#define X(NAME, name, text) SPMV__CAT(SPMV__ROW_, SPMV__BUILT_##NAME)(name),
+    SPMV_FORMAT_LIST(X)
+#undef X
+};
+
+/* Checked when compiling: the bit of each format is 1 << its number, and SPMV_ONLY without that bit leaves it out. */
+enum {
+#define X(NAME, name, text)                                                                                    \
+    SPMV__BIT_AGREES_##NAME = 1 / ((SPMV_BIT_##NAME) == 1 << SPMV_##NAME),                                     \
+    SPMV__CUT_AGREES_##NAME = 1 / (!SPMV__BUILT_##NAME || SPMV_##NAME > SPMV_TCSR || (SPMV__ONLY & 1 << SPMV_##NAME)),
+    SPMV_FORMAT_LIST(X)
+#undef X
+};
+
+/* Formats that are left out have traits as well. */
+static const spmv__traits *const spmv__trait[SPMV_FORMAT_COUNT] = {
+#define X(NAME, name, text) &spmv__##name##_traits,
+    SPMV_FORMAT_LIST(X)
+#undef X
+};
+
+static const struct {
+    const char *const *list;
+    size_t                    count;
+} spmv__layouts[SPMV_FORMAT_COUNT] = {
+#define X(NAME, name, text) { spmv__##name##_layouts, sizeof spmv__##name##_layouts / sizeof *spmv__##name##_layouts },
+    SPMV_FORMAT_LIST(X)
+#undef X
+};
+
+SPMV_API int spmv_format_built(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT && spmv__table[f].size != NULL; }
+
+SPMV_API unsigned spmv_format_flags(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__trait[f]->flags : 0; }
+
+SPMV_API spmv_format_class spmv_format_class_of(spmv_format f)
+{
+    return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__trait[f]->category : SPMV_CLASS_COUNT;
+}
+
+SPMV_API size_t spmv_format_layouts(spmv_format f, const char *const **out)
+{
+    int built = spmv_format_built(f);
+    if (out) *out = built ? spmv__layouts[f].list : NULL;
+    return built ? spmv__layouts[f].count : 0;
+}
+
+SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k)
+{
+    return (unsigned)f < SPMV_FORMAT_COUNT && (unsigned)k < SPMV_KEY_COUNT &&
+           ((spmv__trait[f]->keys | SPMV__KEY(COLS)) >> k & 1u);
+}
+
+/* 1 if the format pads rows to the length of the longest in their group. */
+SPMV__SHARED int spmv__is_padded(spmv_format f) { return spmv_format_takes_key(f, SPMV_KEY_FILL); }
+
+/* How many rows such a format pads to one length: those of a slice, or all rows if it has no slices. */
+SPMV__SHARED uint64_t spmv__padded_rows(const spmv_spec *spec, uint64_t rows)
+{
+    return spmv_format_takes_key(spec->format, SPMV_KEY_H) ? spmv__height(spec) : rows;
+}
+
+/* 1 if a long row does not slow down a product with such a part; see spmv__traits. */
+SPMV__SHARED int spmv__spec_even(const spmv_spec *spec)
+{
+    unsigned even = spmv__trait[spec->format]->even;
+    int k;
+    for (k = 0; k < SPMV_KEY_COUNT; k++)
+        if (even >> k & 1u && spec->key[k]) return 1;
+    return even == SPMV__EVEN;
+}
+
+/* The steps in which one lane goes through a row of so many slots; a step is the time of an entry whose column is read before its element
+ * of x. The loops over entries are unrolled, so that a lane waits once for several of them; the loops over blocks are not, and the values
+ * of a block are read one after another. Without columns an entry takes as long: by tuning/nvidia-h200.samples.gz, one of dense takes 0.6
+ * to 1.4 steps (dense_1500_1500, dense_64_50000; 32 lanes), one of dia and bdia 0.8 to 1.7 (dense_1500_1500; 8 lanes).
+ *   bytes  of a value */
+SPMV__SHARED double spmv__spec_steps(const spmv_spec *spec, double longest, int bytes)
+{
+    const double unrolled = 4; /* entries in flight at once */
+    const double load = 16;    /* bytes that a lane reads at once */
+    const spmv__traits *t = spmv__trait[spec->format];
+    double width, values;
+    if (t->category != SPMV_CLASS_BLOCK) return longest;
+    width = (double)spmv__block_width(spec);
+    values = width * (double)spmv__block_height(spec);
+    return (unrolled + values * (double)bytes / load) * longest / width;
+}
+
+/* Bytes of column and row indices for each slot. */
+SPMV__SHARED double spmv__spec_index_bytes(const spmv_spec *spec)
+{
+    const spmv__traits *t = spmv__trait[spec->format];
+    double bytes = t->indices * (spec->key[SPMV_KEY_IDX] == 16 ? 2 : 4);
+    return t->category == SPMV_CLASS_BLOCK ? bytes / (double)(spmv__block_height(spec) * spmv__block_width(spec)) : bytes;
+}
+
+/* Estimates the work of a product with a part that takes all of a view; see spmv__estimate. */
+SPMV__SHARED spmv_status spmv__spec_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    memset(out, 0, sizeof *out);
+    out->rows = spec->key[SPMV_KEY_ROWS] ? (double)l->rows : (double)f->rows;
+    out->nnz = out->slots = (double)f->nnz;
+    out->gather = f->gather;
+    out->longest = (double)l->longest;
+    return spmv__table[spec->format].estimate(spec, l, f, out);
+}
+
+/* ---- build, update, free ----------------------------------------------------------------------------------------- */
+
+SPMV_API uint64_t spmv_part_bytes(const spmv_part *p)
+{
+    if (!p) return 0;
+    uint64_t bytes = spmv__sat_mul(p->list.count, p->list.width);
+    int i;
+    for (i = 0; i < SPMV_MAX_ARRAYS; i++) bytes = spmv__sat_add(bytes, spmv__sat_mul(p->a[i].count, p->a[i].width));
+    return bytes;
+}
+
+SPMV_API uint64_t spmv_part_slots(const spmv_part *p) { return p ? p->a[SPMV_VAL].count : 0; }
+
+/* The most bytes that a part may take: max_bytes of spmv_build, or its default. */
+SPMV__SHARED uint64_t spmv__most_bytes(const spmv_csr *a, uint64_t max_bytes)
+{
+    const uint64_t times = 16, more = 1u << 24; /* bytes: small matrices may take any format */
+    return max_bytes ? max_bytes : spmv__sat_add(spmv__sat_mul(spmv__csr_bytes(a), times), more);
+}
+
+/* Refuses a part whose arrays, which are not allocated yet, would take more than that. */
+static spmv_status spmv__part_limit(const spmv_part *p, const spmv_csr *a, uint64_t max_bytes, const spmv_hooks *h)
+{
+    uint64_t bytes = spmv_part_bytes(p), csr = spmv__csr_bytes(a), limit = spmv__most_bytes(a, max_bytes);
+    const char *name = spmv_format_name(p->spec.format);
+    if (bytes <= limit) return SPMV_OK;
+    if (bytes == UINT64_MAX)
+        return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take more than 2^64 bytes for %llu nonzeros", name, (spmv__ull)p->nnz);
+    return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take %llu bytes for %llu nonzeros, %.1f times the CSR form; the limit is %llu bytes",
+                    name, (spmv__ull)bytes, (spmv__ull)p->nnz, (double)bytes / (double)csr, (spmv__ull)limit);
+}
+
+/* Counts the view's nonzeros in each row of a share into ptr. */
+typedef struct spmv__row_counts {
+    const spmv__source *s;
+    uint64_t           *ptr, shares;
+} spmv__row_counts;
+
+static void spmv__count_rows_share(void *job, uint64_t share)
+{
+    const spmv__row_counts *c = (const spmv__row_counts *)job;
+    const spmv_view *v = c->s->v;
+    uint64_t i, k, end = v->rows / c->shares * (share + 1) + (share + 1 == c->shares ? v->rows % c->shares : 0);
+    for (i = v->rows / c->shares * share; i < end; i++) {
+        uint64_t r = spmv__source_row(c->s, i), n = v->a->ptr[r + 1] - v->a->ptr[r];
+        if (v->owner)
+            for (n = 0, k = v->a->ptr[r]; k < v->a->ptr[r + 1]; k++) n += (uint64_t)(v->owner[k] == v->part);
+        c->ptr[i + 1] = n;
+    }
+}
+
+/* Sets s->ptr to running counts of the view's nonzeros by row of the part: the matrix's own row pointers if the view holds everything,
+ * else an array that the caller frees, *owned. */
+SPMV__APART spmv_status spmv__source_count(spmv__source *s, void **owned)
+{
+    const spmv_view *v = s->v;
+    spmv__row_counts c;
+    uint64_t i;
+    spmv_status status;
+    *owned = NULL;
+    s->ptr = v->a->ptr;
+    if (!v->owner && !v->list) return SPMV_OK;
+    status = spmv__room(s->h, owned, v->rows + 1, 8);
+    if (status) return status;
+    c.s = s;
+    c.ptr = (uint64_t *)*owned;
+    c.shares = spmv__share_count(v->a->nnz + v->rows);
+    spmv__share_out(spmv__count_rows_share, &c, c.shares);
+    for (c.ptr[0] = 0, i = 0; i < v->rows; i++) c.ptr[i + 1] += c.ptr[i];
+    s->ptr = c.ptr;
+    return SPMV_OK;
+}
+
+/* Allocates the arrays, or borrows them from the CSR matrix. They are not initialised: lay and fill write every element, once. */
+static spmv_status spmv__part_arrays(spmv_part *p, const spmv__source *s, const spmv_build *how)
+{
+    spmv_status status = SPMV_OK;
+    int i, own = !(p->spec.format == SPMV_CSR && how->borrow && !how->updatable && !s->v->owner && !s->v->list);
+    for (i = 0; i < SPMV_MAX_ARRAYS && !status; i++) {
+        int col = i == SPMV_CSR_COL && p->a[i].width == 4;
+        if (!own && (i == SPMV_VAL || col) && p->a[i].count) {
+            p->a[i].data = (void *)(uintptr_t)(col ? (const void *)s->v->a->col : s->v->a->val);
+            p->a[i].borrowed = 1;
+        } else {
+            status = spmv__room(s->h, &p->a[i].data, p->a[i].count, p->a[i].width);
+        }
+    }
+    return status;
+}
+
+/* What the shares of a fill have in common. */
+typedef struct spmv__fill_job {
+    spmv_part          *p;
+    const spmv__source *s;
+    spmv__sink          to;
+    uint64_t            shares, *zeros; /* formats with fill: explicit zeros in each share, then in all shares before it */
+} spmv__fill_job;
+
+/* Fills a share of the rows. In a format with fill, the first pass counts the explicit zeros of each share. A second one, where only the
+ * shares that have some are filled again, lists them. */
+static void spmv__fill_share(void *job, uint64_t share, size_t thread)
+{
+    const spmv__fill_job *f = (const spmv__fill_job *)job;
+    spmv__sink to = f->to;
+    uint64_t first, end;
+    to.thread = (unsigned)thread;
+    first = spmv__share_first(f->s, share, f->shares);
+    end = spmv__share_first(f->s, share + 1, f->shares);
+    if (to.zeros && f->zeros[share] == (share + 1 < f->shares ? f->zeros[share + 1] : f->p->zeros.count)) return;
+    if (to.zeros) to.zeros += f->zeros[share];
+    if (first < end || (!f->s->rows && !share)) spmv__table[f->p->spec.format].fill(f->p, f->s, &to, first, end);
+    if (to.fill && !to.zeros) f->zeros[share] = to.zero_count;
+}
+
+static void spmv__fill_shares(spmv__fill_job *f)
+{
+    if (f->shares == 1) spmv__fill_share(f, 0, 0); /* on less stack, for tiny matrices */
+    else spmv__share_among(spmv__fill_share, f, f->shares, f->s->threads ? f->s->threads : f->shares);
+}
+
+/* Allocates p->zeros, in which each share lists its zeros behind those of the shares before it. */
+static spmv_status spmv__part_zeros(spmv__fill_job *f)
+{
+    spmv_part *p = f->p;
+    uint64_t i, all = 0;
+    spmv_status status;
+    for (i = 0; i < f->shares; i++) {
+        uint64_t n = f->zeros[i];
+        f->zeros[i] = all;
+        all += n;
+    }
+    spmv__want(&p->zeros, all, 8);
+    status = spmv__room(f->s->h, &p->zeros.data, p->zeros.count, 8);
+    f->to.zeros = (uint64_t *)p->zeros.data;
+    return status;
+}
+
+/* Sorts the slots of explicit zeros, which are many where a program stores all of its pattern: digit by digit from the lowest, into a
+ * second array and back. */
+static spmv_status spmv__part_sort_zeros(spmv_part *p, const spmv_hooks *h)
+{
+    enum { BITS = 11, DIGITS = 1 << BITS };
+    uint64_t *from = (uint64_t *)p->zeros.data, *to, *place, n = p->zeros.count, i, digit, sum;
+    unsigned shift;
+    void *block, *places;
+    spmv_status status = spmv__room(h, &block, n, 8);
+    if (!status) {
+        status = spmv__room(h, &places, DIGITS, sizeof *place);
+        if (status) spmv_free(h, block);
+    }
+    if (status) return status;
+    to = (uint64_t *)block;
+    place = (uint64_t *)places;
+    for (shift = 0; shift < 64 && (p->a[SPMV_VAL].count >> shift); shift += BITS) {
+        uint64_t *swap = from;
+        memset(place, 0, DIGITS * sizeof *place);
+        for (i = 0; i < n; i++) place[from[i] >> shift & (DIGITS - 1)]++;
+        for (sum = 0, digit = 0; digit < DIGITS; digit++) {
+            uint64_t here = place[digit];
+            place[digit] = sum;
+            sum += here;
+        }
+        for (i = 0; i < n; i++) to[place[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+        from = to;
+        to = swap;
+    }
+    p->zeros.data = from;
+    spmv_free(h, to);
+    spmv_free(h, places);
+    return SPMV_OK;
+}
+
+/* Fills the arrays of a part in a format with fill, and lists the slots of explicit zeros in rising order. */
+SPMV__APART spmv_status spmv__fill_and_list_zeros(spmv__fill_job *f)
+{
+    uint64_t zeros[SPMV__MOST_SHARES];
+    spmv_status status;
+    f->zeros = zeros;
+    f->to.fill = 1;
+    spmv__fill_shares(f);
+    status = spmv__part_zeros(f);
+    if (status) return status;
+    if (f->p->zeros.count) spmv__fill_shares(f);
+    return f->p->zeros.count > 1 ? spmv__part_sort_zeros(f->p, f->s->h) : SPMV_OK;
+}
+
+/* Fills the part's arrays. */
+SPMV__APART spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
+{
+    const spmv__ops *ops = &spmv__table[p->spec.format];
+    spmv__fill_job f;
+    memset(&f, 0, sizeof f);
+    f.p = p;
+    f.s = s;
+    f.to.src = (const unsigned char *)s->v->a->val;
+    f.to.dst = &p->a[SPMV_VAL];
+    if (ops->lay) ops->lay(p, s);
+    f.shares = spmv__source_shares(s);
+    if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) return spmv__fill_and_list_zeros(&f);
+    spmv__fill_shares(&f);
+    return SPMV_OK;
+}
+
+/* Makes the map for updates: the array of values, filled with the numbers of the nonzeros instead. */
+SPMV__APART spmv_status spmv__part_map(spmv_part *p, spmv__source *s)
+{
+    spmv__fill_job f;
+    spmv_status status;
+    spmv__want(&p->map, p->a[SPMV_VAL].count, s->v->a->nnz < 0xffffffffu ? 4 : 8);
+    status = spmv__room(s->h, &p->map.data, p->map.count, p->map.width);
+    if (status) return status;
+    memset(&f, 0, sizeof f);
+    f.p = p;
+    f.s = s;
+    f.to.dst = &p->map;
+    f.shares = spmv__source_shares(s);
+    spmv__fill_shares(&f);
+    return SPMV_OK;
+}
+
+/* Refuses a view whose rows are not those of its matrix. */
+SPMV__SHARED spmv_status spmv__check_view(const spmv_view *v, const spmv_hooks *h)
+{
+    const uint64_t rows = v->a->rows;
+    uint64_t i;
+    if (!v->list && v->rows != rows)
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "%llu rows without a row list, but the matrix has %llu", (spmv__ull)v->rows, (spmv__ull)rows);
+    for (i = 0; v->list && i < v->rows; i++)
+        if (v->list[i] >= rows)
+            return spmv_log(h, SPMV_ERR_INDEX, "row list: entry %llu is row %u, but the matrix has %llu rows", (spmv__ull)i,
+                            (unsigned)v->list[i], (spmv__ull)rows);
+    return SPMV_OK;
+}
+
+/* Refuses a level of instructions that does not exist, or not here. */
+SPMV__SHARED spmv_status spmv__simd_check(spmv_simd level, const spmv_hooks *h)
+{
+    if (spmv_simd_usable(level)) return SPMV_OK;
+    if ((unsigned)level >= SPMV_SIMD_COUNT) return spmv_log(h, SPMV_ERR_ARGUMENT, "simd %d is unknown", (int)level);
+    return spmv_log(h, SPMV_ERR_UNSUPPORTED, "the level of instructions \"%s\" is missing in this build or on this machine",
+                    spmv_simd_name(level));
+}
+
+/* Refuses a specification or settings that do not fit the format, the view or this build. */
+static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, const spmv_build *how, const spmv_hooks *h)
+{
+    const char *why, *name = spmv_format_name(spec->format);
+    spmv_status s = spmv_spec_check(spec, &why);
+    if (s) return spmv_log(h, s, "%s: %s", name, why);
+    s = spmv__check_view(v, h);
+    if (s) return s;
+    if ((unsigned)how->type >= SPMV_TYPE_COUNT) return spmv_log(h, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)how->type);
+    if (spmv_value_size(how->type) != spmv_value_size(v->a->type))
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "a product in %s needs a CSR matrix of %s", spmv_type_name(how->type),
+                        spmv_value_size(how->type) == sizeof(double) ? "doubles" : "floats");
+    if (!spmv__type_built(how->type))
+        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s was left out of this build", spmv_type_name(how->type));
+    s = spmv__simd_check(how->simd, h);
+    if (s) return s;
+    if (how->strict && (spmv_format_flags(spec->format) & SPMV_HAS_FILL))
+        return spmv_log(h, SPMV_ERR_STRICT, "%s multiplies its fill by x, which strict mode excludes", name);
+    if (how->reproducible && !(spmv_format_flags(spec->format) & SPMV_REPEATS))
+        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s has no reproducible product", name);
+    if (how->reproducible && spec->format == SPMV_CSR && spec->key[SPMV_KEY_RUN])
+        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "csr with the key run has no reproducible product; leave out run");
+    if (v->list && !(spmv_format_flags(spec->format) & SPMV_CAN_LIST))
+        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s cannot follow a row list", name);
+    return SPMV_OK;
+}
+
+/* Has what a device knows of the matrix, as far as the sizes of a part follow from it. Apart, for the stack of the caller. */
+SPMV__APART spmv_status spmv__source_there(spmv_part *p, spmv__source *s)
+{
+    return s->converter ? s->converter->rows(s->converter, p, s) : SPMV_OK;
+}
+
+/* Sets all of a part but the arrays' contents: checks the specification, counts the view's nonzeros, lets the format set the sizes of the
+ * arrays, and checks them against the limit. converter: may be NULL. The caller sets src->weighed, and frees src with
+ * spmv__source_free, also after a failure, and *counts. */
+SPMV__APART spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
+                                    spmv_converter *converter, const spmv_hooks *hooks, spmv__source *src, void **counts)
+{
+    spmv_status s;
+    const uint8_t weighed = src->weighed;
+    memset(out, 0, sizeof *out);
+    memset(src, 0, sizeof *src);
+    *counts = NULL;
+    src->weighed = weighed;
+    src->v = view;
+    src->h = hooks;
+    src->rows = view->rows;
+    src->converter = converter;
+    s = spmv__part_check(spec, view, how, hooks);
+    if (s) return s;
+    if (hooks) out->hooks = *hooks;
+    out->spec = *spec;
+    out->type = spmv__type(how->type);
+    out->reproducible = how->reproducible;
+    out->simd = how->simd == SPMV_SIMD_BEST ? spmv__simd_best() : how->simd;
+    out->rows = view->rows;
+    out->cols = view->a->cols;
+    spmv__want(&out->a[SPMV_VAL], 0, (uint32_t)spmv_value_size(how->type));
+    s = spmv__source_count(src, counts);
+    if (!s) s = spmv__source_there(out, src);
+    if (s) return s;
+    out->nnz = spmv__source_nnz(src);
+    s = spmv__table[spec->format].size(out, src);
+    if (s) return s;
+    spmv__want(&out->list, view->list ? view->rows : 0, 4);
+    return spmv__part_limit(out, view->a, how->max_bytes, hooks);
+}
+
+static void spmv__source_free(spmv__source *src)
+{
+    spmv__diagonals_free(&src->diagonals, src->h);
+    spmv_free(src->h, src->seen);
+    spmv_free(src->h, src->blocks);
+    spmv_free(src->h, src->spans);
+    spmv_free(src->h, src->row_spans);
+    spmv_free(src->h, src->longest);
+    spmv_free(src->h, src->sets);
+#ifdef SPMV_FORMATS_EXTRA
+    spmv__extra_free(src);
+#endif
+}
+
+/* The slots and bytes that a part would have, counted without building it. The statuses of spmv_part_build. */
+SPMV__SHARED spmv_status spmv__part_weigh(const spmv_spec *spec, const spmv_view *view, const spmv_build *how, const spmv_hooks *hooks,
+                                          uint64_t *slots, uint64_t *bytes)
+{
+    spmv__source src;
+    spmv_part p;
+    void *counts;
+    spmv_status s;
+    src.weighed = 1;
+    s = spmv__part_sizes(&p, spec, view, how, NULL, hooks, &src, &counts);
+    *slots = s ? 0 : spmv_part_slots(&p);
+    *bytes = s ? 0 : spmv_part_bytes(&p);
+    spmv__source_free(&src);
+    spmv_free(hooks, counts);
+    return s;
+}
+
+/* The format sets the sizes of the arrays; they are checked against the limit, allocated, and filled. */
+SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
+                                     const spmv_hooks *hooks)
+{
+    if (!out || !spec || !view || !view->a || !how)
+        return spmv__null(hooks, "spmv_part_build", !out ? "out" : !spec ? "spec" : !view ? "view" : !view->a ? "view->a" : "how", out,
+                          sizeof *out);
+    spmv__source src;
+    void *counts;
+    spmv_status s;
+    src.weighed = 0;
+    s = spmv__part_sizes(out, spec, view, how, how->converter, hooks, &src, &counts);
+    if (!s) s = spmv__room(hooks, &out->list.data, out->list.count, 4);
+    if (!s && out->list.count) memcpy(out->list.data, view->list, (size_t)out->list.count * 4);
+    if (!s && how->converter) s = how->converter->part(how->converter, out, &src, how);
+#ifdef SPMV__ANY_BLOCK
+    if (!s && src.counted && !out->elsewhere) s = spmv__block_sets(out, &src); /* the host fills what the device has counted */
+#endif
+    if (!s && !out->elsewhere) s = spmv__part_arrays(out, &src, how);
+    if (!s && !out->elsewhere) s = spmv__part_values(out, &src);
+    if (!s && how->updatable && !out->elsewhere) s = spmv__part_map(out, &src);
+    spmv__source_free(&src);
+    spmv_free(hooks, counts);
+    if (s) spmv_part_free(out);
+    return s;
+}
+
+/* Counts the slots of nonzeros whose new value is zero, and lists them in out unless that is NULL. */
+static uint64_t spmv__map_zeros(const spmv_part *p, const unsigned char *val, uint64_t *out)
+{
+    uint32_t width = p->a[SPMV_VAL].width;
+    uint64_t i, n = 0;
+    for (i = 0; i < p->map.count; i++) {
+        uint64_t m = spmv__at(&p->map, i);
+        if (m && spmv__is_zero(val + (m - 1) * width, width)) {
+            if (out) out[n] = i;
+            n++;
+        }
+    }
+    return n;
+}
+
+/* The list of explicit zeros is made anew before the values change, so that nothing changes if there is no memory. */
+SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
+{
+    if (!p || (!val && p->a[SPMV_VAL].count)) return spmv__null(p ? &p->hooks : NULL, "spmv_part_update", p ? "val" : "p", NULL, 0);
+    const unsigned char *src = (const unsigned char *)val;
+    spmv__sink to;
+    uint64_t i, n;
+    void *zeros;
+    spmv_status s;
+    if (p->elsewhere) return SPMV_OK;
+    if (p->a[SPMV_VAL].count && !p->map.count) return spmv_log(&p->hooks, SPMV_ERR_FIXED, "the part was not made updatable");
+    if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) {
+        n = spmv__map_zeros(p, src, NULL);
+        s = spmv__new(&p->hooks, &zeros, n, 8, 0);
+        if (s) return s;
+        spmv__map_zeros(p, src, (uint64_t *)zeros);
+        spmv_free(&p->hooks, p->zeros.data);
+        p->zeros.data = zeros;
+        p->zeros.count = n;
+    }
+    memset(&to, 0, sizeof to);
+    to.src = src;
+    to.dst = &p->a[SPMV_VAL];
+    for (i = 0; i < p->map.count; i++) {
+        uint64_t m = spmv__at(&p->map, i);
+        if (m) spmv__put(&to, i, m - 1);
+    }
+    return SPMV_OK;
+}
+
+/* Borrowed arrays belong to the CSR matrix. */
+SPMV_API void spmv_part_free(spmv_part *p)
+{
+    if (!p) return;
+    spmv_hooks h = p->hooks;
+    int i;
+    for (i = 0; i < SPMV_MAX_ARRAYS; i++)
+        if (!p->a[i].borrowed) spmv_free(&h, p->a[i].data);
+    spmv_free(&h, p->list.data);
+    spmv_free(&h, p->zeros.data);
+    spmv_free(&h, p->map.data);
+    if (p->elsewhere) p->elsewhere->drop(p->elsewhere);
+    memset(p, 0, sizeof *p);
+}
+
+/* ---- back to CSR ------------------------------------------------------------------------------------------------- */
+
+/* The entries that spmv_parts_to_csr has found so far. */
+typedef struct spmv__collect {
+    const spmv_part *p;
+    uint64_t  count;
+    uint32_t *row, *col;
+    unsigned char *val;
+} spmv__collect;
+
+/* 1 if a slot holds an explicit zero, by bisection of p->zeros. */
+static int spmv__listed_zero(const spmv_part *p, uint64_t slot)
+{
+    const uint64_t *z = (const uint64_t *)p->zeros.data;
+    uint64_t low = 0, high = p->zeros.count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (z[middle] < slot) low = middle + 1;
+        else high = middle;
+    }
+    return low < p->zeros.count && z[low] == slot;
+}
+
+/* Adds the entry in a slot, unless that holds fill. */
+static void spmv__collect_slot(void *user, uint64_t row, uint64_t col, uint64_t slot)
+{
+    spmv__collect *c = (spmv__collect *)user;
+    uint32_t width = c->p->a[SPMV_VAL].width;
+    const unsigned char *value = (const unsigned char *)c->p->a[SPMV_VAL].data + slot * width;
+    if ((spmv_format_flags(c->p->spec.format) & SPMV_HAS_FILL) && spmv__is_zero(value, width) && !spmv__listed_zero(c->p, slot)) return;
+    c->row[c->count] = spmv__part_row(c->p, row);
+    c->col[c->count] = (uint32_t)col;
+    memcpy(c->val + c->count * width, value, width);
+    c->count++;
+}
+
+/* Collects the entries of all parts as COO and lets spmv_csr_from sort and check them. */
+SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_part *parts, size_t count, const spmv_hooks *hooks)
+{
+    if (!out || (count && !parts)) return spmv__null(hooks, "spmv_parts_to_csr", !out ? "out" : "parts", out, sizeof *out);
+    spmv__collect c;
+    spmv_input in;
+    void *row = NULL, *col = NULL, *val = NULL;
+    size_t i;
+    spmv_status s;
+    memset(out, 0, sizeof *out);
+    memset(&c, 0, sizeof c);
+    memset(&in, 0, sizeof in);
+    in.form = SPMV_IN_COO;
+    in.rows = (int64_t)rows;
+    in.cols = count ? (int64_t)parts[0].cols : 0;
+    in.val_type = spmv__stored_type(count ? parts[0].type : SPMV_F32);
+    in.duplicates = SPMV_DUP_REFUSE;
+    for (i = 0; i < count; i++)
+        if (parts[i].cols != parts[0].cols || parts[i].type != parts[0].type)
+            return spmv_log(hooks, SPMV_ERR_ARGUMENT, "part %llu differs from part 0 in its columns or type", (spmv__ull)i);
+    for (i = 0; i < count; i++) in.nnz += (int64_t)parts[i].nnz;
+    s = spmv__new(hooks, &row, (uint64_t)in.nnz, 4, 0);
+    if (!s) s = spmv__new(hooks, &col, (uint64_t)in.nnz, 4, 0);
+    if (!s) s = spmv__new(hooks, &val, (uint64_t)in.nnz, spmv_value_size(in.val_type), 0);
+    if (s) goto done;
+    c.row = (uint32_t *)row;
+    c.col = (uint32_t *)col;
+    c.val = (unsigned char *)val;
+    for (i = 0; i < count && in.nnz; i++) {
+        c.p = &parts[i];
+        spmv__table[parts[i].spec.format].each(&parts[i], spmv__collect_slot, &c);
+    }
+    SPMV_ASSERT(c.count == (uint64_t)in.nnz);
+    in.row = row;
+    in.col = col;
+    in.val = val;
+    s = spmv_csr_from(out, &in, in.val_type, hooks);
+done:
+    spmv_free(hooks, val);
+    spmv_free(hooks, col);
+    spmv_free(hooks, row);
+    return s;
+}
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spmv/choice/measure.h - a matrix by the plan that was chosen; "measure" times the cheapest ones.
+ */
+#ifndef SPMV__CHOICE_MEASURE_H
+#define SPMV__CHOICE_MEASURE_H
+
+#include "auto.h"
+
+/* Is another plan worth trying after this status? A plan may need more memory than there is, and then another one may fit. No kernel runs
+ * while a matrix is prepared, so a failed driver call (such as CL_OUT_OF_RESOURCES) is most likely a lack of memory as well. */
+static int spmv__try_next(spmv_status s)
+{
+    return spmv_status_is_refusal(s) || s == SPMV_ERR_BUILD || s == SPMV_ERR_BACKEND;
+}
+
+/* 1 if csr, which takes the least memory, is still to be tried after all options of a choice; 0 if it was among them or may not be used. */
+static int spmv__csr_is_left(const spmv_choice *c, const spmv_build_hints *hints)
+{
+    int i, left = c->count && spmv_format_built(SPMV_CSR) && !(hints && hints->without >> SPMV_CSR & 1u);
+    for (i = 0; i < c->count; i++) left &= strcmp(c->option[i].plan, "csr") != 0;
+    return left;
+}
+
+/* Moves an option to the front. */
+static void spmv__to_front(spmv_choice *c, int at)
+{
+    spmv_option first = c->option[at];
+    for (; at > 0; at--) c->option[at] = c->option[at - 1];
+    c->option[0] = first;
+}
+
+/* Makes the last place csr, which is none of the options, and returns it. */
+static int spmv__append_csr(spmv_choice *c)
+{
+    const int i = c->count < SPMV_CHOICE_MAX ? c->count++ : SPMV_CHOICE_MAX - 1;
+    memset(&c->option[i], 0, sizeof c->option[i]);
+    spmv_print(c->option[i].plan, sizeof c->option[i].plan, "csr");
+    c->option[i].predicted = c->option[i].cost = c->csr;
+    c->option[i].convert = c->convert_csr;
+    return i;
+}
+
+/* Stores the matrix by the plan that was chosen. Where that cannot be built, tries the other options in the order of their cost, and csr
+ * at the end; the one that is taken moves to the front. */
+static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
+{
+    int i = 0, count = c->count + spmv__csr_is_left(c, d->hints);
+    spmv_status s;
+    for (;;) {
+        const char *next;
+        spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
+        s = spmv_store_make(&m->store, &c->plan, csr, how, &d->hooks);
+        if (!s) s = spmv__to_device(m, d, d->variant ? d->variant : c->variant);
+        /* the table of another version may name knobs that there are no longer */
+        if (!(spmv__try_next(s) || (s == SPMV_ERR_PLAN && !d->variant)) || ++i >= count) break;
+        spmv__off_device(m);
+        spmv_store_free(&m->store);
+        c->option[i - 1].measured = -1;
+        next = i < c->count ? c->option[i].plan : "csr";
+        spmv_log(&d->hooks, SPMV_OK, "plan \"%s\" could not be built; trying \"%s\"", c->option[i - 1].plan, next);
+        s = spmv_plan_parse(&c->plan, next, NULL, &d->hooks);
+        if (s) return s;
+        memset(c->variant, 0, sizeof c->variant);
+        if (i < c->count) memcpy(c->variant, c->option[i].variant, sizeof c->variant);
+    }
+    if (s || !c->count) return s;
+    spmv__to_front(c, i < c->count ? i : spmv__append_csr(c));
+    return SPMV_OK;
+}
+
+/* ---- "measure" ------------------------------------------------------------------------------------------------------ */
+
+enum {
+    SPMV__MEASURED = 3, /* options that are prepared and timed: among so many the fastest of all hardly ever is missing */
+    SPMV__TURNS    = 5  /* rows of products of each of two matrices, of which the fastest counts: a delay by other programs spoils one */
+};
+
+/* A product that is bound by its launch takes up to so many times as long as the smallest of all, whatever it computes, unless products are
+ * recorded in a graph: the clock does not tell such plans apart, the predictions do. */
+#define SPMV__CALL_TIMES 1.5
+
+/* Is there a clock for products on the host? That of the processors does not tell how long threads of the caller's took. */
+static int spmv__has_clock(const spmv_build_hints *hints)
+{
+#if defined(SPMV_PARALLEL) && !defined(_OPENMP)
+    return hints && hints->clock;
+#else
+    (void)hints;
+    return 1;
+#endif
+}
+
+/* Seconds by the clock of the hints, else by that of OpenMP, else of the processor: products run in one thread then. */
+static double spmv__clock_now(const spmv_build_hints *hints)
+{
+    if (hints && hints->clock) return hints->clock(hints->clock_user);
+#ifdef _OPENMP
+    return omp_get_wtime();
+#else
+    return (double)clock() / CLOCKS_PER_SEC;
+#endif
+}
+
+/* The vectors of zeros with which products are timed, on the device or on the host. */
+typedef struct spmv__vectors {
+    void *x, *y;
+} spmv__vectors;
+
+static void spmv__vectors_free(const spmv_matrix *m, spmv__vectors *v)
+{
+#ifdef SPMV_DEVICE_H
+    if (m->device) {
+        spmv_buffer_free(m->device, v->x);
+        spmv_buffer_free(m->device, v->y);
+        return;
+    }
+#endif
+    spmv_free(&m->store.hooks, v->x);
+    spmv_free(&m->store.hooks, v->y);
+}
+
+static spmv_status spmv__vectors_make(const spmv_matrix *m, spmv__vectors *v)
+{
+    const uint64_t size = spmv_vector_size(m->store.type), x = m->store.cols * size, y = m->store.rows * size;
+    spmv_status s;
+    v->x = v->y = NULL;
+#ifdef SPMV_DEVICE_H
+    if (m->device) {
+        s = spmv_buffer_create(m->device, x, &v->x);
+        if (!s) s = spmv_buffer_create(m->device, y, &v->y);
+        return !s && x ? spmv_buffer_fill(m->device, v->x, x, 0) : s;
+    }
+#endif
+    s = spmv__new(&m->store.hooks, &v->x, x + 1, 1, 0);
+    return s ? s : spmv__new(&m->store.hooks, &v->y, y + 1, 1, 0);
+}
+
+#ifdef SPMV_DEVICE_H
+/* One product; timed: with events. */
+static spmv_status spmv__dev_product(const spmv_matrix *m, const spmv__vectors *v, int timed)
+{
+    spmv__dev_run r = spmv__dev_run_of(m->exec, 1, v->x, 0, v->y, 0);
+    m->exec->timing = timed;
+    return spmv__dev_exec_mul(&r, 0, NULL);
+}
+
+/* Seconds of n products in a row by the events of the device, from the begin of the first to the end of the last. */
+static spmv_status spmv__dev_row_seconds(const spmv_matrix *m, const spmv__vectors *v, int n, double *seconds)
+{
+    void *begin = NULL;
+    int i;
+    spmv_status s = spmv__dev_product(m, v, 1);
+    if (!s) s = spmv__dev_event_keep(m->device, &begin, m->exec->first);
+    for (i = 2; i < n && !s; i++) s = spmv__dev_product(m, v, 0);
+    if (!s && n > 1) s = spmv__dev_product(m, v, 1);
+    if (!s) s = m->device->info.backend->seconds(m->device, begin, m->exec->last, seconds);
+    spmv__dev_event_free(m->device, begin);
+    spmv__dev_exec_timing(m->exec, 0);
+    return s;
+}
+#endif
+
+/* Seconds of a product among n in a row; 0: they could not be timed. */
+static double spmv__row_seconds(const spmv_matrix *m, const spmv_build_hints *hints, const spmv__vectors *v, int n)
+{
+    double begin, seconds = 0;
+    int i;
+    spmv_status s = SPMV_OK;
+#ifdef SPMV_DEVICE_H
+    if (m->device) return !spmv__dev_row_seconds(m, v, n, &seconds) && seconds > 0 ? seconds / n : 0;
+#endif
+    begin = spmv__clock_now(hints);
+    for (i = 0; i < n && !s; i++) s = spmv_store_mul(&m->store, 1, v->x, 0, v->y);
+    seconds = spmv__clock_now(hints) - begin;
+    return !s && seconds > 0 ? seconds / n : 0;
+}
+
+/* How many products make a row that is long enough for the clock, which has steps of up to 1 us, and for the first launch and short delays
+ * of the host to count little. The products before fill the caches and load the kernels. */
+static int spmv__row_length(const spmv_matrix *m, const spmv_build_hints *hints, const spmv__vectors *v)
+{
+    const double row = 1e-3; /* seconds */
+    enum { FIRST = 3, MOST = 1000 };
+    double one;
+    int n = FIRST;
+    (void)spmv__row_seconds(m, hints, v, 1);
+    one = spmv__row_seconds(m, hints, v, FIRST);
+    while (n < MOST && n * one < row) n++;
+    return n;
+}
+
+/* Times two matrices by turns, so that whatever disturbs the machine disturbs both. 0: a time is not known. */
+static int spmv__by_turns(const spmv_matrix *a, const spmv_matrix *b, const spmv_build_hints *hints, double *first, double *second)
+{
+    spmv__vectors v;
+    double one, other;
+    int i, n, k, known = !spmv__vectors_make(a, &v);
+    n = known ? spmv__row_length(a, hints, &v) : 0;
+    k = known ? spmv__row_length(b, hints, &v) : 0;
+    for (i = 0; i < SPMV__TURNS && known; i++) {
+        one = spmv__row_seconds(a, hints, &v, n);
+        other = spmv__row_seconds(b, hints, &v, k);
+        known = one > 0 && other > 0;
+        if (!i || one < *first) *first = one;
+        if (!i || other < *second) *second = other;
+    }
+    spmv__vectors_free(a, &v);
+    return known;
+}
+
+/* Exchanges what two matrices with the same nonzeros are stored as. */
+static void spmv__exchange_stores(spmv_matrix *a, spmv_matrix *b)
+{
+    unsigned char *at = (unsigned char *)&a->store, *other = (unsigned char *)&b->store;
+    struct spmv_device_matrix *on_device = a->on_device;
+    struct spmv_exec *exec = a->exec;
+    size_t i;
+    for (i = 0; i < sizeof a->store; i++) { /* a third store would make a large frame */
+        const unsigned char byte = at[i];
+        at[i] = other[i];
+        other[i] = byte;
+    }
+    a->on_device = b->on_device;
+    a->exec = b->exec;
+    b->on_device = on_device;
+    b->exec = exec;
+}
+
+/* The seconds by which an option is ranked once it was timed. */
+static double spmv__measured_cost(const spmv_option *o, const spmv_build_hints *hints)
+{
+    return o->measured + o->convert / spmv__calls(hints);
+}
+
+/* Times another matrix, stored by an option, beside the one that is stored by option 0, and keeps the one that costs less: its option
+ * becomes the first. */
+static void spmv__compare(spmv_matrix *m, spmv_matrix *other, const spmv_desc *d, spmv_choice *c, int option)
+{
+    spmv_option *kept = &c->option[0], *o = &c->option[option];
+    if (!spmv__by_turns(m, other, d->hints, &kept->measured, &o->measured)) return;
+    kept->cost = spmv__measured_cost(kept, d->hints);
+    o->cost = spmv__measured_cost(o, d->hints);
+    if (o->cost >= kept->cost) return;
+    spmv__exchange_stores(m, other);
+    spmv__to_front(c, option);
+}
+
+/* Prepares an option beside the matrix and compares both. It is no failure, and there is no message, if there is no room for it. */
+static void spmv__challenge(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c, int option)
+{
+    spmv_desc quiet = *d;
+    spmv_matrix *other = (spmv_matrix *)spmv_alloc(&d->hooks, 1, sizeof *other); /* large */
+    spmv_status s;
+    int i;
+    if (!other) return;
+    memset(other, 0, sizeof *other);
+    other->updatable = m->updatable;
+    quiet.hooks.log = spmv__hush;
+    spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
+    s = spmv_plan_parse(&c->plan, c->option[option].plan, NULL, &quiet.hooks);
+    if (!s) s = spmv_store_make(&other->store, &c->plan, csr, how, &quiet.hooks);
+    if (!s) s = spmv__to_device(other, &quiet, c->option[option].variant);
+    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
+    if (s) c->option[option].measured = -1;
+    other->store.hooks.log = d->hooks.log;
+    for (i = 0; !s && i < other->store.count; i++) other->store.part[i].hooks.log = d->hooks.log;
+    if (!s) spmv__compare(m, other, d, c, option);
+    spmv__off_device(other);
+    spmv_store_free(&other->store);
+    spmv_free(&d->hooks, other);
+}
+
+/* Can products with the matrix be timed? */
+static int spmv__is_timed(const spmv_matrix *m, const spmv_build_hints *hints)
+{
+#ifdef SPMV_DEVICE_H
+    if (m->device) return m->exec->profiles;
+#else
+    (void)m;
+#endif
+    return spmv__has_clock(hints);
+}
+
+/* Prepares and times the best options of a choice, of which the first is stored, and keeps the one that costs least, unless a clock tells
+ * nothing. The matrix of the fastest so far and the next one are in memory beside the CSR form. */
+static void spmv__measure(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
+{
+    int i, n = 1;
+    if (!c->count || c->option[0].predicted < SPMV__CALL_TIMES * c->call || !spmv__is_timed(m, d->hints)) return;
+    for (i = 1; i < c->count && n < SPMV__MEASURED; i++) {
+        if (c->option[i].measured < 0) continue; /* it could not be built */
+        spmv__challenge(m, d, csr, how, c, i); /* an option that moves to the front leaves those behind it in place */
+        n += c->option[i].measured >= 0;
+    }
+    memcpy(c->variant, c->option[0].variant, sizeof c->variant);
+}
+
+/* Chooses a plan and stores the matrix by it. spmv_choice is large, so it is allocated. */
+SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
+{
+    spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0, 0, 0 };
+    void *block;
+    spmv_choice *c;
+    spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *c, 0);
+    if (s) return s;
+    c = d->hints && d->hints->choice ? d->hints->choice : (spmv_choice *)block;
+    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
+#ifdef SPMV_DEVICE_H
+    target = spmv_target_of(d->device);
+    if (d->device && !(d->hints && d->hints->tuning)) s = spmv__keep_table(d->device, &target);
+#endif
+    if (!s) s = spmv_choose(c, d->plan, csr, how, &target, d->hints, NULL, &d->hooks);
+    if (!s) s = spmv__store_choice(m, d, csr, how, c);
+    if (!s && d->plan && spmv__is_measure(d->plan) && !d->variant) spmv__measure(m, d, csr, how, c);
+    if (!s && c->count) c->plan = m->store.plan;
+    if (s) memset(c, 0, sizeof *c);
+    spmv_free(&d->hooks, block);
+    return s;
+}
+
+/* The class of the device that will multiply. Apart, because a target would take much of the stack that tiny matrices may use. */
+SPMV__APART spmv_device_class spmv__class_of(const spmv_desc *d)
+{
+#ifdef SPMV_DEVICE_H
+    return spmv_target_of(d->device).device_class;
+#else
+    (void)d;
+    return SPMV_DEVICE_CLASS_HOST;
+#endif
+}
+
+/* Stores the matrix by the plan of the description. A choice allocates memory and reads a table, so it is made only where it was requested
+ * and the matrix is large enough to gain by it. */
+static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
+{
+    const char *text = spmv__plan_text(d);
+    if (m->store.plan.count) text = spmv_format_name(m->store.plan.part[0].format); /* by spmv__leave_unseen */
+    if (spmv__is_auto(text) && !(d->hints && d->hints->choice) && spmv__is_tiny(csr, spmv__class_of(d), d->hints)) text = "csr";
+    if (!spmv__is_auto(text) && !spmv__is_measure(text) && !spmv__is_cocktail(text)) return spmv__store_given(m, d, csr, how, text);
+    return spmv__choose_and_store(m, d, csr, how);
+}
+
+#endif

@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spmv/device.h - sparse matrix times vector on devices: what all back ends share.
+ *
+ * A back end (spmv_cl.h) is a table of functions that list devices, build programs, hold buffers and launch kernels. Everything
+ * else is here: knobs and variants, kernel sources and their arguments, parts larger than a buffer, and products. Stored parts go
+ *
+ *     spmv_part[] --spmv_device_matrix_create--> spmv_device_matrix --spmv_exec_create--> spmv_exec --> y
+ *
+ *   spmv_device         the context, queue and compiled programs of one device
+ *   spmv_device_matrix  the parts in device memory. Products do not change it: any number of threads and queues may multiply with
+ *                       it at once, each through an exec of its own.
+ *   spmv_exec           what one product in flight needs: kernels with their arguments and the carries of rows that work-groups
+ *                       share. One for each thread and queue; a second thread that uses the same exec gets SPMV_ERR_BUSY.
+ *
+ * Close in reverse order: execs, then their matrix, then its device. Each holds pointers to the object it was made from, which
+ * therefore must not move. All three are safe to destroy when zeroed or after their creation failed.
+ *
+ * What any threads may do at once, without a lock of the caller's ("matrix" is also an spmv_matrix of spmv.h):
+ *
+ *     to make, update or destroy a matrix           beside all that uses other matrices, also of the same device
+ *     products, spmv_exec_create, spmv_exec_free    beside each other on one matrix as well, each thread with an exec of its own
+ *     spmv_buffer_..., spmv_device_finish, _program, _programs_take, _programs_give    beside all but spmv_device_close
+ *     spmv_self_check                               as making a matrix
+ *     another call with an spmv_exec, an spmv_converter, an spmv_group (with all of its devices)    one thread
+ *
+ * While one thread compiles a program, others wait only if they need a program that is not compiled yet; uploads and downloads through
+ * pinned memory take turns; products on buffers never wait. The hooks of a device are called in all of these threads; they must neither
+ * use the device nor wait for a thread that does. One thread alone may use a device whose queue is another one in each thread
+ * (CU_STREAM_PER_THREAD), or any device where there is neither Windows nor POSIX with gcc or clang.
+ *
+ * In a process that was forked off the one which opened a device, all calls but those that free are refused (SPMV_ERR_BACKEND), and those
+ * free nothing of the driver's. No device can be opened there either, since drivers do not work in both.
+ *
+ * The same matrix, variant and device give the same bits in every product (except with the knob ATOMIC). Configuration macros:
+ * spmv_formats.h. The self-check, which tries every variant on a device, is in spmv/device.h.
+ *
+ * The interface has three parts: "start here" has devices, matrices and products; "more" has knobs and variants; the third is for
+ * authors of back ends and tools.
+ */
+#ifndef SPMV_DEVICE_H
+#define SPMV_DEVICE_H
+
+#include "plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ================================================== start here =================================================== */
+
+/* ---- devices ----------------------------------------------------------------------------------------------------- */
+
+typedef enum spmv_device_type {
+    SPMV_DEVICE_OTHER = 0,
+    SPMV_DEVICE_GPU,
+    SPMV_DEVICE_CPU,
+    SPMV_DEVICE_ACCELERATOR
+} spmv_device_type;
+
+/* "gpu", "cpu", "accelerator" or "other". */
+SPMV_API const char *spmv_device_type_name(spmv_device_type type);
+
+/* Handles (void *) are the back end's own (OpenCL: cl_platform_id, cl_device_id). */
+typedef struct spmv_device_info {
+    char name[256], vendor[128], version[128], driver[128], platform[128]; /* longer texts are cut off */
+    const struct spmv_backend *backend;
+    void          *platform_id;
+    void          *id;
+    spmv_device_type type;
+    unsigned       compute_units;
+    unsigned       address_bits;
+    uint64_t       global_bytes;  /* of device memory */
+    uint64_t       alloc_bytes;   /* of the largest buffer */
+    uint64_t       local_bytes;   /* of local memory that a work-group can have */
+    uint64_t       group_size;    /* the most work-items in a work-group */
+    uint64_t       cache_bytes;   /* of the cache that all compute units share; 0: unknown, as with OpenCL, whose drivers report another */
+    double         memory_rate;   /* GB/s that its memory can deliver at most, by its clock and width; 0: unknown, as with OpenCL */
+    uint64_t       image_texels;  /* of the largest image of a buffer; 0: the device has no images */
+    int            f64;           /* 1: has double precision */
+    int            profiling;     /* 1: its queues can measure time */
+    int            out_of_order;  /* 1: its queues can be out of order */
+    int            atomics64;     /* 1: has 64-bit compare and exchange */
+    int            unified;       /* 1: its memory is that of the host */
+    unsigned       nvidia;        /* compute capability (90: 9.0) if NVIDIA's own driver drives the device, else 0 */
+} spmv_device_info;
+
+/* Which device to open, or the caller's own context, device and queue. All zero: the default device. */
+typedef struct spmv_device_desc {
+    const char *which;   /* index in the list of devices ("0"), type ("gpu", "cpu", "accelerator": the first of that type), or part of
+                            a name in any case; NULL or "": the first GPU, or the first device if there is none. After the name of a back
+                            end and a colon ("cuda:0", "opencl:gpu", "cuda:"), only its devices count */
+    void       *context; /* the caller's own, together with device; which is then ignored. Both are retained. OpenCL: cl_context */
+    void       *device;  /* OpenCL: cl_device_id */
+    void       *queue;   /* the caller's own, retained; it is enough by itself, as it knows its context and device. NULL: a queue is
+                            created. OpenCL: cl_command_queue */
+    const struct spmv_backend *backend; /* which back end the caller's handles belong to; NULL: the first, which is OpenCL in
+                            spmv_device_open */
+    int         profile; /* 1: the created queue measures time (spmv_exec_seconds) */
+    spmv_hooks  hooks;   /* memory and messages of the device and everything made on it */
+} spmv_device_desc;
+
+typedef struct spmv__common spmv__common;
+
+/* An open device; spmv_device_open (spmv.h) makes it. Handles may be used in calls of the back end's own interface. */
+typedef struct spmv_device {
+    spmv_device_info info;
+    void            *context;  /* OpenCL: cl_context */
+    void            *queue;    /* OpenCL: cl_command_queue */
+    spmv__common    *common;   /* what its matrices share: compiled programs, pinned memory of the host (8 MiB) through which they are
+                                  copied, and memory that one has used and the next may use again; kept until the device is closed */
+    uint64_t         compiled; /* how many programs were compiled from source so far */
+    spmv_hooks       hooks;
+} spmv_device;
+
+/* Releases programs, queue and context, and zeroes *d. */
+SPMV_API void spmv_device_close(spmv_device *d);
+
+/* All compiled programs that d has or was given, as one string of bytes, which saves the next process the compilation. The string begins
+ * with the library's own header: a version, a checksum, a hash of the device and its driver, and for each program its options and a hash of
+ * its source. Take it after the first product, since some drivers compile a kernel only then.
+ *   out    becomes the string; free it by spmv_free with d's hooks. NULL on failure
+ *   bytes  its length
+ * SPMV_ERR_BACKEND if the driver does not hand a program out. Where a back end has no compiled form of a program, it is left out. */
+SPMV_API spmv_status spmv_device_programs_take(const spmv_device *d, void **out, size_t *bytes);
+
+/* Gives d programs that spmv_device_programs_take returned earlier, in this process or another. They are copied, and handed to the driver
+ * only when they are needed. What is damaged, was made by another device, driver or version of the kernels, or is refused by the driver is
+ * ignored without a message; those programs are compiled. So it is safe to pass any bytes that were once written by
+ * spmv_device_programs_take; bytes from elsewhere must not be passed, since a driver runs what it is given.
+ * With 0 bytes it says that d's programs will be kept: then d also compiles kernels that pay only in later processes (spmv/device.h).
+ *   from   NULL if bytes is 0 */
+SPMV_API spmv_status spmv_device_programs_give(spmv_device *d, const void *from, size_t bytes);
+
+/* ---- a matrix in device memory ----------------------------------------------------------------------------------- */
+
+typedef struct spmv_variant spmv_variant;
+typedef struct spmv_device_part spmv_device_part;
+
+/* Read the members freely; change none. */
+typedef struct spmv_device_matrix {
+    spmv_device  *device;
+    spmv_type     type;
+    uint64_t      rows, cols;
+    int           covers;              /* 1: part 0 sets every row of y */
+    size_t        sources;             /* how many parts it was made from */
+    size_t        count;               /* elements of part: more than sources where a part was cut into stretches */
+    spmv_device_part *part;
+    void         *scale;               /* a program with the kernel that only scales y; the device owns it */
+    int           scale_group;         /* its work-group */
+    void         *none;                /* a buffer of the device that stands for arrays without elements */
+    spmv_hooks    hooks;
+} spmv_device_matrix;
+
+/* Copies parts to the device and builds their kernels. The parts are not needed afterwards. A part with an array larger than a buffer
+ * of the device is cut into stretches of rows (coo: of entries), each with buffers and launches of its own.
+ *   out         need not be initialised; zeroed on failure
+ *   d           must outlive out and must not move
+ *   rows, cols  of the whole matrix. A part without a row list must have this many rows, and every part this many columns
+ *   type        what to compute in; every part must have this type
+ *   parts       count of them, made by spmv_part_build; may be NULL if count is 0. SPMV_ERR_INDEX if a row list has a row beyond rows
+ *   variants    one for each part; NULL: all defaults. Knobs that are not set get defaults that depend on the device and the part
+ * SPMV_ERR_NO_F64; SPMV_ERR_BUILD (the message has the build log); SPMV_ERR_LIMIT if the device cannot hold the arrays, or has too
+ * little local memory or too small work-groups for a variant. */
+SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_device *d, uint64_t rows, uint64_t cols, spmv_type type,
+                                    const spmv_part *parts, size_t count, const spmv_variant *variants);
+/* Copies the values again, after spmv_part_update of the parts that the matrix was made from, but for parts that the device filled
+ * (spmv_converter_update). No product may be running. */
+SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv_part *parts, size_t count);
+/* With CUDA, buffers that only products in the device's own queue have used are kept for the next matrix, 32 MiB or a 512th of the
+ * device's memory at most, until memory runs out or the device is closed. */
+SPMV_API void spmv_device_matrix_free(spmv_device_matrix *m);
+/* The variant in use for part i of those the matrix was made from (if the part was cut, for its first stretch); NULL if there is no
+ * such part. */
+SPMV_API const spmv_variant *spmv_device_matrix_variant(const spmv_device_matrix *m, size_t i);
+
+/* ---- products ---------------------------------------------------------------------------------------------------- */
+
+typedef struct spmv__launch {
+    void     *kernel;
+    uint64_t  groups, wg; /* work-groups, and work-items in each */
+    unsigned  arg;      /* the first of the arguments that change: x, its offset, y, its offset, alpha, beta, the image */
+    int       first;    /* 1: belongs to the first part */
+    uint64_t  row;      /* of y, where its rows begin */
+    int       texel;    /* elements of x in a texel of the image that it reads; 0: it reads none */
+    void     *carry[2]; /* buffers with sums and rows of split rows; the finishing launch reads those of the launch before it */
+} spmv__launch;
+
+/* All members are private. */
+typedef struct spmv_exec {
+    const spmv_device_matrix *matrix;
+    void                 *queue;
+    int                   chain;       /* 1: the queue is out of order, so that launches wait for each other by events */
+    int                   profiles;    /* 1: the queue measures time */
+    int                   timing;
+    spmv__launch          scale;
+    spmv__launch         *launch;
+    size_t                count;
+    void                 *x, *y;       /* buffers of spmv_exec_mul_host */
+    void                 *seen;        /* the x that the images show */
+    void                 *image[2];    /* with one and with four elements in a texel */
+    uint64_t              texels[2];
+    void                 *first, *last; /* events of the latest timed product */
+    long                  busy;        /* 1: a thread is in one of the functions below */
+    spmv_hooks            hooks;
+} spmv_exec;
+
+/* Makes what products on one queue need.
+ *   out    need not be initialised; zeroed on failure
+ *   m      must outlive out and must not move
+ *   queue  of the device's context, in order or not; retained. NULL: the device's own. OpenCL: cl_command_queue */
+SPMV_API spmv_status spmv_exec_create(spmv_exec *out, const spmv_device_matrix *m, void *queue);
+SPMV_API void spmv_exec_free(spmv_exec *e);
+
+/* y = alpha A x + beta y with host vectors of the type's vector elements, as spmv_mul; returns when y is done. The first call allocates
+ * buffers, which e keeps. */
+SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *e, double alpha, const void *x, double beta, void *y);
+
+/* Enqueues y = alpha A x + beta y for buffers of the device, after all that is in the queue. Its conditions are those of
+ * spmv_exec_mul (spmv_cl.h), which in addition takes a wait list and returns an event. On an out-of-order queue call
+ * spmv_device_finish between the product and what must come before or after it.
+ *   x, y                buffers
+ *   x_offset, y_offset  where the vectors begin in them, in elements */
+SPMV_API spmv_status spmv_exec_mul_buffers(spmv_exec *e, double alpha, void *x, uint64_t x_offset, double beta, void *y,
+                                           uint64_t y_offset);
+
+/* Switches timing on (1) or off (0): with it, products keep their events for spmv_exec_seconds. SPMV_ERR_UNSUPPORTED if the queue
+ * does not measure time. */
+SPMV_API spmv_status spmv_exec_timing(spmv_exec *e, int on);
+/* Waits for the latest timed product and returns the device's time from the start of its first launch to the end of its last. */
+SPMV_API spmv_status spmv_exec_seconds(spmv_exec *e, double *seconds);
+
+/* ---- vectors in device memory ------------------------------------------------------------------------------------
+ * For programs that run on any back end; with OpenCL, a cl_mem of the caller's own works as well. All these functions use the
+ * device's queue, and all but spmv_buffer_fill wait until their work is done. */
+
+/* A buffer of uninitialised bytes; 0 bytes give a buffer that may be passed but not read. On failure *out is NULL. SPMV_ERR_LIMIT
+ * beyond the device's largest buffer. Free it before closing the device. */
+SPMV_API spmv_status spmv_buffer_create(const spmv_device *d, uint64_t bytes, void **out);
+SPMV_API void spmv_buffer_free(const spmv_device *d, void *buffer);
+/* Copy to and from the first bytes of a buffer. These and spmv_buffer_fill return SPMV_ERR_ARGUMENT for bytes beyond its end. */
+SPMV_API spmv_status spmv_buffer_write(const spmv_device *d, void *buffer, uint64_t bytes, const void *from);
+SPMV_API spmv_status spmv_buffer_read(const spmv_device *d, void *buffer, uint64_t bytes, void *to);
+/* Fills the first bytes, a multiple of 4, with copies of word. */
+SPMV_API spmv_status spmv_buffer_fill(const spmv_device *d, void *buffer, uint64_t bytes, uint32_t word);
+/* Waits until everything in the device's queue is done. */
+SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
+
+/* ===================================================== more ====================================================== */
+
+/* ---- knobs and variants ------------------------------------------------------------------------------------------
+ * X(NAME, GPU, CPU, "what it is"): the knobs of all kernels, with their defaults on GPUs and on CPUs. The legal values stand
+ * beside each knob in the kernels ("tune:" lines), and a format has the knobs that its kernel names there. Defaults that depend on
+ * the format, the part or the device are in the formats' sections below. */
+#define SPMV_KNOB_LIST(X)                                                                                             \
+    X(L,     0,   1,  "lanes: work-items that share a row or block row; default 0: by the mean row length and the "   \
+                      "number of rows")                                                                               \
+    X(WG,    128, 1,  "work-items in a work-group; default on CPUs with lanes 32, with SLICE or with STAGE of sell and bdia 64, " \
+                      "for csr with run and STREAM=1: 16; "                                                           \
+                      "on GPUs for csr with run: 256, tcsr: a 16th of the tile")                                     \
+    X(PER,   7,  511, "coo: nonzeros for each work-item")                                                             \
+    X(STREAM, 1,  0,  "csr with run, tcsr: 1 a work-group takes a run or a tile, through local memory; 0 a work-item" \
+                      " does")                                                                                        \
+    X(FINISH, 1,  0,  "csr with run, tcsr: the pieces of a long row are added 0 by a second launch, 1 by the "        \
+                      "work-group that finishes last; default 1 on NVIDIA from compute capability 7.0")               \
+    X(UNROLL, 1,  1,  "iterations of the inner loop unrolled; tcsr, ell and sell with V=1, csr on GPUs: entries that a "  \
+                      "work-item loads at once, csr on CPUs: sums of a lane; default for csr 4, for tcsr 8 or 16, on " \
+                      "GPUs 4 for ell and sell whose rows fill at most half of the device, 8 for such sell and csr whose " \
+                      "lanes all run at once, for csr with run and STREAM=1 a work-item's share of a run, 2 to 8")    \
+    X(SHUF,  0,   0,  "csr, L up to 32, and with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)") \
+    X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache; default 1 for csr, tcsr and sell that the second cannot " \
+                      "hold (NVIDIA; ignored elsewhere)")                                                             \
+    X(REGS,  0,   0,  "the most registers of a work-item, 0: the compiler decides; default for tcsr 40 to 80, for some " \
+                      "blocks 64 or 96, for sell, and csr without run, with UNROLL=8 by default 64, in f32 40 (CUDA; "     \
+                      "ignored elsewhere)") \
+    X(ATOMIC, 0,  0,  "coo: 1 adds products to y atomically, 2 sums of rows: the last bits of y vary from product to product") \
+    X(STAGE, 1,   0,  "local memory: bdia 1 reads x through it, sell the slice pointers, cmrs its sums, coo all")     \
+    X(I64,   0,   0,  "1 numbers slots with 64 bits; forced to 1 where 32 could overflow")                            \
+    X(V,     1,   1,  "rows for each work-item of ell, sell, dia, bdia; block rows of bell; neighbours in a row of "  \
+                      "dense")                                                                                        \
+    X(SEQ,   1,   0,  "block rows (csr with run: runs) for each work-item, one after another; 0: its share of all")   \
+    X(IMG,   0,   0,  "1 reads x through an image")                                                                   \
+    X(ZERO,  0,   0,  "1 tests a value before it loads x for it; zeros then ignore an Inf or NaN in x")               \
+    X(ALIGN, 0,   0,  "cmrs: 1 aligns the lanes' steps")                                                              \
+    X(SLICE, 0,   0,  "sell: 1 gives a work-group to each slice")                                                     \
+    X(GEN,   0,   0,  "csr without run: 0 the hand-written body; 2, 4 the one that spmvgen wrote, with vectors of so many " \
+                      "slots")
+
+typedef enum spmv_knob {
+#define X(NAME, gpu, cpu, text) SPMV_KNOB_##NAME,
+    SPMV_KNOB_LIST(X)
+#undef X
+    SPMV_KNOB_COUNT
+} spmv_knob;
+
+/* Knob values for the kernel of one part. All zero: every knob has its default. */
+struct spmv_variant {
+    uint64_t set; /* bit k: value[k] was chosen */
+    int      value[SPMV_KNOB_COUNT];
+};
+
+enum { SPMV_VARIANT_TEXT = 512 /* bytes that hold any variant's text, including its end */ };
+
+/* Its name ("WG") and its description; "unknown" if there is no such knob. */
+SPMV_API const char *spmv_knob_name(spmv_knob k);
+SPMV_API const char *spmv_knob_text(spmv_knob k);
+/* The legal values of a knob in the kernel of format f.
+ *   out, max  gets up to max values; may be NULL if max is 0
+ * Returns how many values there are; 0 if the format does not have the knob or is not built. */
+SPMV_API size_t spmv_knob_values(spmv_format f, spmv_knob k, int *out, size_t max);
+/* Prints the knobs that are set: "L=8,WG=128". Size and result are as for snprintf. */
+SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size);
+/* Reads such a text for format f; "" and NULL set nothing. On failure *v is zeroed. SPMV_ERR_PLAN if the format does not have a knob or
+ * a value; the message then lists its knobs or the legal values. */
+SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks);
+
+/* Reads variants for all parts of a store.
+ *   v     gets one variant for each stored part; may be NULL if there is none. Elements for parts of the plan that are not stored are
+ *         checked and dropped
+ *   text  one element for each part of the store's plan, joined by '+' like the parts: "L=8+WG=128". Elements may be empty; where the
+ *         text ends early, or is NULL, nothing is set. A first element that begins with "*:" sets its knobs in every part whose kernel
+ *         has them; the elements after it set those of single parts: "*:WG=64+L=8" is L=8,WG=64 for the first part and WG=64 for the
+ *         others
+ * SPMV_ERR_PLAN if a part's kernel does not have a knob of its element, no kernel has one after "*:", or a value is not legal. */
+SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, const char *text, const spmv_hooks *hooks);
+/* Completes v to the variant that spmv_device_matrix_create would use: knobs that are not set get defaults that depend on device and
+ * part; knobs that make no difference to the part are removed. SPMV_ERR_LIMIT if the device cannot run the variant; SPMV_ERR_UNSUPPORTED
+ * or SPMV_ERR_ARGUMENT if the part cannot have it. The compiled kernel may still turn out to need more than the device has. */
+SPMV_API spmv_status spmv_variant_resolve(spmv_variant *v, const spmv_device *d, const spmv_part *p);
+
+/* ===================================== for authors of back ends and tools ======================================== */
+
+/* A part in device memory, or one stretch of it. */
+struct spmv_device_part {
+    size_t       source;               /* the number of the part among those that the matrix was made from */
+    spmv_format  format;
+    uint64_t     begin, end;           /* the stretch, counted in what the format can be cut at: slices, runs, ... */
+    uint64_t     row;                  /* of the matrix, where the stretch begins; 0 with a row list */
+    uint64_t     rows, nnz;
+    uint64_t     values;               /* slots of val */
+    spmv_variant variant;              /* in use; every knob of the format that matters is set */
+    void        *program;              /* the device owns it */
+    void        *a[SPMV_MAX_ARRAYS];   /* buffers; NULL: no elements */
+    void        *all;                  /* the buffer in which all of them lie; NULL: each is one by itself */
+    void        *list;                 /* row list, or NULL */
+    uint64_t     n[SPMV_MAX_INTS];
+    uint64_t     groups;               /* work-groups of the launch; 0: there is nothing to do */
+    uint64_t     finish;               /* work-groups of the finishing launch, which adds the carries to y; 0: there is none */
+    uint64_t     carries;              /* how many carries an exec holds for it */
+    uint64_t     counters;             /* after the carries: one for each group that has left its own; 0 between products */
+    long         elsewhere;            /* of the first: 1: products may be in other queues than the device's */
+};
+
+/* The program of a format for build options ("-DVAL=double -DVEC=double -DF64 -DWG=64 ..."); built if the device object has none yet.
+ * For tools and tests: spmv_device_matrix_create finds the options by itself.
+ *   options  NULL: none
+ *   out      the program, which the device owns; NULL on failure */
+SPMV_API spmv_status spmv_device_program(spmv_device *d, spmv_format f, const char *options, void **out);
+
+/* Lists and opens devices of the given back ends; spmv_device_list and spmv_device_open (spmv.h) do it with all that are compiled in.
+ *   all    an array of back ends that ends with NULL
+ *   out    list: gets up to max devices, in the order of their index; NULL if max is 0. open: need not be initialised; zeroed on
+ *          failure
+ *   count  gets how many devices there are
+ *   desc   NULL: all defaults
+ * Open returns SPMV_ERR_NO_DEVICE if no device fits desc->which. */
+SPMV_API spmv_status spmv_backends_list(const struct spmv_backend *const *all, spmv_device_info *out, size_t max, size_t *count,
+                                        const spmv_hooks *hooks);
+SPMV_API spmv_status spmv_backends_open(const struct spmv_backend *const *all, spmv_device *out, const spmv_device_desc *desc);
+
+/* ---- back ends ---------------------------------------------------------------------------------------------------
+ * Handles (void *) are the back end's own. A function that fails logs the reason to d->hooks, returns a status, and leaves its output
+ * untouched or NULL; handles that are returned are never NULL. Any thread may call any function, but only one thread at a time uses
+ * one kernel, or the queue of one exec. Kernels come as OpenCL C 1.2 with -D options; a back end of another language translates them.
+ * The option NVIDIA is given where info.nvidia is not 0; kernels then contain PTX. */
+
+enum { SPMV_KERNEL_TEXTS = 64 }; /* pieces of four files, each behind a #line */
+
+/* The source of a program: count strings, which are compiled as one. */
+typedef struct spmv_kernel_source {
+    const char *file;    /* the kernel's file, for messages */
+    const char *options; /* "-DVAL=float -DWG=64" */
+    unsigned    count;
+    const char *text[SPMV_KERNEL_TEXTS];
+    size_t      size[SPMV_KERNEL_TEXTS]; /* bytes of each */
+} spmv_kernel_source;
+
+/* Events that a launch waits for, in addition to the order of its queue. */
+typedef struct spmv_order {
+    unsigned    count;   /* events in wait */
+    const void *wait;    /* an array in the form that the back end's own interface takes from the caller */
+    void       *after;   /* a single event instead, or NULL; count is 0 if it is set */
+} spmv_order;
+
+/* What several devices that share a matrix (spmv_group.h) need of a back end beyond that. A point marks a place in a queue. */
+typedef struct spmv_transfer {
+    /* A further queue of the device, in order, whose work goes before that of the device's queue where a back end can say so; queue_end
+     * waits for its work and frees it. */
+    spmv_status (*queue)(const spmv_device *d, void **queue);
+    void (*queue_end)(const spmv_device *d, void *queue);
+    /* Host memory that copies reach without a detour; handle is for unpin. bytes: at least 1. */
+    spmv_status (*pin)(const spmv_device *d, uint64_t bytes, void **at, void **handle);
+    void (*unpin)(const spmv_device *d, void *at, void *handle);
+    /* Enqueue a copy from (get) or to (put) offset bytes behind the beginning of a buffer, and return at once. */
+    spmv_status (*get)(const spmv_device *d, void *queue, void *buffer, uint64_t offset, uint64_t bytes, void *to);
+    spmv_status (*put)(const spmv_device *d, void *queue, void *buffer, uint64_t offset, uint64_t bytes, const void *from);
+    /* Starts what is in a queue, and does not wait for it. NULL: work starts by itself. */
+    spmv_status (*start)(const spmv_device *d, void *queue);
+    /* set marks the place behind all that is in the queue, and starts that work; follow lets what comes later in a queue wait for the
+     * latest place, wait lets the host. Neither waits for a point that was never set. follow: the point is one of the same device, or
+     * of any other of the back end if peer is not NULL. */
+    spmv_status (*point)(const spmv_device *d, void **point);
+    void (*point_free)(const spmv_device *d, void *point);
+    spmv_status (*set)(const spmv_device *d, void *queue, void *point);
+    spmv_status (*follow)(const spmv_device *d, void *queue, void *point);
+    spmv_status (*wait)(const spmv_device *d, void *point);
+    /* Enqueues, in a queue of d, a copy from a buffer of another device of the back end, without the host. peer_open comes once before
+     * the first. Both NULL: there is no good way. */
+    spmv_status (*peer_open)(const spmv_device *d, const spmv_device *other);
+    spmv_status (*peer)(const spmv_device *d, void *queue, void *to, uint64_t to_offset, const spmv_device *other, void *from,
+                        uint64_t from_offset, uint64_t bytes);
+} spmv_transfer;
+
+typedef struct spmv_backend {
+    const char *name; /* "OpenCL" */
+    /* As spmv_backends_list. SPMV_OK and a count of 0 if the machine has no driver. */
+    spmv_status (*list)(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks);
+    /* Sets context and queue of *d. Without handles in desc, d->info describes the chosen device; with them, open retains them and
+     * sets d->info as list does. close is called after a failure, too. */
+    spmv_status (*open)(spmv_device *d, const spmv_device_desc *desc);
+    void (*close)(spmv_device *d);
+    /* SPMV_ERR_BUILD with the compiler's output in the message. */
+    spmv_status (*build)(const spmv_device *d, const spmv_kernel_source *source, void **program);
+    void (*program_free)(const spmv_device *d, void *program);
+    /* The compiled form of a program, *bytes long and allocated by spmv_alloc with d's hooks; NULL and 0 if there is none. load makes a
+     * program of it, with the options of the build. */
+    spmv_status (*image_of)(const spmv_device *d, void *program, void **image, size_t *bytes);
+    spmv_status (*load)(const spmv_device *d, const char *options, const void *image, size_t bytes, void **program);
+    spmv_status (*kernel)(const spmv_device *d, void *program, const char *name, void **kernel);
+    void (*kernel_free)(const spmv_device *d, void *kernel);
+    /* group: the largest work-group that the compiled kernel can run with; local: the bytes of local memory that it uses. */
+    spmv_status (*kernel_limits)(const spmv_device *d, void *kernel, uint64_t *group, uint64_t *local);
+    /* Sets argument number index to a copy of size bytes at value; it stays for all launches until it is set again. For a buffer,
+     * value points to its handle and size is that of a handle. */
+    spmv_status (*argument)(const spmv_device *d, void *kernel, unsigned index, const void *value, size_t size);
+    /* bytes: at least 1. from: initial contents, or NULL: uninitialised. */
+    spmv_status (*buffer)(const spmv_device *d, uint64_t bytes, int read_only, const void *from, void **buffer);
+    void (*buffer_free)(const spmv_device *d, void *buffer);
+    spmv_status (*buffer_bytes)(const spmv_device *d, void *buffer, uint64_t *bytes);
+    /* Copy to and from the beginning of a buffer, and return when it is done. read waits for the event after unless it is NULL. */
+    spmv_status (*write)(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, const void *from);
+    spmv_status (*read)(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, void *to, void *after);
+    /* Enqueues filling the first bytes, a multiple of 4, with copies of word. */
+    spmv_status (*fill)(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, uint32_t word);
+    /* Retains a queue and finds out whether it is out of order and measures time. SPMV_ERR_ARGUMENT if it does not belong to d's
+     * context and device. */
+    spmv_status (*queue_keep)(const spmv_device *d, void *queue, int *out_of_order, int *profiles);
+    void (*queue_free)(const spmv_device *d, void *queue);
+    spmv_status (*finish)(const spmv_device *d, void *queue);
+    /* Enqueues groups work-groups of wg work-items. event: gets an event that completes with the launch, unless it is NULL. */
+    spmv_status (*launch)(const spmv_device *d, void *queue, void *kernel, uint64_t groups, uint64_t wg, const spmv_order *order,
+                          void **event);
+    /* event: gets one that completes when order and everything before it in the queue is done. */
+    spmv_status (*marker)(const spmv_device *d, void *queue, const spmv_order *order, void **event);
+    spmv_status (*event_keep)(const spmv_device *d, void *event);
+    void (*event_free)(const spmv_device *d, void *event);
+    /* Waits for last; seconds: device time from the start of first to the end of last. */
+    spmv_status (*seconds)(const spmv_device *d, void *first, void *last, double *seconds);
+    /* Images of buffers, for IMG=1; all three are NULL if info.image_texels is always 0. texel: elements of x in a texel, 1 or 4 (4 only
+     * for SPMV_F32). image_check: SPMV_OK if the device can read such images. buffer_free frees images. */
+    spmv_status (*image_check)(const spmv_device *d, spmv_type type, int texel);
+    spmv_status (*image)(const spmv_device *d, void *buffer, spmv_type type, int texel, uint64_t texels, void **image);
+    spmv_status (*buffer_keep)(const spmv_device *d, void *buffer);
+    const spmv_transfer *transfer; /* for several devices that share a matrix; NULL: they cannot */
+    /* Builds several programs, in threads at once, as build does one; programs, NULL before, are left so where it fails. NULL: the back end
+     * cannot do that. */
+    void (*build_all)(const spmv_device *d, const spmv_kernel_source *source, size_t count, void **programs);
+    /* What stands for the rest of a buffer from an offset on, wherever a buffer is wanted but to free it, until the buffer is freed:
+     * handles are addresses, and vectors are checked as such. NULL: they are not. */
+    void *(*within)(void *buffer, uint64_t offset);
+    const char *(*absent)(void); /* for messages, after list found no device: why; NULL: it does not say */
+} spmv_backend;
+
+/* ======================================== check ========================================
+ * the self-check of spmv/device.h: does every variant of every format compute the right products on a device?
+ *
+ * It is for devices and drivers that nobody has tried. Every layout of every format, with every legal value of every knob, multiplies
+ * small matrices made here, and the results are compared with a plain loop: products of integers must be equal, those of reals within
+ * the rounding error of their row, the same product twice must give the same bits (except with ATOMIC), and nothing may be written
+ * outside y. A driver that hangs or ends the process cannot be survived; SPMV_CHECK_BEGINS tells at which variant it happened.
+ *
+ * spmv.h includes this header wherever it includes spmv/device.h.
+ */
+
+/* ---- start here -------------------------------------------------------------------------------------------------- */
+
+typedef enum spmv_check_result {
+    SPMV_CHECK_BEGINS,  /* it is about to be tried */
+    SPMV_CHECK_USABLE,
+    SPMV_CHECK_REFUSED, /* the library knows that the device or this build cannot run it: see status */
+    SPMV_CHECK_FAILED,  /* the driver could not compile or run it */
+    SPMV_CHECK_WRONG    /* it ran, but a result is wrong */
+} spmv_check_result;
+
+/* What is known of one variant. Texts are valid only during the call of report. */
+typedef struct spmv_check {
+    const char *plan;           /* "sell:h=8": how the matrices are stored */
+    spmv_check_result result;
+    spmv_format format;
+    spmv_type   type;
+    const char *variant;        /* "L=8": the knobs that were set; "": all have their defaults */
+    spmv_status status;         /* the reason for REFUSED and FAILED, else SPMV_OK */
+    const char *message;        /* the reason as text; "" if usable */
+    int         built;          /* 1: it compiled and ran with every matrix */
+    int         exact;          /* 1: products of integers are equal to the loop's */
+    int         bound;          /* 1: products of reals are within the rounding error, and the same again in a second product */
+} spmv_check;
+
+/* What to try. All zero: every format and type, one knob at a time. */
+typedef struct spmv_check_desc {
+    unsigned formats, types;    /* bits 1u << SPMV_CSR, 1u << SPMV_F32; 0: all */
+    int      pairs;             /* 1: every pair of values of two knobs as well (ten times as many variants) */
+    int      reproducible;      /* 1: reproducible products, of the formats that have them */
+    int      brief;             /* 1: three small matrices and one product of integers with each: for simulators */
+    void   (*report)(void *user, const spmv_check *c); /* called when a variant begins and when it ends; may be NULL */
+    void    *user;
+} spmv_check_desc;
+
+typedef struct spmv_check_counts {
+    uint64_t variants;          /* tried: the sum of the next four */
+    uint64_t usable, refused, failed, wrong;
+    uint64_t products;
+} spmv_check_counts;
+
+/* Tries the variants on d. It compiles about as many programs as there are variants and keeps none.
+ *   desc    NULL: all zero
+ *   counts  gets what was found
+ * SPMV_OK if the check itself could run, whatever it found; messages about variants go to report only. */
+SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc, spmv_check_counts *counts);
+
+/* ======================================== convert ========================================
+ * conversion on a device: fills the arrays of parts there, from CSR.
+ *
+ * The host converts with a few threads and then copies every array to the device. This is slower than copying the CSR matrix once and
+ * letting the device fill the arrays. The host still computes what takes time in proportion to rows, slices or tiles: row pointers, slice
+ * widths, runs, bases, row lists. Kernels (kernels/convert.cl) put the nonzeros into their slots. They also find the tiles of tcsr,
+ * with its bases and row lists, if it takes the whole matrix, and slice widths of a matrix whose row pointers are in buffers of the device.
+ * If its columns are, too, kernels find the first and last column of each row, from which bases follow, count the nonzeros of diagonals,
+ * and say which nonzeros the diagonals of a split take. All arrays have the same bytes as those that the host fills.
+ *
+ * spmv_create does this by itself where it pays (spmv_convert_here); spmv_desc.convert says otherwise. Compiling the kernels takes longer
+ * than the host takes to fill a matrix of up to 30 million slots (blocks: 50 million nonzeros; eight threads beside an H200). Therefore the
+ * host fills such matrices until it has spent as long on them as compiling would have taken, unless the kernels are there, the matrix is
+ * updatable or in buffers, or the device's programs will be kept for other processes (spmv_device_programs_give). With threads, CUDA
+ * compiles these kernels, but those of blocks, beside those of the first product, so that they are there for the second matrix of a plan.
+ * With OpenMP and POSIX threads, but not with SPMV_PARALLEL, spmv_create has one thread upload the CSR matrix, through pinned memory, while
+ * the others find the plan and count rows, if the matrix takes 4 MiB or more and the kernels are there or need not pay. The phase "upload"
+ * is then what is left.
+ * What the device does not fill is filled by the host: parts of cmrs with the key sort, and arrays larger than a buffer of the device. csr
+ * without runs takes over the buffers of the matrix.
+ */
+
+/* 1 if converting on the device is expected to be faster than on the host: it is neither a CPU nor a device that shares the memory of the
+ * host. 0 for NULL. */
+SPMV_API int spmv_convert_here(const spmv_device *d);
+
+/* Makes a converter for one CSR matrix and one device; nothing is copied to the device before the first part needs it. Give it to
+ * spmv_part_build or spmv_store_make in spmv_build.converter, and the parts to spmv_device_matrix_create with the same device, which takes
+ * over what was filled. Such parts have no data in their arrays of values and columns, so they cannot be multiplied on the host.
+ *   out  NULL on failure. Close it with spmv_converter_close
+ *   d    must outlive the converter and all parts that were made with it, and must not move. A converter is for one thread at a time
+ *   a    the matrix whose parts are to be made, and no other; it must outlive the last part's making
+ * If the device runs out of memory, a message says so, and this and all later parts are filled on the host. */
+SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, const spmv_csr *a);
+/* Tells the converter that the columns and values of its matrix, and perhaps the row pointers, are in buffers of the device already. They
+ * are neither copied nor freed. Comes before the first part.
+ *   a         the matrix of spmv_converter_open. Its ptr (if ptr is given), col and val may be NULL: where a part or spmv_store_make
+ *             needs them on the host, they are read from the device and then belong to a. With ptr NULL, there may only be one part, with
+ *             all nonzeros and rows. With col NULL, no part of the plan may have the key cols, and none in blocks the key d
+ *   ptr       rows + 1 row pointers of 64 bits; NULL: those of a are copied to the device
+ *   col, val  nnz 32-bit columns and nnz values of the type of a; NULL only if nnz is 0. They must stay until spmv_converter_finish, and
+ *             ptr and col until spmv_converter_close if parts are updatable
+ * SPMV_ERR_ARGUMENT if c or a is NULL, a is another matrix, a buffer is missing or too small or a part was made before. */
+SPMV_API spmv_status spmv_converter_give(spmv_converter *c, spmv_csr *a, void *ptr, void *col, void *val);
+/* Waits for the kernels and frees the CSR matrix on the device; if parts were made with spmv_build.updatable, only its values. Returns the
+ * status of the kernels. No product may be started before, and no part be made after it. */
+SPMV_API spmv_status spmv_converter_finish(spmv_converter *c);
+/* Replaces the values of all parts that the device filled and that were made updatable, after spmv_converter_finish, and waits until that
+ * is done. No product may be running.
+ *   val     all values of the CSR matrix, in its order and type, on the host; or NULL
+ *   buffer  the same in a buffer of the device, which is used if val is NULL */
+SPMV_API spmv_status spmv_converter_update(spmv_converter *c, const void *val, void *buffer);
+/* How many parts it has filled. 0 for NULL. */
+SPMV_API uint64_t spmv_converter_count(const spmv_converter *c);
+/* Frees it; a matrix made of the parts stays. NULL is ignored. */
+SPMV_API void spmv_converter_close(spmv_converter *c);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spmv/device/knobs.h - kernels and their sources; knobs and variants from and to text.
+ */
+#ifndef SPMV__DEVICE_KNOBS_H
+#define SPMV__DEVICE_KNOBS_H
+
+#include "open.h"
+#include "../generated/kernels.h"
+
+/* ---- kernels: sources, arrays and integers ------------------------------------------------------------------------ */
+
+/* What the generated header kernels.h and the lists in spmv_formats.h tell about a format's kernel. */
+typedef struct spmv__dev_kernel {
+    const char          *file;
+    const char          *source; /* pieces; NULL: left out of this build */
+    size_t               size;
+    const char          *knobs;  /* the knobs that it declares, each with its legal values: "L 1 2 4;"; or NULL */
+    int                  arrays; /* how many it takes */
+    const char          *ints[SPMV_MAX_INTS + 1]; /* names in order, then NULL: capital letters make a macro, small ones an argument */
+} spmv__dev_kernel;
+
+#define SPMV__DEV_INT(FORMAT, NAME, name) name,
+static const spmv__dev_kernel spmv__dev_kernels[] = {
+#define X(NAME, name, text) { #name ".cl", SPMV__SRC_##NAME, SPMV_##NAME##_ARRAY_COUNT, { SPMV_##NAME##_INTS(SPMV__DEV_INT) NULL } },
+    SPMV_FORMAT_LIST(X)
+#undef X
+    { "scale.cl", spmv__src_scale[0], sizeof spmv__src_scale, NULL, 0, { NULL } },
+    { "gather.cl", spmv__src_gather[0], sizeof spmv__src_gather, NULL, 0, { NULL } },
+    { "convert.cl", spmv__src_convert[0], sizeof spmv__src_convert, NULL, 0, { NULL } }
+};
+/* The pass that only scales y, the one that collects elements of x for other devices, and the one that fills the arrays of parts are built
+ * like formats. */
+#define SPMV__KERNEL_SCALE SPMV_FORMAT_COUNT
+#define SPMV__KERNEL_GATHER (SPMV_FORMAT_COUNT + 1)
+#define SPMV__KERNEL_CONVERT (SPMV_FORMAT_COUNT + 2)
+
+/* 1: integer number i of the format becomes a macro; 0: an argument. */
+static int spmv__dev_int_is_macro(spmv_format f, int i)
+{
+    const char *name = spmv__dev_kernels[f].ints[i];
+    return *name >= 'A' && *name <= 'Z';
+}
+
+/* ---- knobs ------------------------------------------------------------------------------------------------------- */
+
+SPMV_API const char *spmv_knob_name(spmv_knob k)
+{
+    static const char *const names[] = {
+#define X(NAME, gpu, cpu, text) #NAME,
+        SPMV_KNOB_LIST(X)
+#undef X
+    };
+    return (unsigned)k < SPMV_KNOB_COUNT ? names[k] : "unknown";
+}
+
+SPMV_API const char *spmv_knob_text(spmv_knob k)
+{
+    static const char *const texts[] = {
+#define X(NAME, gpu, cpu, text) text,
+        SPMV_KNOB_LIST(X)
+#undef X
+    };
+    return (unsigned)k < SPMV_KNOB_COUNT ? texts[k] : "unknown";
+}
+
+static int spmv__dev_knob_default(spmv_knob k, spmv_device_type type)
+{
+    static const int defaults[][2] = {
+#define X(NAME, gpu, cpu, text) { gpu, cpu },
+        SPMV_KNOB_LIST(X)
+#undef X
+    };
+    return defaults[k][type == SPMV_DEVICE_CPU];
+}
+
+/* Reads the numbers behind the name of a knob in a list of knobs. Fills up to max of out; returns how many there are, 0 if it is not in
+ * the list. */
+static size_t spmv__dev_knob_listed(const char *list, const char *name, int *out, size_t max)
+{
+    const size_t length = strlen(name);
+    size_t n = 0;
+    while (*list && (strncmp(list, name, length) != 0 || list[length] != ' ')) {
+        while (*list && *list++ != ';') {}
+    }
+    for (list += *list ? length : 0; *list == ' '; n++) {
+        int v = 0;
+        for (list++; *list >= '0' && *list <= '9'; list++) v = v * 10 + (*list - '0');
+        if (n < max) out[n] = v;
+    }
+    return n;
+}
+
+SPMV_API size_t spmv_knob_values(spmv_format f, spmv_knob k, int *out, size_t max)
+{
+    size_t n;
+    if ((unsigned)f >= SPMV_FORMAT_COUNT || (unsigned)k >= SPMV_KNOB_COUNT) return 0;
+    if (!out) max = 0;
+    if (!spmv__dev_kernels[f].source) return 0;
+    n = spmv__dev_knob_listed(spmv__dev_kernels[f].knobs, spmv_knob_name(k), out, max);
+    return n ? n : spmv__dev_knob_listed(SPMV__KNOBS_COMMON, spmv_knob_name(k), out, max);
+}
+
+static int spmv__dev_knob_taken(spmv_format f, spmv_knob k) { return spmv_knob_values(f, k, NULL, 0) != 0; }
+
+static void spmv__dev_knob_choose(spmv_variant *v, spmv_knob k, int value)
+{
+    v->set |= (uint64_t)1 << k;
+    v->value[k] = value;
+}
+
+static int spmv__dev_knob_set(const spmv_variant *v, spmv_knob k) { return (int)(v->set >> k & 1u); }
+
+SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size)
+{
+    size_t n = 0;
+    int k;
+    if (!out) size = 0;
+    if (size) out[0] = 0;
+    for (k = 0; v && k < SPMV_KNOB_COUNT; k++)
+        if (spmv__dev_knob_set(v, (spmv_knob)k))
+            n += spmv_print(n < size ? out + n : NULL, n < size ? size - n : 0, "%s%s=%d", n ? "," : "",
+                            spmv_knob_name((spmv_knob)k), v->value[k]);
+    return n;
+}
+
+/* The bit of a format in sets of formats; 0 if there is no such format. */
+static unsigned spmv__dev_format_bit(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT ? 1u << f : 0; }
+
+/* Writes the names of the knobs that the kernel of one of these formats has, bits 1u << SPMV_CSR, with commas between them. */
+static void spmv__dev_knob_names(unsigned formats, char *out, size_t size)
+{
+    size_t n = 0;
+    int k, f;
+    for (k = 0; k < SPMV_KNOB_COUNT && n < size; k++) {
+        for (f = 0; f < SPMV_FORMAT_COUNT && !(formats >> f & 1u && spmv__dev_knob_taken((spmv_format)f, (spmv_knob)k));) f++;
+        if (f < SPMV_FORMAT_COUNT) n += spmv_print(out + n, size - n, "%s%s", n ? ", " : "", spmv_knob_name((spmv_knob)k));
+    }
+    if (!n) spmv_print(out, size, "%s", "none");
+}
+
+static spmv_status spmv__dev_knob_fault(spmv_format f, spmv_knob k, int value, const spmv_hooks *h)
+{
+    int values[64];
+    char text[512];
+    size_t i, n = spmv_knob_values(f, k, values, 64), used = 0;
+    text[0] = 0;
+    for (i = 0; i < n && i < 64; i++) {
+        if (values[i] == value) return SPMV_OK;
+        if (used < sizeof text) used += spmv_print(text + used, sizeof text - used, " %d", values[i]);
+    }
+    if (!n) {
+        spmv__dev_knob_names(spmv__dev_format_bit(f), text, sizeof text);
+        return spmv_log(h, SPMV_ERR_PLAN, "the kernel of %s has no knob %s; it has %s", spmv_format_name(f), spmv_knob_name(k), text);
+    }
+    return spmv_log(h, SPMV_ERR_PLAN, "%s=%d: the kernel of %s takes only%s", spmv_knob_name(k), value, spmv_format_name(f), text);
+}
+
+static spmv_status spmv__dev_variant_check(const spmv_variant *v, spmv_format f, const spmv_hooks *h)
+{
+    spmv_status s = SPMV_OK;
+    int k;
+    for (k = 0; !s && k < SPMV_KNOB_COUNT; k++)
+        if (spmv__dev_knob_set(v, (spmv_knob)k)) s = spmv__dev_knob_fault(f, (spmv_knob)k, v->value[k], h);
+    return s;
+}
+
+/* The knob whose name the text up to an equals sign, a comma or the end is, and its length; SPMV_KNOB_COUNT if there is none. */
+static int spmv__dev_knob_named(const char *p, size_t *length)
+{
+    const size_t n = *length = strcspn(p, "=,");
+    int k;
+    for (k = 0; k < SPMV_KNOB_COUNT; k++) {
+        const char *name = spmv_knob_name((spmv_knob)k);
+        if (strlen(name) == n && !strncmp(name, p, n)) break;
+    }
+    return k;
+}
+
+/* Reads one "NAME=value" at p into v. Returns what follows it, or NULL if it is not one. */
+static const char *spmv__dev_variant_item(spmv_variant *v, const char *p)
+{
+    size_t n;
+    int k = spmv__dev_knob_named(p, &n), value = 0;
+    if (k == SPMV_KNOB_COUNT || p[n] != '=') return NULL;
+    p += n + 1;
+    if (*p < '0' || *p > '9') return NULL;
+    while (*p >= '0' && *p <= '9' && value < 10000000) value = value * 10 + (*p++ - '0');
+    spmv__dev_knob_choose(v, (spmv_knob)k, value);
+    return p;
+}
+
+/* Reports what stands at p in a variant instead of "NAME=value", with the names of knobs if it is none. */
+static spmv_status spmv__dev_variant_fault(const char *text, const char *p, unsigned formats, const spmv_hooks *h)
+{
+    char names[256];
+    size_t n;
+    if (spmv__dev_knob_named(p, &n) != SPMV_KNOB_COUNT)
+        return spmv_log(h, SPMV_ERR_PLAN, "variant '%s', column %llu: expected a knob, '=' and a number", text, (spmv__ull)(p - text) + 1);
+    spmv__dev_knob_names(formats, names, sizeof names);
+    return spmv_log(h, SPMV_ERR_PLAN, "variant '%s', column %llu: expected the name of a knob: %s", text, (spmv__ull)(p - text) + 1, names);
+}
+
+/* Reads knobs separated by commas into *v, which it zeroes first. Does not check whether a format has them. formats: those whose knobs a
+ * message lists, bits 1u << SPMV_CSR. */
+static spmv_status spmv__dev_variant_read(spmv_variant *v, unsigned formats, const char *text, const spmv_hooks *h)
+{
+    const char *p = text ? text : "";
+    memset(v, 0, sizeof *v);
+    while (*p) {
+        const char *next = spmv__dev_variant_item(v, p);
+        if (!next || (*next && *next != ',') || (*next && !next[1])) return spmv__dev_variant_fault(text, p, formats, h);
+        p = *next ? next + 1 : next;
+    }
+    return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks)
+{
+    if (!v) return spmv__null(hooks, "spmv_variant_parse", "v", NULL, 0);
+    spmv_status s = spmv__dev_variant_read(v, spmv__dev_format_bit(f), text, hooks);
+    if (!s) s = spmv__dev_variant_check(v, f, hooks);
+    if (s) memset(v, 0, sizeof *v);
+    return s;
+}
+
+/* Copies into v the knobs that are set in from and that the kernel of f has. */
+static void spmv__dev_variant_merge(spmv_variant *v, spmv_format f, const spmv_variant *from)
+{
+    int k;
+    for (k = 0; k < SPMV_KNOB_COUNT; k++)
+        if (spmv__dev_knob_set(from, (spmv_knob)k) && spmv__dev_knob_taken(f, (spmv_knob)k))
+            spmv__dev_knob_choose(v, (spmv_knob)k, from->value[k]);
+}
+
+/* The formats of a plan's parts, as bits. */
+static unsigned spmv__dev_plan_formats(const spmv_plan *plan)
+{
+    unsigned formats = 0;
+    int i;
+    for (i = 0; i < plan->count; i++) formats |= spmv__dev_format_bit(plan->part[i].format);
+    return formats;
+}
+
+/* SPMV_ERR_PLAN if no part's kernel has a knob that is set in all, or one has it but not with this value. */
+static spmv_status spmv__dev_every_part_check(const spmv_variant *all, const spmv_plan *plan, const spmv_hooks *h)
+{
+    char names[256];
+    spmv_status s = SPMV_OK;
+    int i, k, taken;
+    for (k = 0; !s && k < SPMV_KNOB_COUNT; k++) {
+        if (!spmv__dev_knob_set(all, (spmv_knob)k)) continue;
+        for (taken = i = 0; !s && i < plan->count; i++) {
+            spmv_format f = plan->part[i].format;
+            if (!spmv__dev_knob_taken(f, (spmv_knob)k)) continue;
+            taken = 1;
+            s = spmv__dev_knob_fault(f, (spmv_knob)k, all->value[k], h);
+        }
+        if (!s && !taken) {
+            spmv__dev_knob_names(spmv__dev_plan_formats(plan), names, sizeof names);
+            s = spmv_log(h, SPMV_ERR_PLAN, "*:%s: no part's kernel has this knob; they have %s", spmv_knob_name((spmv_knob)k), names);
+        }
+    }
+    return s;
+}
+
+/* Copies the element of text that begins at p, up to the next '+', into one; SPMV_ERR_PLAN if it is too long. */
+static spmv_status spmv__dev_variant_element(char *one, const char *text, const char *p, size_t *length, const spmv_hooks *h)
+{
+    size_t n = 0;
+    while (p[n] && p[n] != '+') n++;
+    *length = n;
+    if (n >= SPMV_VARIANT_TEXT)
+        return spmv_log(h, SPMV_ERR_PLAN, "variant '%s', column %llu: the element is too long", text, (spmv__ull)(p - text) + 1);
+    memcpy(one, p, n);
+    one[n] = 0;
+    return SPMV_OK;
+}
+
+/* Applies the element one, which followed "*:", to every part. */
+static spmv_status spmv__dev_every_part(spmv_variant *v, const spmv_store *st, const char *one, const spmv_hooks *h)
+{
+    spmv_variant all;
+    int k;
+    spmv_status s = spmv__dev_variant_read(&all, spmv__dev_plan_formats(&st->plan), one, h);
+    if (!s) s = spmv__dev_every_part_check(&all, &st->plan, h);
+    for (k = 0; !s && k < st->count; k++) spmv__dev_variant_merge(&v[k], st->plan.part[st->index[k]].format, &all);
+    return s;
+}
+
+SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, const char *text, const spmv_hooks *hooks)
+{
+    if (!st || (!v && st->count)) return spmv__null(hooks, "spmv_variants_parse", st ? "v" : "st", NULL, 0);
+    char one[SPMV_VARIANT_TEXT];
+    const char *p = text ? text : "";
+    spmv_variant of;
+    size_t n;
+    int i, k = 0;
+    spmv_status s = SPMV_OK;
+    for (i = 0; i < st->count; i++) memset(&v[i], 0, sizeof v[i]);
+    if (p[0] == '*' && p[1] == ':') {
+        s = spmv__dev_variant_element(one, text, p += 2, &n, hooks);
+        if (!s) s = spmv__dev_every_part(v, st, one, hooks);
+        p += n + (p[n] == '+');
+    }
+    for (i = 0; !s && *p; i++) {
+        if (i == st->plan.count)
+            return spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %llu: the plan has no more parts", text, (spmv__ull)(p - text) + 1);
+        s = spmv__dev_variant_element(one, text, p, &n, hooks);
+        if (!s) s = spmv_variant_parse(&of, st->plan.part[i].format, one, hooks);
+        if (!s && k < st->count && st->index[k] == i) spmv__dev_variant_merge(&v[k++], st->plan.part[i].format, &of);
+        p += n + (p[n] == '+');
+    }
+    return s;
+}
+
+#endif

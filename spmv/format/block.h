@@ -1,0 +1,1001 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spmv/format/block.h - bell, sbell and bcsr: small dense blocks.
+ */
+#ifndef SPMV__FORMAT_BLOCK_H
+#define SPMV__FORMAT_BLOCK_H
+
+#include "../shape.h"
+
+/* ---- bell, sbell and bcsr ---------------------------------------------------------------------------------------- */
+#if defined(SPMV_NO_BELL) || !(SPMV__ONLY & SPMV_BIT_BELL)
+#undef SPMV_NO_BELL
+#define SPMV_NO_BELL
+#define SPMV__BUILT_BELL 0
+#else
+#define SPMV__BUILT_BELL 1
+#endif
+
+#if defined(SPMV_NO_SBELL) || !(SPMV__ONLY & SPMV_BIT_SBELL)
+#undef SPMV_NO_SBELL
+#define SPMV_NO_SBELL
+#define SPMV__BUILT_SBELL 0
+#else
+#define SPMV__BUILT_SBELL 1
+#endif
+
+#if defined(SPMV_NO_BCSR) || !(SPMV__ONLY & SPMV_BIT_BCSR)
+#undef SPMV_NO_BCSR
+#define SPMV_NO_BCSR
+#define SPMV__BUILT_BCSR 0
+#else
+#define SPMV__BUILT_BCSR 1
+#endif
+
+#if SPMV__BUILT_BELL || SPMV__BUILT_SBELL || SPMV__BUILT_BCSR
+#define SPMV__ANY_BLOCK
+#endif
+
+/* The block column of a column. Division by a constant is fast, which matters as there is one for each nonzero. */
+SPMV__SHARED uint32_t spmv__block_of(uint32_t c, uint64_t bw)
+{
+    switch (bw) {
+    case 2: return c / 2;
+    case 3: return c / 3;
+    case 4: return c / 4;
+    case 6: return c / 6;
+    default: return c / 8;
+    }
+}
+
+/* Division of columns by the width of blocks, for loops over many of them: column * times >> shift. */
+typedef struct spmv__block_division {
+    uint64_t times;
+    uint32_t shift;
+} spmv__block_division;
+
+SPMV__SHARED spmv__block_division spmv__block_divisor(uint64_t bw)
+{
+    spmv__block_division d;
+    d.times = bw % 3 ? 1 : 0xaaaaaaabu; /* a third of 2^33, rounded up: exact for every column of 32 bits */
+    d.shift = bw % 3 ? bw == 2 ? 1 : bw == 4 ? 2 : 3 : bw == 3 ? 33 : 34;
+    return d;
+}
+
+SPMV__INLINE uint32_t spmv__divide_by(spmv__block_division d, uint32_t c) { return (uint32_t)(c * d.times >> d.shift); }
+
+enum { SPMV__BLOCK_SIDE = 8 /* the most rows of a block, and the most columns */ };
+#define SPMV__NO_BLOCK UINT32_MAX /* above every column and every block column */
+
+/* Walks the blocks of one block row by rising column. As the columns of each row rise, it only merges the rows, and needs no memory that
+ * depends on the matrix. */
+typedef struct spmv__blocks {
+    const spmv_view *v;
+    uint64_t         bw;
+    uint64_t         rows;                       /* of the block row, fewer at the end of the matrix */
+    uint64_t         from[SPMV__BLOCK_SIDE];     /* the entries of each row in the current block, with those of other parts among them */
+    uint64_t         at[SPMV__BLOCK_SIDE];       /* ... up to this one, the first nonzero of the view after the block */
+    uint64_t         end[SPMV__BLOCK_SIDE];
+    uint32_t         next[SPMV__BLOCK_SIDE];     /* the column of entry at, or SPMV__NO_BLOCK */
+} spmv__blocks;
+
+/* Moves row i to its first nonzero of the view from entry k on. */
+static void spmv__blocks_move(spmv__blocks *b, uint64_t i, uint64_t k)
+{
+    while (k < b->end[i] && !spmv__mine(b->v, k)) k++;
+    b->at[i] = k;
+    b->next[i] = k < b->end[i] ? b->v->a->col[k] : SPMV__NO_BLOCK;
+}
+
+/* Begins a walk over the blocks of the rows from first on, at most bh of them. */
+SPMV__SHARED void spmv__blocks_begin(spmv__blocks *b, const spmv_view *v, uint64_t first, uint64_t bh, uint64_t bw)
+{
+    uint64_t i;
+    b->v = v;
+    b->bw = bw;
+    b->rows = first < v->a->rows ? spmv__smaller(v->a->rows - first, bh) : 0;
+    for (i = 0; i < b->rows; i++) {
+        b->end[i] = v->a->ptr[first + i + 1];
+        spmv__blocks_move(b, i, v->a->ptr[first + i]);
+    }
+}
+
+/* Goes to the next block that holds nonzeros of the view and returns its block column; SPMV__NO_BLOCK if there is none. */
+SPMV__SHARED uint32_t spmv__blocks_next(spmv__blocks *b)
+{
+    const uint32_t *col = b->v->a->col;
+    uint32_t c = SPMV__NO_BLOCK, limit;
+    uint64_t i, k;
+    for (i = 0; i < b->rows; i++)
+        if (b->next[i] < c) c = b->next[i];
+    if (c == SPMV__NO_BLOCK) return c;
+    c = spmv__block_of(c, b->bw);
+    limit = (uint32_t)spmv__smaller(((uint64_t)c + 1) * b->bw, SPMV__NO_BLOCK);
+    for (i = 0; i < b->rows; i++) {
+        b->from[i] = b->at[i];
+        if (b->next[i] >= limit) continue;
+        for (k = b->at[i] + 1; k < b->end[i] && col[k] < limit; k++) {}
+        if (b->v->owner) {
+            spmv__blocks_move(b, i, k);
+            continue;
+        }
+        b->at[i] = k; /* as spmv__blocks_move, without the test of each entry: most of the time of blocks is spent here */
+        b->next[i] = k < b->end[i] ? col[k] : SPMV__NO_BLOCK;
+    }
+    return c;
+}
+
+/* The nonzeros of the view in the current block. */
+SPMV__SHARED uint64_t spmv__blocks_load(const spmv__blocks *b)
+{
+    uint64_t i, k, n = 0;
+    for (i = 0; i < b->rows; i++) {
+        if (!b->v->owner) n += b->at[i] - b->from[i];
+        else
+            for (k = b->from[i]; k < b->at[i]; k++) n += (uint64_t)spmv__mine(b->v, k);
+    }
+    return n;
+}
+
+/* 64 adjacent block columns: which of them hold nonzeros of a block row, and how many blocks of that block row lie before them. */
+typedef struct spmv__block_word {
+    uint64_t bits, before;
+} spmv__block_word;
+
+/* The blocks of one block row. A bit for each block column sorts them and drops duplicates without a branch that depends on the columns,
+ * which merging the rows takes for most blocks, and counting bits says which block a nonzero belongs to. The words take a
+ * quarter of a byte for each block column, a 16th of a table of 32-bit numbers, so that they stay in a near cache. */
+typedef struct spmv__block_set {
+    spmv__block_word *word;   /* by block column / 64. All bits are 0 between block rows. NULL: the matrix has too many columns for its
+                                 nonzeros; rows are merged, and the place of a block in col is found by bisection */
+    uint64_t         *upper;  /* a bit for each word, 0 between block rows */
+    uint32_t         *col;    /* the block columns, rising */
+    uint64_t          count;  /* blocks */
+    spmv__block_division by;  /* a column by the width of a block */
+    int               alike;  /* 1: all rows of the block row have the same columns, and no bits are set */
+} spmv__block_set;
+
+enum { SPMV__WORD_BITS = 6, SPMV__UPPER_BITS = 12 /* of block columns: the bits that number them within a word, and a word of upper */ };
+
+/* The most nonzeros of the matrix in bh adjacent rows from a multiple of bh on. */
+SPMV__SHARED uint64_t spmv__longest_block_row(const spmv_csr *a, uint64_t bh)
+{
+    uint64_t r, most = 0;
+    for (r = 0; r < a->rows; r += bh) {
+        uint64_t n = a->ptr[spmv__smaller(r + bh, a->rows)] - a->ptr[r];
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+/* Makes *out, an array of sets for *threads threads, or for fewer, so that the sets take no more than a quarter of the CSR form unless one
+ * does. They are one block of memory, which the caller frees. Blocks have bh rows and bw columns. */
+SPMV__SHARED spmv_status spmv__sets_make(spmv__block_set **out, const spmv_csr *a, uint64_t bh, uint64_t bw, uint64_t *threads,
+                                         const spmv_hooks *h)
+{
+    const uint64_t all = spmv__ceil_div(a->cols, bw), most = spmv__smaller(spmv__longest_block_row(a, bh), all);
+    const uint64_t room = (a->nnz * 12 + a->rows * 8) / 4; /* bytes, for all threads */
+    const uint64_t far = 16; /* times the nonzeros of a block row: so many words of upper may lie between its first and last block */
+    uint64_t words = spmv__ceil_div(all, 64), uppers = spmv__ceil_div(words, 64), i, bytes, fit;
+    unsigned char *at;
+    void *block;
+    spmv_status s;
+    if (words * sizeof(spmv__block_word) + uppers * 8 > room || uppers * spmv__ceil_div(a->rows, bh) > far * (a->nnz + a->rows))
+        words = uppers = 0;
+    bytes = spmv__round_up(words * sizeof(spmv__block_word) + uppers * 8 + most * 4, 64);
+    fit = room / (bytes + 1);
+    if (*threads > fit) *threads = fit ? fit : 1;
+    s = spmv__room(h, &block, *threads, sizeof **out + bytes);
+    *out = (spmv__block_set *)block;
+    if (s) return s;
+    at = (unsigned char *)(*out + *threads);
+    memset(block, 0, (size_t)(*threads * (sizeof **out + bytes)));
+    for (i = 0; i < *threads; i++, at += bytes) {
+        spmv__block_set *set = &(*out)[i];
+        if (words) set->word = (spmv__block_word *)(void *)at;
+        set->upper = (uint64_t *)(void *)(at + words * sizeof *set->word);
+        set->col = (uint32_t *)(void *)(set->upper + uppers);
+        set->by = spmv__block_divisor(bw);
+    }
+    return SPMV_OK;
+}
+
+SPMV__INLINE uint32_t spmv__set_block(const spmv__block_set *set, uint32_t c) { return spmv__divide_by(set->by, c); }
+
+/* The number of a block that is in the set, whose rows are not alike. */
+SPMV__INLINE uint64_t spmv__number_by_bits(const spmv__block_set *set, uint32_t block)
+{
+    const spmv__block_word *w = &set->word[block >> SPMV__WORD_BITS];
+    return w->before + spmv__bit_count(w->bits & (((uint64_t)1 << block % 64) - 1));
+}
+
+/* The same by bisection, where there are no bits. */
+SPMV__SHARED uint64_t spmv__number_by_column(const spmv__block_set *set, uint32_t block)
+{
+    uint64_t low = 0, n = set->count;
+    while (n > 1) {
+        uint64_t half = n / 2;
+        if (set->col[low + half] <= block) low += half;
+        n -= half;
+    }
+    return low;
+}
+
+/* Sets the bits of the blocks of entries k .. end - 1 and counts those that are new. listed: 1: they will be listed. */
+SPMV__INLINE void spmv__set_add(spmv__block_set *set, const spmv_view *v, uint64_t k, uint64_t end, int owned, int listed)
+{
+    const uint32_t *col = v->a->col;
+    const spmv__block_division by = set->by;
+    spmv__block_word *word = set->word;
+    uint64_t *upper = set->upper, n = 0;
+    for (; k < end; k++) {
+        const uint32_t block = spmv__divide_by(by, col[k]);
+        spmv__block_word *w = &word[block >> SPMV__WORD_BITS];
+        const uint64_t was = w->bits;
+        if (owned && !spmv__mine(v, k)) continue;
+        w->bits = was | (uint64_t)1 << block % 64;
+        n += ~(was >> block % 64) & 1;
+        if (listed) upper[block >> SPMV__UPPER_BITS] |= (uint64_t)1 << (block >> SPMV__WORD_BITS) % 64;
+    }
+    set->count += n;
+}
+
+/* 1 if some rows of the matrix from first on have nonzeros in the same columns, as the rows of a node have in finite elements with several
+ * unknowns a node. */
+SPMV__SHARED int spmv__rows_alike(const spmv_csr *a, uint64_t first, uint64_t rows)
+{
+    uint64_t i, n = a->ptr[first + 1] - a->ptr[first];
+    for (i = 1; i < rows; i++)
+        if (a->ptr[first + i + 1] - a->ptr[first + i] != n) return 0;
+    for (i = 1; n && i < rows; i++)
+        if (memcmp(a->col + a->ptr[first], a->col + a->ptr[first + i], (size_t)n * sizeof *a->col)) return 0;
+    return 1;
+}
+
+/* Counts the blocks of one row, which rise; listed: 1: lists them in col as well. The last block stays in a register: reading it back from
+ * col would have every nonzero wait for the one before. */
+SPMV__INLINE void spmv__set_row(spmv__block_set *set, const spmv_csr *a, uint64_t row, int listed)
+{
+    const uint64_t end = a->ptr[row + 1];
+    const spmv__block_division by = set->by;
+    uint32_t *col = set->col, last = SPMV__NO_BLOCK;
+    uint64_t k, n = 0;
+    for (k = a->ptr[row]; k < end; k++) {
+        const uint32_t block = spmv__divide_by(by, a->col[k]);
+        n += (uint64_t)(block != last);
+        if (listed) col[n - 1] = block;
+        last = block;
+    }
+    set->count = n;
+}
+
+/* Collects the blocks of some rows by merging these. */
+SPMV__SHARED void spmv__set_merge(spmv__block_set *set, const spmv_view *v, uint64_t first, uint64_t rows, uint64_t bw)
+{
+    spmv__blocks b;
+    uint32_t c;
+    spmv__blocks_begin(&b, v, first, rows, bw);
+    for (set->count = 0; (c = spmv__blocks_next(&b)) != SPMV__NO_BLOCK;) set->col[set->count++] = c;
+}
+
+/* Lists the blocks whose bits are set, those of some rows of the matrix, in col, and notes how many lie before each word. */
+SPMV__SHARED void spmv__set_list(spmv__block_set *set, const spmv_csr *a, uint64_t first, uint64_t rows)
+{
+    uint64_t r, u, end, words, bits, n = 0;
+    uint32_t low = UINT32_MAX, high = 0; /* the columns between which all nonzeros of the rows lie */
+    for (r = first; r < first + rows; r++) {
+        if (a->ptr[r] == a->ptr[r + 1]) continue;
+        if (a->col[a->ptr[r]] < low) low = a->col[a->ptr[r]];
+        if (a->col[a->ptr[r + 1] - 1] > high) high = a->col[a->ptr[r + 1] - 1];
+    }
+    end = low > high ? 0 : (spmv__set_block(set, high) >> SPMV__UPPER_BITS) + 1;
+    for (u = spmv__set_block(set, low) >> SPMV__UPPER_BITS; u < end; u++)
+        for (words = set->upper[u]; words; words &= words - 1) {
+            const uint64_t at = u * 64 + spmv__low_bit(words);
+            set->word[at].before = n;
+            for (bits = set->word[at].bits; bits; bits &= bits - 1) set->col[n++] = (uint32_t)(at * 64 + spmv__low_bit(bits));
+        }
+}
+
+/* Counts the blocks of so many rows from first on. */
+SPMV__SHARED uint64_t spmv__set_count(spmv__block_set *set, const spmv_view *v, uint64_t first, uint64_t rows, uint64_t bw)
+{
+    const spmv_csr *a = v->a;
+    uint64_t k, begin, end;
+    set->count = 0;
+    if (!rows) return 0; /* padding behind the last row */
+    if (!set->word) {
+        spmv__set_merge(set, v, first, rows, bw);
+        return set->count;
+    }
+    begin = a->ptr[first];
+    end = a->ptr[first + rows];
+    if (!v->owner && spmv__rows_alike(a, first, rows)) {
+        spmv__set_row(set, a, first, 0);
+        return set->count;
+    }
+    if (v->owner) spmv__set_add(set, v, begin, end, 1, 0);
+    else spmv__set_add(set, v, begin, end, 0, 0);
+    for (k = begin; k < end; k++) set->word[spmv__set_block(set, a->col[k]) >> SPMV__WORD_BITS].bits = 0;
+    return set->count;
+}
+
+/* Lists the blocks of so many rows from first on. Until spmv__set_clear, spmv__set_number finds them. */
+SPMV__SHARED void spmv__set_collect(spmv__block_set *set, const spmv_view *v, uint64_t first, uint64_t rows, uint64_t bw)
+{
+    const spmv_csr *a = v->a;
+    set->count = 0;
+    set->alike = rows && !v->owner && spmv__rows_alike(a, first, rows);
+    if (!rows) return; /* padding behind the last row */
+    if (set->alike) spmv__set_row(set, a, first, 1);
+    else if (!set->word) spmv__set_merge(set, v, first, rows, bw);
+    else {
+        if (v->owner) spmv__set_add(set, v, a->ptr[first], a->ptr[first + rows], 1, 1);
+        else spmv__set_add(set, v, a->ptr[first], a->ptr[first + rows], 0, 1);
+        spmv__set_list(set, a, first, rows);
+    }
+}
+
+/* Takes the blocks out again. */
+SPMV__SHARED void spmv__set_clear(spmv__block_set *set)
+{
+    uint64_t i;
+    for (i = 0; set->word && !set->alike && i < set->count; i++) {
+        set->word[set->col[i] >> SPMV__WORD_BITS].bits = 0;
+        set->upper[set->col[i] >> SPMV__UPPER_BITS] = 0;
+    }
+}
+
+/* The number of a block that is in the set. */
+SPMV__SHARED uint64_t spmv__set_number(const spmv__block_set *set, uint32_t block)
+{
+    return set->word && !set->alike ? spmv__number_by_bits(set, block) : spmv__number_by_column(set, block);
+}
+
+/* With the key d, every block is counted before the conversion. */
+static const spmv__traits spmv__bell_traits = {
+    SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX),  /* keys */
+    SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS, /* flags */
+    SPMV_CLASS_BLOCK,                              /* class */
+    1,                                             /* indices */
+    0,                                             /* even */
+    SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,           /* pads, lanes */
+    NULL                                           /* suits */
+};
+static const spmv__traits spmv__sbell_traits = {
+    SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX) | SPMV__KEY(H), /* keys */
+    SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS,               /* flags */
+    SPMV_CLASS_BLOCK,                                            /* class */
+    1,                                                           /* indices */
+    0,                                                           /* even */
+    SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                      /* pads, lanes */
+    NULL                                                         /* suits */
+};
+static const spmv__traits spmv__bcsr_traits = {
+    SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX),                   /* keys */
+    SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS | SPMV_LONG_ROWS, /* flags */
+    SPMV_CLASS_BLOCK,                                               /* class */
+    1,                                                              /* indices */
+    0,                                                              /* even */
+    SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,                         /* pads, lanes */
+    NULL                                                            /* suits */
+};
+
+static const char *const spmv__bell_layouts[] = {
+#define X(bh, bw, uw) "bell:b=" #bh "x" #bw, "bell:b=" #bh "x" #bw ",idx=16",
+    SPMV_BLOCK_LIST(X)
+#undef X
+};
+
+static const char *const spmv__sbell_layouts[] = {
+#define X(bh, bw, uw) "sbell:b=" #bh "x" #bw, "sbell:b=" #bh "x" #bw ",idx=16",
+    SPMV_BLOCK_LIST(X)
+#undef X
+};
+
+static const char *const spmv__bcsr_layouts[] = {
+#define X(bh, bw, uw) "bcsr:b=" #bh "x" #bw, "bcsr:b=" #bh "x" #bw ",idx=16",
+    SPMV_BLOCK_LIST(X)
+#undef X
+};
+
+/* The features of the blocks that a specification names; NULL if there are none. */
+SPMV__SHARED const spmv_block_features *spmv__features_of_block(const spmv_features *f, const spmv_spec *spec)
+{
+    int i;
+    for (i = 0; i < SPMV_BLOCK_SIZES; i++)
+        if (f->block[i].bh == (int)spmv__block_height(spec) && f->block[i].bw == (int)spmv__block_width(spec)) return &f->block[i];
+    return NULL;
+}
+
+#ifdef SPMV__ANY_BLOCK
+/* Where a block lies: the slot of its column, the slot of its first value, and the distance in values from unit to unit. */
+typedef struct spmv__block {
+    uint64_t col, val, step;
+} spmv__block;
+
+/* Checked when compiling: the integers of all three formats begin with those that describe a block, as SPMV_BLOCK_BH says, and bases
+ * follow columns. */
+enum {
+#define SPMV__BLOCK_AGREES(NAME) \
+    ((int)SPMV_##NAME##_BH == (int)SPMV_BLOCK_BH && (int)SPMV_##NAME##_BW == (int)SPMV_BLOCK_BW && \
+     (int)SPMV_##NAME##_UW == (int)SPMV_BLOCK_UW && (int)SPMV_##NAME##_BASE == (int)SPMV_##NAME##_COL + 1)
+    SPMV__BLOCKS_AGREE = 1 / (SPMV__BLOCK_AGREES(BELL) && SPMV__BLOCK_AGREES(SBELL) && SPMV__BLOCK_AGREES(BCSR))
+#undef SPMV__BLOCK_AGREES
+};
+
+/* The array of a format that holds the first columns of its blocks. */
+static int spmv__block_col(const spmv_part *p)
+{
+    if (p->spec.format == SPMV_BELL) return SPMV_BELL_COL;
+    return p->spec.format == SPMV_SBELL ? (int)SPMV_SBELL_COL : (int)SPMV_BCSR_COL;
+}
+
+/* The array that holds the bases of 16-bit columns. */
+static int spmv__block_base(const spmv_part *p) { return spmv__block_col(p) + 1; }
+
+/* The array that holds pointers, to slices in sbell and to block rows in bcsr. bell has none. */
+static int spmv__block_ptr(const spmv_part *p) { return p->spec.format == SPMV_SBELL ? (int)SPMV_SBELL_PTR : (int)SPMV_BCSR_PTR; }
+
+/* Block rows that share a base: those of a slice in sbell, 32 in the others. */
+static uint64_t spmv__block_group_height(const spmv_part *p) { return p->spec.format == SPMV_SBELL ? p->n[SPMV_SBELL_H] : 32; }
+static uint64_t spmv__block_group(const spmv_part *p, uint64_t block_row) { return block_row / spmv__block_group_height(p); }
+
+/* Slots from the column of a block to that of the next block in the same block row. */
+SPMV__SHARED uint64_t spmv__block_distance(const spmv_part *p)
+{
+    if (p->spec.format == SPMV_BELL) return p->n[SPMV_BELL_LD];
+    return p->spec.format == SPMV_SBELL ? p->n[SPMV_SBELL_H] : 1;
+}
+
+/* Units in a block. */
+static uint64_t spmv__block_units(const spmv_part *p) { return p->n[SPMV_BLOCK_BH] * p->n[SPMV_BLOCK_BW] / p->n[SPMV_BLOCK_UW]; }
+
+/* Where the k-th block of a block row lies. */
+static spmv__block spmv__block_at(const spmv_part *p, uint64_t block_row, uint64_t k)
+{
+    spmv__block b;
+    uint64_t uw = p->n[SPMV_BLOCK_UW], units = spmv__block_units(p), h, first, i;
+    switch (p->spec.format) {
+    case SPMV_BELL:
+        b.col = k * p->n[SPMV_BELL_LD] + block_row;
+        b.val = (k * units * p->n[SPMV_BELL_LD] + block_row) * uw;
+        b.step = p->n[SPMV_BELL_LD] * uw;
+        break;
+    case SPMV_SBELL:
+        h = p->n[SPMV_SBELL_H];
+        first = spmv__at(&p->a[SPMV_SBELL_PTR], block_row / h);
+        i = block_row % h;
+        b.col = first + k * h + i;
+        b.val = (first * units + k * units * h + i) * uw;
+        b.step = h * uw;
+        break;
+    default:
+        b.col = spmv__at(&p->a[SPMV_BCSR_PTR], block_row) + k;
+        b.val = b.col * uw;
+        b.step = p->n[SPMV_BCSR_BLOCKS] * uw;
+    }
+    return b;
+}
+
+/* The first column of the block in a slot of the block row, SPMV_PAD for padding. */
+static uint32_t spmv__block_column(const spmv_part *p, uint64_t block_row, uint64_t slot)
+{
+    const spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)];
+    return spmv__column_at(col, base, slot, spmv__block_group(p, block_row), p->n[SPMV_BLOCK_BW]);
+}
+
+/* The blocks that are stored for a block row, including padding. */
+static uint64_t spmv__block_count(const spmv_part *p, uint64_t block_row)
+{
+    const spmv_array *ptr = &p->a[spmv__block_ptr(p)];
+    uint64_t t;
+    if (p->spec.format == SPMV_BELL) return p->n[SPMV_BELL_WIDTH];
+    if (p->spec.format == SPMV_BCSR) return spmv__at(ptr, block_row + 1) - spmv__at(ptr, block_row);
+    t = block_row / p->n[SPMV_SBELL_H];
+    return (spmv__at(ptr, t + 1) - spmv__at(ptr, t)) / p->n[SPMV_SBELL_H];
+}
+
+static uint64_t spmv__block_rows(const spmv_part *p) { return spmv__ceil_div(p->rows, p->n[SPMV_BLOCK_BH]); }
+
+/* What the shares of spmv__block_size find. */
+typedef struct spmv__block_counts {
+    const spmv_part    *p;
+    const spmv__source *s;
+    uint64_t            shares, most[SPMV__MOST_SHARES], all[SPMV__MOST_SHARES], sliced[SPMV__MOST_SHARES];
+    int                 fits[SPMV__MOST_SHARES];
+} spmv__block_counts;
+
+/* The rows of the matrix in a block row, fewer at its end. */
+static uint64_t spmv__block_row_height(const spmv_part *p, uint64_t block_row)
+{
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], first = block_row * bh;
+    return first < p->rows ? spmv__smaller(p->rows - first, bh) : 0;
+}
+
+/* Counts the blocks of one block row. */
+static uint64_t spmv__block_row_count(const spmv_part *p, const spmv__source *s, spmv__block_set *set, uint64_t block_row)
+{
+    const uint64_t bh = p->n[SPMV_BLOCK_BH];
+    return spmv__set_count(set, s->v, block_row * bh, spmv__block_row_height(p, block_row), p->n[SPMV_BLOCK_BW]);
+}
+
+/* 1 if the block columns of block rows first .. end - 1 fit 16 bits. */
+static int spmv__block_rows_fit(const spmv_part *p, const spmv__source *s, uint64_t first, uint64_t end)
+{
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW];
+    uint64_t low = UINT64_MAX, high = 0, i;
+    if (!s->counted) {
+        spmv__span(s, first * bh, spmv__smaller(end * bh, p->rows), &low, &high);
+        return low > high || spmv__span_fits(low / bw, high / bw);
+    }
+    for (i = first; i < end; i++) {
+        if (s->spans[i] < low) low = s->spans[i];
+        if (s->spans[spmv__block_rows(p) + i] > high) high = s->spans[spmv__block_rows(p) + i];
+    }
+    return spmv__span_fits(low, high);
+}
+
+/* Counts the blocks of a share as all three formats need them: of each block row, in total, the most in a block row, and for sbell, summed
+ * over the slices, the most in a block row times the height. */
+static void spmv__block_count_share(void *job, uint64_t share, size_t thread)
+{
+    spmv__block_counts *c = (spmv__block_counts *)job;
+    const spmv_part *p = c->p;
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], per = spmv__block_group_height(p);
+    const uint64_t stop = spmv__ceil_div(spmv__share_first(c->s, share + 1, c->shares), bh);
+    const uint64_t first = spmv__share_first(c->s, share, c->shares);
+    spmv__block_set set;
+    uint64_t row = spmv__ceil_div(first, bh), end, i, most = 0, all = 0, sliced = 0;
+    int fits = p->spec.key[SPMV_KEY_IDX] == 16;
+    memset(&set, 0, sizeof set);
+    if (!c->s->counted) set = c->s->sets[thread]; /* a copy: no two threads write to one cache line */
+    for (; row < stop; row = end) {
+        uint64_t group = 0; /* the most in a block row of the group */
+        end = spmv__smaller(row + per, stop);
+        for (i = row; i < end; i++) {
+            const uint64_t n = c->s->counted ? c->s->blocks[i] : spmv__block_row_count(p, c->s, &set, i);
+            c->s->blocks[i] = (uint32_t)n;
+            all += n;
+            if (n > group) group = n;
+        }
+        if (group > most) most = group;
+        fits = fits && spmv__block_rows_fit(p, c->s, row, end);
+        sliced = spmv__sat_add(sliced, spmv__sat_mul(group, per));
+    }
+    c->most[share] = most;
+    c->all[share] = all;
+    c->sliced[share] = sliced;
+    c->fits[share] = fits;
+}
+
+/* Makes what the host counts and fills blocks with. */
+static spmv_status spmv__block_sets(const spmv_part *p, spmv__source *s)
+{
+    uint64_t threads = s->threads;
+    const spmv_status status = spmv__sets_make(&s->sets, s->v->a, p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BW], &threads, s->h);
+    s->threads = (uint8_t)threads;
+    return status;
+}
+
+/* Sets what describes a block, where shares may begin, and room for the number of blocks of each block row. A converter may count them. */
+static spmv_status spmv__block_begin(spmv_part *p, spmv__source *s)
+{
+    void *blocks;
+    spmv_status status;
+    uint64_t bw = (uint64_t)spmv__block_width(&p->spec);
+    p->n[SPMV_BLOCK_BH] = (uint64_t)spmv__block_height(&p->spec);
+    p->n[SPMV_BLOCK_BW] = bw;
+    p->n[SPMV_BLOCK_UW] = bw % 4 == 0 ? 4 : bw % 2 == 0 ? 2 : 3;
+    if (p->spec.format == SPMV_SBELL) p->n[SPMV_SBELL_H] = spmv__height(&p->spec);
+    s->grain = p->n[SPMV_BLOCK_BH] * spmv__block_group_height(p);
+    status = spmv__room(s->h, &blocks, spmv__block_rows(p), sizeof *s->blocks);
+    s->blocks = (uint32_t *)blocks;
+    s->threads = (uint8_t)spmv__share_threads(spmv__source_shares(s), SPMV__MOST_SHARES);
+    if (!status && s->converter && s->converter->blocks) status = s->converter->blocks(s->converter, p, s);
+    return status || s->counted ? status : spmv__block_sets(p, s);
+}
+
+/* Counts the blocks and sets the sizes of the arrays. */
+static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
+{
+    spmv__block_counts c;
+    uint64_t block_rows, most = 0, all = 0, sliced = 0, blocks, bases, i;
+    int fits = 1;
+    spmv_status status = spmv__block_begin(p, s);
+    if (status) return status;
+    block_rows = spmv__block_rows(p);
+    c.p = p;
+    c.s = s;
+    c.shares = spmv__source_shares(s);
+    spmv__share_among(spmv__block_count_share, &c, c.shares, s->threads);
+    for (i = 0; i < c.shares; i++) {
+        if (c.most[i] > most) most = c.most[i];
+        all += c.all[i];
+        sliced = spmv__sat_add(sliced, c.sliced[i]);
+        fits = fits && c.fits[i];
+    }
+    if (p->spec.format == SPMV_BELL) {
+        p->n[SPMV_BELL_WIDTH] = most;
+        p->n[SPMV_BELL_LD] = spmv__leading(block_rows);
+        blocks = spmv__sat_mul(most, p->n[SPMV_BELL_LD]);
+        bases = p->n[SPMV_BELL_LD] / 32;
+    } else if (p->spec.format == SPMV_SBELL) {
+        p->n[SPMV_SBELL_SLICES] = spmv__ceil_div(block_rows, p->n[SPMV_SBELL_H]);
+        blocks = sliced;
+        bases = p->n[SPMV_SBELL_SLICES];
+        spmv__want_offsets(&p->a[SPMV_SBELL_PTR], p->n[SPMV_SBELL_SLICES] + 1, blocks);
+    } else {
+        p->n[SPMV_BCSR_BLOCKS] = blocks = all;
+        bases = spmv__ceil_div(block_rows, 32);
+        spmv__want_offsets(&p->a[SPMV_BCSR_PTR], block_rows + 1, blocks);
+    }
+    spmv__want_columns(p, &p->a[spmv__block_col(p)], &p->a[spmv__block_base(p)], blocks, bases, fits);
+    spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(blocks, p->n[SPMV_BLOCK_BH] * p->n[SPMV_BLOCK_BW]), p->a[SPMV_VAL].width);
+    return SPMV_OK;
+}
+
+/* Counts the slots that hold no blocks as padding. */
+SPMV__SHARED void spmv__block_padding(const spmv_block_features *b, spmv__load *out)
+{
+    double held = b->blocks * (double)(b->bh * b->bw);
+    out->skipped = out->slots > held ? out->slots - held : 0;
+}
+
+/* The estimate of bcsr, which has no padding; the other two start from it. */
+static spmv_status spmv__block_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    const spmv_block_features *b = spmv__features_of_block(f, spec);
+    if (!b || b->sampled <= 0) return SPMV_ERR_UNSUPPORTED;
+    out->slots = b->blocks * (double)(b->bh * b->bw);
+    out->longest = b->widest * (double)b->bw;
+    out->gather /= (double)b->bw;
+    out->uneven = f->uneven;
+    return spmv__estimate_columns(spec, l, 32 * (uint64_t)b->bh);
+}
+
+#ifndef SPMV_NO_BELL
+static spmv_status spmv__bell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    spmv_status s = spmv__block_estimate(spec, l, f, out);
+    if (s) return s;
+    out->slots = out->longest * (double)f->rows;
+    spmv__block_padding(spmv__features_of_block(f, spec), out);
+    return SPMV_OK;
+}
+#endif
+
+#ifndef SPMV_NO_SBELL
+static spmv_status spmv__sbell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    const spmv_block_features *b = spmv__features_of_block(f, spec);
+    spmv_status s = spmv__block_estimate(spec, l, f, out);
+    if (s) return s;
+    out->slots = b->slots;
+    spmv__block_padding(b, out);
+    return SPMV_OK;
+}
+#endif
+
+#ifndef SPMV_NO_BCSR
+static spmv_status spmv__bcsr_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    return spmv__block_estimate(spec, l, f, out);
+}
+#endif
+
+/* Makes the slots of a slice of sbell, or those of as many block rows of bell, hold no nonzeros. */
+static void spmv__block_clear_slice(const spmv_part *p, const spmv__sink *to, uint64_t block_row)
+{
+    const uint64_t uw = p->n[SPMV_BLOCK_UW], units = spmv__block_units(p), h = spmv__block_group_height(p);
+    const uint64_t blocks = spmv__block_count(p, block_row), ld = p->n[SPMV_BELL_LD];
+    uint64_t u;
+    if (p->spec.format == SPMV_SBELL) spmv__clear(to, spmv__block_at(p, block_row, 0).val, blocks * units * h * uw);
+    else
+        for (u = 0; u < blocks * units; u++) spmv__clear(to, (u * ld + block_row) * uw, h * uw);
+}
+
+/* Makes the slots of a block row of bcsr hold no nonzeros: each unit of its blocks has a stretch of them. */
+static void spmv__block_clear_row(const spmv_part *p, const spmv__sink *to, uint64_t block_row)
+{
+    const uint64_t uw = p->n[SPMV_BLOCK_UW], units = spmv__block_units(p), blocks = spmv__block_count(p, block_row);
+    const spmv__block b = spmv__block_at(p, block_row, 0);
+    uint64_t u;
+    for (u = 0; u < units; u++) spmv__clear(to, b.val + u * b.step, blocks * uw);
+}
+
+/* Where the values of a block row go: a value of block number n, row i and column j of the block goes to slot
+ * val + n * apart + i * row + unit[j]. */
+typedef struct spmv__block_places {
+    uint64_t val, apart, row, unit[SPMV__BLOCK_SIDE];
+    uint64_t step; /* slots from one unit of a row to the next */
+} spmv__block_places;
+
+/* 1 if some bytes, 4 or 8 of them, are a zero value with either sign. */
+SPMV__INLINE uint64_t spmv__zero_at(const unsigned char *value, size_t bytes)
+{
+    uint64_t d;
+    uint32_t f;
+    if (bytes == 8) {
+        memcpy(&d, value, 8);
+        return (uint64_t)(d << 1 == 0);
+    }
+    memcpy(&f, value, 4);
+    return (uint64_t)(f << 1 == 0);
+}
+
+/* Lists the slots of the explicit zeros of a block row with so many rows, from row first on, whose values are in place. */
+static void spmv__block_list_zeros(const spmv__source *s, spmv__sink *to, const spmv__block_set *set, uint64_t first, uint64_t rows,
+                                   uint64_t bw, const spmv__block_places *at)
+{
+    const spmv_csr *a = s->v->a;
+    const uint32_t width = to->dst->width;
+    uint64_t i, k;
+    for (i = 0; i < rows; i++)
+        for (k = a->ptr[first + i]; k < a->ptr[first + i + 1]; k++) {
+            uint32_t block = spmv__set_block(set, a->col[k]);
+            uint64_t slot;
+            if (!spmv__is_zero(to->src + k * width, width) || !spmv__mine(s->v, k)) continue;
+            slot = at->val + i * at->row + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw];
+            to->zeros[to->zero_count++] = slot;
+        }
+}
+
+/* Is any value of so many rows of the matrix, from row first on, an explicit zero? */
+static int spmv__block_has_zeros(const spmv__source *s, const spmv__sink *to, uint64_t first, uint64_t rows)
+{
+    const uint64_t *ptr = s->v->a->ptr;
+    uint64_t k, any = 0, end = ptr[first + rows];
+    if (to->dst->width == 8)
+        for (k = ptr[first]; k < end; k++) any |= spmv__zero_at(to->src + k * 8, 8);
+    else
+        for (k = ptr[first]; k < end; k++) any |= spmv__zero_at(to->src + k * 4, 4);
+    return any != 0;
+}
+
+/* Puts the nonzeros of a row into the blocks of their set, and counts the zeros among them. They have so many bytes each; first: the slot
+ * of the row in the first block. */
+SPMV__INLINE void spmv__block_store(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t row, uint64_t bw,
+                                    uint64_t first, const spmv__block_places *at, size_t bytes)
+{
+    const spmv_csr *a = s->v->a;
+    const spmv__block_division by = set->by;
+    const unsigned char *src = to->src;
+    const uint64_t apart = at->apart, end = a->ptr[row + 1];
+    unsigned char *out = (unsigned char *)to->dst->data + first * bytes;
+    uint64_t k, zeros = 0;
+    for (k = a->ptr[row]; k < end; k++) {
+        uint32_t block = spmv__divide_by(by, a->col[k]);
+        uint64_t slot = spmv__number_by_bits(set, block) * apart + at->unit[a->col[k] - block * bw];
+        memcpy(out + slot * bytes, src + k * bytes, bytes);
+        zeros += spmv__zero_at(src + k * bytes, bytes);
+    }
+    to->zero_count += zeros;
+}
+
+/* Puts the nonzeros of so many rows with the same columns, from row first on, into their blocks, which need not be looked up. */
+SPMV__INLINE void spmv__block_store_alike(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first,
+                                          uint64_t rows, uint64_t bw, const spmv__block_places *at, size_t bytes)
+{
+    const spmv_csr *a = s->v->a;
+    const spmv__block_division by = set->by;
+    const uint32_t *col = a->col + a->ptr[first];
+    const uint64_t n = a->ptr[first + 1] - a->ptr[first];
+    const unsigned char *src = to->src + a->ptr[first] * bytes;
+    uint64_t e, i, number = 0, zeros = 0;
+    for (e = 0; e < n; e++) {
+        uint32_t block = spmv__divide_by(by, col[e]);
+        unsigned char *out;
+        number += (uint64_t)(block != set->col[number]);
+        out = (unsigned char *)to->dst->data + (at->val + number * at->apart + at->unit[col[e] - block * bw]) * bytes;
+        for (i = 0; i < rows; i++) {
+            memcpy(out + i * at->row * bytes, src + (i * n + e) * bytes, bytes);
+            zeros += spmv__zero_at(src + (i * n + e) * bytes, bytes);
+        }
+    }
+    to->zero_count += zeros;
+}
+
+/* As spmv__block_store_alike, where the rows fill all blocks of their set: copies whole units, which have so many bytes. */
+SPMV__INLINE void spmv__block_store_full(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first, uint64_t rows,
+                                         uint64_t units, const spmv__block_places *at, size_t unit, size_t bytes)
+{
+    const spmv_csr *a = s->v->a;
+    const unsigned char *src = to->src + a->ptr[first] * bytes;
+    const uint64_t values = set->count * units * rows * (unit / bytes);
+    uint64_t i, n, u, zeros = 0;
+    for (n = 0; n < values; n++) zeros += spmv__zero_at(src + n * bytes, bytes);
+    for (i = 0; i < rows; i++) {
+        unsigned char *out = (unsigned char *)to->dst->data + (at->val + i * at->row) * bytes;
+        for (n = 0; n < set->count; n++, out += at->apart * bytes)
+            for (u = 0; u < units; u++, src += unit) memcpy(out + u * at->step * bytes, src, unit);
+    }
+    to->zero_count += zeros;
+}
+
+/* As spmv__block_store, for what that cannot do: views of some nonzeros, and maps. */
+static void spmv__block_put(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t row, uint64_t bw, uint64_t first,
+                            const spmv__block_places *at)
+{
+    const spmv_csr *a = s->v->a;
+    uint64_t k;
+    for (k = a->ptr[row]; k < a->ptr[row + 1]; k++) {
+        uint32_t block = spmv__set_block(set, a->col[k]);
+        if (spmv__mine(s->v, k))
+            spmv__put(to, first + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw], k);
+    }
+}
+
+/* 1 if the rows of the set have the same columns, which fill every block. */
+static int spmv__block_is_full(const spmv__block_set *set, const spmv_csr *a, uint64_t first, uint64_t bw)
+{
+    return set->alike && a->ptr[first + 1] - a->ptr[first] == set->count * bw;
+}
+
+/* Puts the nonzeros of so many rows, from row first on, which fill every block of their set, into these blocks. */
+static void spmv__block_copy(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first, uint64_t rows, uint64_t bw,
+                             uint64_t uw, const spmv__block_places *at)
+{
+    const uint64_t units = bw / uw;
+    if (to->dst->width == 8) {
+        if (uw == 2) spmv__block_store_full(to, s, set, first, rows, units, at, 16, 8);
+        else if (uw == 3) spmv__block_store_full(to, s, set, first, rows, units, at, 24, 8);
+        else spmv__block_store_full(to, s, set, first, rows, units, at, 32, 8);
+    } else {
+        if (uw == 2) spmv__block_store_full(to, s, set, first, rows, units, at, 8, 4);
+        else if (uw == 3) spmv__block_store_full(to, s, set, first, rows, units, at, 12, 4);
+        else spmv__block_store_full(to, s, set, first, rows, units, at, 16, 4);
+    }
+}
+
+/* Puts the nonzeros of a block row with so many rows, from row first on, into its blocks. */
+static void spmv__block_values(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first, uint64_t rows,
+                               uint64_t bw, const spmv__block_places *at)
+{
+    const int plain = to->src && !s->v->owner, wide = to->dst->width == 8;
+    uint64_t i;
+    if (plain && set->alike) {
+        if (wide) spmv__block_store_alike(to, s, set, first, rows, bw, at, 8);
+        else spmv__block_store_alike(to, s, set, first, rows, bw, at, 4);
+        return;
+    }
+    for (i = 0; i < rows; i++) {
+        uint64_t val = at->val + i * at->row;
+        if (!plain || !set->word) spmv__block_put(to, s, set, first + i, bw, val, at);
+        else if (wide) spmv__block_store(to, s, set, first + i, bw, val, at, 8);
+        else spmv__block_store(to, s, set, first + i, bw, val, at, 4);
+    }
+}
+
+/* Fills the columns of block row block_row, with their padding. */
+static void spmv__block_columns(spmv_part *p, const spmv__block_set *set, uint64_t block_row, uint64_t slot)
+{
+    spmv_array *col = &p->a[spmv__block_col(p)];
+    const spmv_array *base = &p->a[spmv__block_base(p)];
+    const uint64_t distance = spmv__block_distance(p), stored = spmv__block_count(p, block_row), count = set->count;
+    const uint32_t *from = set->col, bw = (uint32_t)p->n[SPMV_BLOCK_BW];
+    uint64_t i;
+    if (base->count) {
+        const uint32_t lowest = ((const uint32_t *)base->data)[spmv__block_group(p, block_row)] / bw;
+        uint16_t *to = (uint16_t *)col->data + slot;
+        for (i = 0; i < count; i++) to[i * distance] = (uint16_t)(from[i] - lowest);
+        for (; i < stored; i++) to[i * distance] = SPMV_PAD16;
+    } else {
+        uint32_t *to = (uint32_t *)col->data + slot;
+        for (i = 0; i < count; i++) to[i * distance] = from[i] * bw;
+        for (; i < stored; i++) to[i * distance] = SPMV_PAD;
+    }
+}
+
+/* Sets what the places of all block rows have in common. */
+static void spmv__block_places_of(spmv__block_places *at, const spmv_part *p)
+{
+    const uint64_t bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW];
+    uint64_t i;
+    memset(at, 0, sizeof *at);
+    if (!p->a[SPMV_VAL].count) return; /* no blocks, and so no places */
+    at->step = spmv__block_at(p, 0, 0).step;
+    at->apart = spmv__block_at(p, 0, 1).val - spmv__block_at(p, 0, 0).val;
+    at->row = bw / uw * at->step;
+    for (i = 0; i < bw; i++) at->unit[i] = i / uw * at->step + i % uw;
+}
+
+/* Fills block row block_row: the columns of its blocks, and their values. In bell and sbell the slots of its slice hold no nonzeros so
+ * far. In the second pass over formats with fill, which lists explicit zeros, only these are looked for. at->val is changed. */
+static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, spmv__block_set *set, spmv__block_places *at,
+                                 uint64_t block_row)
+{
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], first = block_row * bh;
+    const uint64_t rows = spmv__block_row_height(p, block_row);
+    const spmv__block begin = spmv__block_at(p, block_row, 0);
+    int full;
+    if (to->zeros && !(rows && spmv__block_has_zeros(s, to, first, rows))) return;
+    spmv__set_collect(set, s->v, first, rows, bw);
+    at->val = begin.val;
+    if (to->zeros) spmv__block_list_zeros(s, to, set, first, rows, bw, at);
+    else {
+        full = to->src && spmv__block_is_full(set, s->v->a, first, bw);
+        spmv__block_columns(p, set, block_row, begin.col);
+        if (p->spec.format == SPMV_BCSR && !(full && rows == bh)) spmv__block_clear_row(p, to, block_row);
+        if (full) spmv__block_copy(to, s, set, first, rows, bw, p->n[SPMV_BLOCK_UW], at);
+        else spmv__block_values(to, s, set, first, rows, bw, at);
+    }
+    spmv__set_clear(set);
+}
+
+/* Fills the base of a group of block rows: its lowest column, rounded down to a whole block. */
+static void spmv__block_fill_base(spmv_part *p, const spmv__source *s, uint64_t group)
+{
+    uint64_t low, high, rows = p->n[SPMV_BLOCK_BH] * spmv__block_group_height(p);
+    spmv__span(s, spmv__smaller(group * rows, p->rows), spmv__smaller((group + 1) * rows, p->rows), &low, &high);
+    ((uint32_t *)p->a[spmv__block_base(p)].data)[group] = low > high ? 0 : (uint32_t)(low - low % p->n[SPMV_BLOCK_BW]);
+}
+
+/* Fills the pointers, to slices in sbell and to block rows in bcsr, from the numbers of blocks. */
+static void spmv__block_lay(spmv_part *p, spmv__source *s)
+{
+    const uint64_t block_rows = spmv__block_rows(p);
+    uint64_t row = 0, t, sum = 0;
+    spmv_array *ptr = &p->a[spmv__block_ptr(p)];
+    if (p->spec.format == SPMV_BCSR) spmv__offsets_from(ptr, s->blocks, 1);
+    if (p->spec.format != SPMV_SBELL) return;
+    for (t = 0; t < p->n[SPMV_SBELL_SLICES]; t++) {
+        const uint64_t end = spmv__smaller(row + p->n[SPMV_SBELL_H], block_rows);
+        uint64_t most = 0;
+        for (; row < end; row++)
+            if (s->blocks[row] > most) most = s->blocks[row];
+        spmv__set(ptr, t, sum);
+        sum += most * p->n[SPMV_SBELL_H];
+    }
+    spmv__set(ptr, t, sum);
+}
+
+/* Fills the block rows of rows first .. end - 1, which begin with a group that shares a base, and after the last one the padding that
+ * bell and sbell have in the place of further block rows. */
+static void spmv__block_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+{
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], h = spmv__block_group_height(p), bases = p->a[spmv__block_base(p)].count;
+    spmv__block_set set = s->sets[to->thread]; /* a copy: no two threads write to one cache line */
+    uint64_t row, stop = spmv__ceil_div(end, bh);
+    spmv__block_places at;
+    spmv__block_places_of(&at, p);
+    if (end == p->rows && p->spec.format == SPMV_SBELL) stop = spmv__round_up(stop, h);
+    if (end == p->rows && p->spec.format == SPMV_BELL) stop = p->n[SPMV_BELL_LD];
+    for (row = first / bh; row < stop; row++) {
+        if (row % h == 0 && row / h < bases && !to->zeros) spmv__block_fill_base(p, s, row / h);
+        if (row % h == 0 && p->spec.format != SPMV_BCSR && !to->zeros) spmv__block_clear_slice(p, to, row);
+        spmv__block_fill_row(p, s, to, &set, &at, row);
+    }
+}
+
+/* Visits the elements of all blocks that lie within the matrix. */
+static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
+{
+    uint64_t block_row, k, i, j, bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW];
+    for (block_row = 0; block_row < spmv__block_rows(p); block_row++)
+        for (k = 0; k < spmv__block_count(p, block_row); k++) {
+            spmv__block b = spmv__block_at(p, block_row, k);
+            uint32_t c = spmv__block_column(p, block_row, b.col);
+            if (c == SPMV_PAD) continue;
+            for (i = 0; i < bh && block_row * bh + i < p->rows; i++)
+                for (j = 0; j < bw && c + j < p->cols; j++)
+                    visit(user, block_row * bh + i, c + j, b.val + (i * bw + j) / uw * b.step + j % uw);
+        }
+}
+
+/* The three formats share these functions; the table needs each under the format's own name. */
+#define spmv__bell_size  spmv__block_size
+#define spmv__bell_lay   spmv__block_lay
+#define spmv__bell_fill  spmv__block_fill
+#define spmv__bell_each  spmv__block_each
+#define spmv__sbell_size spmv__block_size
+#define spmv__sbell_lay  spmv__block_lay
+#define spmv__sbell_fill spmv__block_fill
+#define spmv__sbell_each spmv__block_each
+#define spmv__bcsr_size  spmv__block_size
+#define spmv__bcsr_lay   spmv__block_lay
+#define spmv__bcsr_fill  spmv__block_fill
+#define spmv__bcsr_each  spmv__block_each
+#endif
+
+#endif

@@ -1,0 +1,623 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spmv/format/ell.h - ell and sell: rows padded to the same length, or to that of their slice.
+ */
+#ifndef SPMV__FORMAT_ELL_H
+#define SPMV__FORMAT_ELL_H
+
+#include "../shape.h"
+
+/* ---- ell and sell ------------------------------------------------------------------------------------------------ */
+#if defined(SPMV_NO_ELL) || !(SPMV__ONLY & SPMV_BIT_ELL)
+#undef SPMV_NO_ELL
+#define SPMV_NO_ELL
+#define SPMV__BUILT_ELL 0
+#else
+#define SPMV__BUILT_ELL 1
+#endif
+
+#if defined(SPMV_NO_SELL) || !(SPMV__ONLY & SPMV_BIT_SELL)
+#undef SPMV_NO_SELL
+#define SPMV_NO_SELL
+#define SPMV__BUILT_SELL 0
+#else
+#define SPMV__BUILT_SELL 1
+#endif
+
+#if SPMV__BUILT_ELL || SPMV__BUILT_SELL
+#define SPMV__ANY_ELL
+#endif
+
+#ifdef SPMV__ANY_ELL
+/* The nonzeros of the longest of rows first .. end - 1 of the part. Of rows on a device, first must be a multiple of s->longest_of, and end
+ * as well or the number of rows. */
+static uint64_t spmv__longest(const spmv__source *s, uint64_t first, uint64_t end)
+{
+    const uint64_t found = s->longest ? spmv__ceil_div(end, s->longest_of) : 0;
+    uint64_t i, w = 0;
+    for (i = found ? first / s->longest_of : 0; i < found; i++)
+        if (s->longest[i] > w) w = s->longest[i];
+    for (i = first; !s->longest && i < end; i++)
+        if (s->ptr[i + 1] - s->ptr[i] > w) w = s->ptr[i + 1] - s->ptr[i];
+    return w;
+}
+
+/* Where the rows of a column-major slab go. */
+typedef struct spmv__slab {
+    spmv_array       *col;
+    const spmv_array *base;
+    uint64_t          group; /* the base of the rows */
+    uint64_t          ld;    /* slots from an entry of a row to its next */
+    uint64_t          width; /* entries of a row with padding */
+} spmv__slab;
+
+/* Rows that are filled together, so that whole cache lines of the slab are written at once. Of doubles, these are all rows of a slice of
+ * the usual height, whose padding is then adjacent. More rows of floats, or of higher slabs, were no faster to fill. */
+enum { SPMV__SLAB_ROWS = 16, SPMV__SLAB_SLICE = 32 };
+enum { SPMV__SLAB_STRETCH = 64 /* entries of rows of different lengths that are filled together: 24 KiB, less than a near cache */ };
+enum { SPMV__PAD_BYTE = 0xff /* of SPMV_PAD and SPMV_PAD16 */ };
+
+/* Makes entries first .. end - 1 of some rows padding, at most SPMV__SLAB_SLICE; slot is that of entry 0 of the first of them. */
+static void spmv__slab_pad(const spmv__slab *t, const spmv__sink *to, uint64_t rows, uint64_t first, uint64_t end, uint64_t slot)
+{
+    const uint64_t width = t->col->width, bytes = to->dst->width;
+    const int usual = rows == SPMV__SLAB_ROWS && width == 4; /* then memset knows how much it sets */
+    unsigned char *col = (unsigned char *)t->col->data + (slot + first * t->ld) * width;
+    unsigned char *val = (unsigned char *)to->dst->data + (slot + first * t->ld) * bytes;
+    uint64_t j;
+    if (first == end) return; /* the slab may have no slots at all */
+    if (rows == t->ld) { /* all of the slab's */
+        memset(col, SPMV__PAD_BYTE, (size_t)((end - first) * rows * width));
+        memset(val, 0, (size_t)((end - first) * rows * bytes));
+        return;
+    }
+    for (j = first; j < end; j++, col += t->ld * width) {
+        if (usual) memset(col, SPMV__PAD_BYTE, (size_t)SPMV__SLAB_ROWS * 4);
+        else memset(col, SPMV__PAD_BYTE, (size_t)(rows * width));
+    }
+    for (j = first; j < end; j++, val += t->ld * bytes) {
+        if (usual && bytes == 8) memset(val, 0, (size_t)SPMV__SLAB_ROWS * 8);
+        else if (usual) memset(val, 0, (size_t)SPMV__SLAB_ROWS * 4);
+        else memset(val, 0, (size_t)(rows * bytes));
+    }
+}
+
+/* Puts n entries of each of some rows into the slab, the first into slot, slot + 1 and so on; k: where their entries begin. Values have so
+ * many bytes. Nearly all of the time of a conversion is spent here, so the loops are compiled for each width. What several rows will read
+ * next, if they are adjacent, is prefetched: processors do not foresee so many short streams. */
+SPMV__INLINE void spmv__slab_entries(const spmv__slab *t, const spmv__sink *to, const uint32_t *from, const uint64_t *k, uint64_t rows,
+                                     uint64_t n, uint64_t slot, size_t bytes)
+{
+    uint32_t *col = (uint32_t *)t->col->data;
+    uint16_t *narrow = (uint16_t *)t->col->data;
+    unsigned char *val = (unsigned char *)to->dst->data + slot * bytes;
+    const unsigned char *src = to->src;
+    uint64_t i, j, at;
+    if (t->base->count) {
+        const uint32_t base = ((const uint32_t *)t->base->data)[t->group];
+        for (j = 0, at = slot; j < n; j++, at += t->ld) {
+            if (rows > 1) spmv__prefetch(from, (k[0] + (n + j) * rows) * sizeof *from);
+            for (i = 0; i < rows; i++) narrow[at + i] = (uint16_t)(from[k[i] + j] - base);
+        }
+    } else {
+        for (j = 0, at = slot; j < n; j++, at += t->ld) {
+            if (rows > 1) spmv__prefetch(from, (k[0] + (n + j) * rows) * sizeof *from);
+            for (i = 0; i < rows; i++) col[at + i] = from[k[i] + j];
+        }
+    }
+    for (j = 0; j < n; j++, val += t->ld * bytes) {
+        if (rows > 1) spmv__prefetch(src, (k[0] + (n + j) * rows) * bytes);
+        for (i = 64; i < rows * bytes; i += 64) spmv__prefetch(src, (k[0] + (n + j) * rows) * bytes + i);
+        for (i = 0; i < rows; i++) memcpy(val + i * bytes, src + (k[i] + j) * bytes, bytes);
+    }
+}
+
+/* Puts entries k .. k + n - 1 into a row, the first into slot. */
+static void spmv__slab_copy(const spmv__slab *t, const spmv__sink *to, const uint32_t *from, uint64_t k, uint64_t n, uint64_t slot)
+{
+    if (to->dst->width == 8) spmv__slab_entries(t, to, from, &k, 1, n, slot, 8);
+    else spmv__slab_entries(t, to, from, &k, 1, n, slot, 4);
+}
+
+/* 1 if the entries of rows can be copied: the part takes all of the matrix, and they are values. */
+static int spmv__slab_copies(const spmv__source *s, const spmv__sink *to) { return !s->v->owner && to->src; }
+
+/* Puts row i of the part into a slab, its first entry into slot: for what spmv__slab_some_rows cannot do, views of some nonzeros, and
+ * maps. */
+static void spmv__ell_row(const spmv__slab *t, const spmv__source *s, spmv__sink *to, uint64_t i, uint64_t slot)
+{
+    const spmv_csr *a = s->v->a;
+    uint64_t r = spmv__source_row(s, i), k = a->ptr[r], end = a->ptr[r + 1], n = 0;
+    for (; k < end; k++)
+        if (spmv__mine(s->v, k)) {
+            spmv__set_column(t->col, t->base, slot + n * t->ld, t->group, a->col[k], 1);
+            spmv__put(to, slot + n++ * t->ld, k);
+        }
+    spmv__slab_pad(t, to, 1, n, t->width, slot);
+}
+
+/* Puts so many rows from row i on, SPMV__SLAB_SLICE at most, into a slab; those from row end on are padding. What all rows have is copied
+ * line by line. The rest, up to the end of the longest row, is copied in short stretches, so that cache lines stay in the cache until all
+ * rows have been there. What lies behind is padding. */
+static void spmv__slab_some_rows(const spmv__slab *t, const spmv__source *s, const spmv__sink *to, uint64_t i, uint64_t end, uint64_t rows,
+                                 uint64_t slot)
+{
+    const spmv_csr *a = s->v->a;
+    uint64_t k[SPMV__SLAB_SLICE], n[SPMV__SLAB_SLICE], u, j, stop, least = UINT64_MAX, most = 0;
+    for (u = 0; u < rows; u++) {
+        uint64_t r = i + u < end ? spmv__source_row(s, i + u) : 0;
+        n[u] = i + u < end ? a->ptr[r + 1] - a->ptr[r] : 0;
+        k[u] = a->ptr[r];
+        least = n[u] < least ? n[u] : least;
+        most = n[u] > most ? n[u] : most;
+    }
+    if (rows == SPMV__SLAB_SLICE) spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_SLICE, least, slot, 8);
+    else if (rows != SPMV__SLAB_ROWS) least = 0;
+    else if (to->dst->width == 8) spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_ROWS, least, slot, 8);
+    else spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_ROWS, least, slot, 4);
+    for (j = least; j < most; j = stop) {
+        stop = spmv__smaller(j + SPMV__SLAB_STRETCH, most);
+        spmv__slab_pad(t, to, rows, j, stop, slot);
+        for (u = 0; u < rows; u++)
+            if (n[u] > j) spmv__slab_copy(t, to, a->col, k[u] + j, spmv__smaller(n[u], stop) - j, slot + u + j * t->ld);
+    }
+    spmv__slab_pad(t, to, rows, most, t->width, slot);
+}
+
+/* Puts rows first .. end - 1 of the part, which share a base, and rows of padding, into a slab, the first entry of the first one into
+ * slot; stop: the row behind all of these. */
+static void spmv__slab_rows(const spmv__slab *t, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end, uint64_t stop,
+                            uint64_t slot)
+{
+    const uint64_t together = t->ld == SPMV__SLAB_SLICE && to->dst->width == 8 ? SPMV__SLAB_SLICE : SPMV__SLAB_ROWS;
+    for (; !spmv__slab_copies(s, to) && first < end; first++, slot++) spmv__ell_row(t, s, to, first, slot);
+    for (; first < stop; first += together, slot += together)
+        spmv__slab_some_rows(t, s, to, first, end, spmv__smaller(stop - first, together), slot);
+}
+
+/* Visits the entries of a row that spmv__ell_row stored; width is the number of slots that the row has. */
+static void spmv__ell_visit(const spmv_array *col, const spmv_array *base, uint64_t group, uint64_t row, uint64_t slot, uint64_t ld,
+                            uint64_t width, spmv__visit visit, void *user)
+{
+    uint64_t k;
+    for (k = 0; k < width; k++, slot += ld) {
+        uint32_t c = spmv__column_at(col, base, slot, group, 1);
+        if (c != SPMV_PAD) visit(user, row, c, slot);
+    }
+}
+#endif
+
+static const spmv__traits spmv__ell_traits = {
+    SPMV__LISTS | SPMV__KEY(W) | SPMV__KEY(FILL) | SPMV__KEY(IDX), /* keys */
+    SPMV_CAN_LIST | SPMV_REPEATS,                                  /* flags */
+    SPMV_CLASS_FLAT,                                               /* class */
+    1,                                                             /* indices */
+    0,                                                             /* even */
+    SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,                           /* pads, lanes */
+    NULL                                                           /* suits */
+};
+
+static const char *const spmv__ell_layouts[] = {
+    "ell",
+    "ell:idx=16"
+};
+
+#ifndef SPMV_NO_ELL
+/* 16-bit columns need the rows of each base to span few enough columns. */
+static spmv_status spmv__ell_size(spmv_part *p, spmv__source *s)
+{
+    int fits = 1;
+    uint64_t i, low, high;
+    p->n[SPMV_ELL_WIDTH] = spmv__longest(s, 0, p->rows);
+    p->n[SPMV_ELL_LD] = spmv__leading(p->rows);
+    for (i = 0; i < p->rows && fits && p->spec.key[SPMV_KEY_IDX] == 16; i += 32) {
+        spmv__span(s, i, p->rows - i < 32 ? p->rows : i + 32, &low, &high);
+        fits = spmv__span_fits(low, high);
+    }
+    spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(p->n[SPMV_ELL_WIDTH], p->n[SPMV_ELL_LD]), p->a[SPMV_VAL].width);
+    spmv__want_columns(p, &p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], p->a[SPMV_VAL].count, p->n[SPMV_ELL_LD] / 32, fits);
+    s->grain = 32; /* rows of a base */
+    return SPMV_OK;
+}
+
+static spmv_status spmv__ell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    (void)f;
+    out->slots = out->rows * (double)l->longest;
+    return spmv__estimate_columns(spec, l, 32);
+}
+
+#define spmv__ell_lay NULL
+
+/* A base is the lowest column of its 32 rows; empty rows have 0. */
+static void spmv__ell_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+{
+    spmv__slab t;
+    uint64_t i, next, low, high, pads = end < p->rows ? end : p->n[SPMV_ELL_LD];
+    t.col = &p->a[SPMV_ELL_COL];
+    t.base = &p->a[SPMV_ELL_BASE];
+    t.ld = p->n[SPMV_ELL_LD];
+    t.width = p->n[SPMV_ELL_WIDTH];
+    for (i = first; i < end; i = next) {
+        t.group = i / 32;
+        next = spmv__smaller(spmv__round_up(i + 1, 32), end);
+        if (t.base->count) {
+            spmv__span(s, i, next, &low, &high);
+            ((uint32_t *)t.base->data)[t.group] = low > high ? 0 : (uint32_t)low;
+        }
+        spmv__slab_rows(&t, s, to, i, next, next < end ? next : pads, i);
+    }
+    if (first == end) spmv__slab_rows(&t, s, to, end, end, pads, end);
+}
+
+static void spmv__ell_each(const spmv_part *p, spmv__visit visit, void *user)
+{
+    const spmv_array *col = &p->a[SPMV_ELL_COL], *base = &p->a[SPMV_ELL_BASE];
+    uint64_t i;
+    for (i = 0; i < p->rows; i++) spmv__ell_visit(col, base, i / 32, i, i, p->n[SPMV_ELL_LD], p->n[SPMV_ELL_WIDTH], visit, user);
+}
+#endif
+
+static const spmv__traits spmv__sell_traits = {
+    SPMV__LISTS | SPMV__KEY(W) | SPMV__KEY(FILL) | SPMV__KEY(IDX) | SPMV__KEY(H) | SPMV__KEY(GROW), /* keys */
+    SPMV_CAN_LIST | SPMV_REPEATS,                                                                   /* flags */
+    SPMV_CLASS_FLAT,                                                                                /* class */
+    1,                                                                                              /* indices */
+    0,                                                                                              /* even */
+    SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                                                         /* pads, lanes */
+    NULL                                                                                            /* suits */
+};
+
+static const char *const spmv__sell_layouts[] = {
+    "sell",
+    "sell:h=8",
+    "sell:h=64",
+    "sell:h=256",
+    "sell:h=32,rows=sorted,sigma=1024",
+    "sell:idx=16",
+    "sell:h=64,idx=16",
+    "sell:h=256,idx=16",
+    "sell:h=32,rows=sorted,sigma=1024,idx=16"
+};
+
+#ifndef SPMV_NO_SELL
+/* The first row of slice t. */
+static uint64_t spmv__slice_first(const spmv_part *p, uint64_t t)
+{
+    const spmv_array *slice_row = &p->a[SPMV_SELL_SLICE_ROW];
+    return slice_row->count ? ((const uint32_t *)slice_row->data)[t] : t * p->n[SPMV_SELL_H];
+}
+
+/* The row after the last of slice t. */
+static uint64_t spmv__slice_end(const spmv_part *p, uint64_t t)
+{
+    const spmv_array *slice_row = &p->a[SPMV_SELL_SLICE_ROW];
+    uint64_t end = slice_row->count ? ((const uint32_t *)slice_row->data)[t + 1] : (t + 1) * p->n[SPMV_SELL_H];
+    return end < p->rows ? end : p->rows;
+}
+
+/* The distance of a row's entries in slice t; the last slice can have fewer rows than that. */
+static uint64_t spmv__slice_height(const spmv_part *p, uint64_t t)
+{
+    return p->a[SPMV_SELL_SLICE_ROW].count ? spmv__slice_end(p, t) - spmv__slice_first(p, t) : p->n[SPMV_SELL_H];
+}
+
+/* The end of the slice that begins at row first: h rows, or with the key grow as many up to h as keep padding under that share of the
+ * slice. (Monakov et al. have slices of varying height; this rule is our own.) */
+static uint64_t spmv__slice_grow(const spmv_part *p, const spmv__source *s, uint64_t first)
+{
+    uint64_t h = p->n[SPMV_SELL_H], end, width = 0;
+    int64_t grow = p->spec.key[SPMV_KEY_GROW];
+    if (h > p->rows - first) h = p->rows - first;
+    if (!grow) return first + h;
+    for (end = first; end < first + h; end++) {
+        uint64_t length = s->ptr[end + 1] - s->ptr[end], slots, held = s->ptr[end + 1] - s->ptr[first];
+        if (length > width) width = length;
+        slots = width * (end + 1 - first);
+        if ((double)(slots - held) * 1e6 > (double)grow * (double)slots) break;
+    }
+    return end > first ? end : first + 1;
+}
+
+/* The height of the slices of a part. It is at most the number of rows, rounded up to 32: everything above would be padding. */
+static uint64_t spmv__sell_height(const spmv_spec *spec, uint64_t rows)
+{
+    return rows ? spmv__smaller(spmv__height(spec), spmv__round_up(rows, 32)) : spmv__height(spec);
+}
+
+/* The width of each slice, if a device has found them; else NULL. Columns of 16 bits need more. */
+static const uint32_t *spmv__sell_widths(const spmv_part *p, const spmv__source *s)
+{
+    const int64_t *key = p->spec.key;
+    return !key[SPMV_KEY_GROW] && key[SPMV_KEY_IDX] != 16 && s->longest_of == p->n[SPMV_SELL_H] ? s->longest : NULL;
+}
+
+/* What the shares of spmv__sell_size find. */
+typedef struct spmv__sell_count {
+    const spmv_part    *p;
+    const spmv__source *s;
+    uint64_t            total[SPMV__MOST_SHARES], slices[SPMV__MOST_SHARES], shares;
+    int                 fits[SPMV__MOST_SHARES];
+} spmv__sell_count;
+
+/* Goes through the slices of a share once, for their number, slots, and whether the columns of each fit 16 bits. */
+static void spmv__sell_count_share(void *job, uint64_t share)
+{
+    spmv__sell_count *c = (spmv__sell_count *)job;
+    const spmv_part *p = c->p;
+    const uint64_t stop = spmv__share_first(c->s, share + 1, c->shares);
+    uint64_t first, end, low, high, total = 0, slices = 0;
+    int grow = p->spec.key[SPMV_KEY_GROW] != 0, fits = p->spec.key[SPMV_KEY_IDX] == 16;
+    for (first = spmv__share_first(c->s, share, c->shares); first < stop; first = end) {
+        end = spmv__slice_grow(p, c->s, first);
+        total = spmv__sat_add(total, spmv__sat_mul(spmv__longest(c->s, first, end), grow ? end - first : p->n[SPMV_SELL_H]));
+        slices++;
+        if (!fits) continue;
+        spmv__span(c->s, first, end, &low, &high);
+        fits = spmv__span_fits(low, high);
+    }
+    c->total[share] = total;
+    c->slices[share] = slices;
+    c->fits[share] = fits;
+}
+
+/* Goes through all slices. *fits: 1 if columns of 16 bits are asked for and fit. Returns the slots. With the key grow, where a slice begins
+ * depends on those before it, so one share counts them all. */
+static uint64_t spmv__sell_count_all(spmv_part *p, const spmv__source *s, int *fits)
+{
+    spmv__sell_count c;
+    uint64_t i, total = 0;
+    c.p = p;
+    c.s = s;
+    c.shares = p->spec.key[SPMV_KEY_GROW] ? 1 : spmv__source_shares(s);
+    spmv__share_out(spmv__sell_count_share, &c, c.shares);
+    p->n[SPMV_SELL_SLICES] = 0;
+    for (i = 0, *fits = 1; i < c.shares; i++) {
+        total = spmv__sat_add(total, c.total[i]);
+        p->n[SPMV_SELL_SLICES] += c.slices[i];
+        *fits = *fits && c.fits[i];
+    }
+    return total;
+}
+
+/* The same for slices whose widths a device has found. */
+static uint64_t spmv__sell_count_widths(spmv_part *p, const uint32_t *widths)
+{
+    uint64_t t, total = 0;
+    p->n[SPMV_SELL_SLICES] = spmv__ceil_div(p->rows, p->n[SPMV_SELL_H]);
+    for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++) total += widths[t];
+    return spmv__sat_mul(total, p->n[SPMV_SELL_H]);
+}
+
+static spmv_status spmv__sell_size(spmv_part *p, spmv__source *s)
+{
+    const int grow = p->spec.key[SPMV_KEY_GROW] != 0;
+    const uint32_t *widths;
+    uint64_t total;
+    int fits = 0;
+    p->n[SPMV_SELL_H] = spmv__sell_height(&p->spec, p->rows);
+    s->grain = grow ? 0 : p->n[SPMV_SELL_H];
+    widths = spmv__sell_widths(p, s);
+    total = widths ? spmv__sell_count_widths(p, widths) : spmv__sell_count_all(p, s, &fits);
+    spmv__want(&p->a[SPMV_VAL], total, p->a[SPMV_VAL].width);
+    spmv__want_offsets(&p->a[SPMV_SELL_PTR], p->n[SPMV_SELL_SLICES] + 1, total);
+    spmv__want_columns(p, &p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], total, p->n[SPMV_SELL_SLICES], fits);
+    spmv__want(&p->a[SPMV_SELL_SLICE_ROW], grow ? p->n[SPMV_SELL_SLICES] + 1 : 0, 4);
+    if (grow) s->cuts = &p->a[SPMV_SELL_SLICE_ROW];
+    return SPMV_OK;
+}
+
+/* Sets the share's result to the sum of the widths of its slices. */
+static void spmv__slots_share(void *job, uint64_t share)
+{
+    spmv__look_pass *c = (spmv__look_pass *)job;
+    uint64_t r = spmv__look_first(c, share), end = spmv__look_first(c, share + 1), widths = 0;
+    while (r < end) {
+        const uint64_t stop = end - r < c->h ? end : r + c->h;
+        widths += spmv__look_tallest(c->l, r, stop);
+        r = stop;
+    }
+    c->result[share] = widths;
+}
+
+/* The slots of sell if its slices are h rows of the matrix each, in order. */
+static double spmv__slots_in_order(const spmv__look *l, uint64_t h)
+{
+    spmv__look_pass c;
+    double slots = 0;
+    uint64_t i;
+    if (spmv__look_has(&l->known->in_order, h, &slots)) return slots;
+    spmv__look_run(&c, l, h, 1, spmv__slots_share);
+    for (i = 0; i < c.shares; i++) slots += (double)c.result[i] * (double)h;
+    spmv__look_keep(&l->known->in_order, h, slots);
+    return slots;
+}
+
+/* How many rows of a window have each length, and which lengths there are. */
+typedef struct spmv__length_counts {
+    uint32_t *with;  /* by length */
+    uint64_t *there; /* a bit for each length above 0 that a row of the window has */
+} spmv__length_counts;
+
+/* Goes from length k to the next one below it that is there, and takes its bit away; 0: there is none. */
+static uint64_t spmv__length_below(spmv__length_counts *c, uint64_t k)
+{
+    uint64_t word = k / 64, bits = c->there[word], n = 63;
+    while (!bits && word) bits = c->there[--word];
+    if (!bits) return 0;
+#ifdef __GNUC__
+    n = 63 - (uint64_t)__builtin_clzll(bits);
+#else
+    while (!(bits >> n)) n--;
+#endif
+    c->there[word] = bits ^ (uint64_t)1 << n;
+    return word * 64 + n;
+}
+
+enum { SPMV__SORTED_SAMPLE = 1 << 15 /* rows: as few show how well the rows of a window fit together */ };
+
+/* Adds up the slots of windows of sigma rows; c has room for the longest row and is zero. A slice that begins among the rows of length k is
+ * k wide. One that was begun before becomes wider if it is narrower, as it can be at the beginning of a window. Of many windows only a
+ * sample is read, whose slots are scaled by its share of the nonzeros; each row that is longer than all in the sample counts as a slice of
+ * its own. all: 1: reads every window, as is done in the end if the nonzeros lie so unevenly that the sample says little. */
+static double spmv__slots_of_windows(const spmv__look *l, uint64_t h, uint64_t sigma, spmv__length_counts *c, int all)
+{
+    const uint64_t rows = l->v->a->rows, windows = spmv__ceil_div(rows, sigma), sampled = spmv__ceil_div(SPMV__SORTED_SAMPLE, sigma);
+    const uint64_t step = !all && windows > 2 * sampled && sampled > 1 ? windows / sampled : 1;
+    uint64_t i, begin, end, r, k, nnz = 0, longest = 0; /* of the sample: nonzeros, the longest row */
+    uint64_t place = 0, open = 0;                       /* rows so far; width of the last slice */
+    double slots = 0;
+    for (i = 0; i * step < windows; i++) {
+        uint64_t most = 0;
+        begin = (i * step + (i * 2654435769u >> 16) % step) * sigma; /* by the golden section, so that no pattern of the rows hides */
+        if (begin >= rows) break;
+        end = rows - begin < sigma ? rows : begin + sigma;
+        for (r = begin; r < end; r++) {
+            uint64_t n = spmv__look_len(l, r);
+            c->with[n]++;
+            c->there[n / 64] |= (uint64_t)(n != 0) << n % 64;
+            if (n > most) most = n;
+            nnz += n;
+        }
+        if (most > longest) longest = most;
+        for (k = most; (k = spmv__length_below(c, k)) != 0;) {
+            uint64_t next = place + c->with[k], opened = spmv__ceil_div(next, h) - spmv__ceil_div(place, h);
+            if (place % h && k > open) slots += (double)(h * (k - open));
+            if (opened || k > open) open = k;
+            slots += (double)(opened * h * k);
+            place = next;
+            c->with[k] = 0;
+        }
+    }
+    if (step == 1) return slots;
+    if (nnz * step < l->nnz / 2 || nnz * step / 2 > l->nnz) return spmv__slots_of_windows(l, h, sigma, c, 1);
+    slots *= (double)l->nnz / (double)nnz;
+    for (k = longest + 1; k <= l->longest; k++) slots += (double)(h - 1) * (double)l->longer[k];
+    return slots;
+}
+
+/* The slots of sell if empty rows are left out and rows are sorted by length within windows of sigma rows (0: all rows). Counts the rows
+ * of each length instead of sorting them. */
+static spmv_status spmv__slots_sorted(const spmv__look *l, uint64_t h, uint64_t sigma, double *slots)
+{
+    const uint64_t words = l->longest / 64 + 1, key = sigma << 32 | h; /* h is 65536 at most */
+    spmv__length_counts c;
+    void *block;
+    spmv_status s;
+    if (spmv__look_has(&l->known->sorted, key, slots)) return SPMV_OK;
+    s = spmv__new(l->h, &block, words * 8 + (l->longest + 1) * 4, 1, 0);
+    if (s) return s;
+    c.there = (uint64_t *)block;
+    c.with = (uint32_t *)(void *)(c.there + words);
+    *slots = spmv__slots_of_windows(l, h, sigma ? sigma : l->v->a->rows, &c, 0);
+    spmv__look_keep(&l->known->sorted, key, *slots);
+    spmv_free(l->h, block);
+    return SPMV_OK;
+}
+
+/* Sorting leaves little padding; its cost is narrow slices and writing y in any order, which uneven stands for. */
+static spmv_status spmv__sell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    uint64_t sigma = (uint64_t)spec->key[SPMV_KEY_SIGMA], h = spmv__sell_height(spec, spec->key[SPMV_KEY_ROWS] ? l->rows : f->rows);
+    spmv_status s = SPMV_OK;
+    if (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED) {
+        s = spmv__slots_sorted(l, h, sigma, &out->slots);
+        out->uneven = f->uneven;
+    } else {
+        out->slots = spmv__slots_in_order(l, h);
+    }
+    return s ? s : spmv__estimate_columns(spec, l, sigma ? sigma : h);
+}
+
+/* What the shares of spmv__sell_lay have in common. */
+typedef struct spmv__sell_slices {
+    spmv_part          *p;
+    const spmv__source *s;
+    uint64_t            shares;
+} spmv__sell_slices;
+
+/* Cuts the slices of a share as spmv__sell_size does, and fills the rows where they begin, and as pointers their slots. */
+static void spmv__sell_lay_share(void *job, uint64_t share)
+{
+    const spmv__sell_slices *c = (const spmv__sell_slices *)job;
+    spmv_part *p = c->p;
+    const int grow = p->a[SPMV_SELL_SLICE_ROW].count != 0;
+    const uint64_t stop = c->shares == 1 ? p->rows : spmv__share_first(c->s, share + 1, c->shares);
+    uint64_t first = c->shares == 1 ? 0 : spmv__share_first(c->s, share, c->shares), end, t = first / p->n[SPMV_SELL_H];
+    for (; first < stop; t++, first = end) {
+        end = spmv__slice_grow(p, c->s, first);
+        if (grow) spmv__set(&p->a[SPMV_SELL_SLICE_ROW], t + 1, end);
+        spmv__set(&p->a[SPMV_SELL_PTR], t + 1, spmv__longest(c->s, first, end) * (grow ? end - first : p->n[SPMV_SELL_H]));
+    }
+}
+
+/* With the key grow, where a slice begins depends on those before it, so one share cuts them all. */
+static void spmv__sell_lay(spmv_part *p, spmv__source *s)
+{
+    const int grow = p->a[SPMV_SELL_SLICE_ROW].count != 0;
+    spmv_array *ptr = &p->a[SPMV_SELL_PTR];
+    spmv__sell_slices c;
+    uint64_t t, sum = 0;
+    if (spmv__sell_widths(p, s)) {
+        spmv__offsets_from(ptr, spmv__sell_widths(p, s), p->n[SPMV_SELL_H]);
+        return;
+    }
+    c.p = p;
+    c.s = s;
+    c.shares = grow ? 1 : spmv__source_shares(s);
+    spmv__set(ptr, 0, 0);
+    if (grow) spmv__set(&p->a[SPMV_SELL_SLICE_ROW], 0, 0);
+    spmv__share_out(spmv__sell_lay_share, &c, c.shares);
+    for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++) {
+        sum += spmv__at(ptr, t + 1);
+        spmv__set(ptr, t + 1, sum);
+    }
+}
+
+/* The slice that begins at row first, which is the beginning of one, or the number of slices. */
+static uint64_t spmv__slice_at(const spmv_part *p, uint64_t first)
+{
+    uint64_t low = 0, high = p->n[SPMV_SELL_SLICES];
+    if (!p->a[SPMV_SELL_SLICE_ROW].count) return spmv__ceil_div(first, p->n[SPMV_SELL_H]);
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (spmv__slice_first(p, middle) < first) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* Fills the slices of rows first .. stop - 1. A base is the lowest column of its slice, 0 if that is empty. */
+static void spmv__sell_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t stop)
+{
+    spmv__slab b;
+    uint64_t t, end, slot, low, high;
+    b.col = &p->a[SPMV_SELL_COL];
+    b.base = &p->a[SPMV_SELL_BASE];
+    for (t = spmv__slice_at(p, first); first < stop; t++, first = end) {
+        end = spmv__slice_end(p, t);
+        slot = spmv__at(&p->a[SPMV_SELL_PTR], t);
+        b.group = t;
+        b.ld = spmv__slice_height(p, t);
+        b.width = (spmv__at(&p->a[SPMV_SELL_PTR], t + 1) - slot) / b.ld;
+        if (b.base->count) {
+            spmv__span(s, first, end, &low, &high);
+            ((uint32_t *)b.base->data)[t] = low > high ? 0 : (uint32_t)low;
+        }
+        spmv__slab_rows(&b, s, to, first, end, first + b.ld, slot);
+    }
+}
+
+static void spmv__sell_each(const spmv_part *p, spmv__visit visit, void *user)
+{
+    uint64_t t, i;
+    for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++) {
+        uint64_t slot = spmv__at(&p->a[SPMV_SELL_PTR], t), height = spmv__slice_height(p, t), first = spmv__slice_first(p, t);
+        uint64_t width = height ? (spmv__at(&p->a[SPMV_SELL_PTR], t + 1) - slot) / height : 0;
+        for (i = first; i < spmv__slice_end(p, t); i++)
+            spmv__ell_visit(&p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], t, i, slot + i - first, height, width, visit, user);
+    }
+}
+#endif
+
+#endif

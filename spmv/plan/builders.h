@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spmv/plan/builders.h - functions that make a plan for a matrix: hyb, hybr, cmrs, panels; spmv_plan_make.
+ */
+#ifndef SPMV__PLAN_BUILDERS_H
+#define SPMV__PLAN_BUILDERS_H
+
+#include "store.h"
+
+/* ---- builders ---------------------------------------------------------------------------------------------------- */
+
+SPMV_API const char *spmv_builder_name(spmv_builder b)
+{
+    static const char *const names[] = {
+#define X(ID, name, text) name,
+        SPMV_BUILDER_LIST(X)
+#undef X
+    };
+    return (unsigned)b < SPMV_BUILDER_COUNT ? names[b] : "unknown";
+}
+
+SPMV_API const char *spmv_builder_text(spmv_builder b)
+{
+    static const char *const texts[] = {
+#define X(ID, name, text) text,
+        SPMV_BUILDER_LIST(X)
+#undef X
+    };
+    return (unsigned)b < SPMV_BUILDER_COUNT ? texts[b] : "unknown";
+}
+
+/* The builder of that name; SPMV_BUILDER_COUNT if there is none. */
+static spmv_builder spmv__builder_from(const char *name)
+{
+    int b = 0;
+    while (b < SPMV_BUILDER_COUNT && strcmp(name, spmv_builder_name((spmv_builder)b)) != 0) b++;
+    return (spmv_builder)b;
+}
+
+/* X(IDENT, "key", kind, default, takers): the keys of builders. takers has the bits of the builders that know the key. */
+#define SPMV__BUILDER_KEYS(X)                                                        \
+    X(ROWS,   "rows",   SPMV__INT,  SPMV__ENOUGH_ROWS,    SPMV__HYB | SPMV__HYBR)    \
+    X(X,      "x",      SPMV__FRAC, SPMV__ONE / 2,        SPMV__HYBR) /* Xu et al. */ \
+    X(K,      "k",      SPMV__INT,  SPMV__K_BELL_GARLAND, SPMV__HYBR)                \
+    X(LEVELS, "levels", SPMV__INT,  0,                    SPMV__HYBR) /* no limit */ \
+    X(N,      "n",      SPMV__INT,  2,                    SPMV__PANELS)
+enum {
+    SPMV__HYB  = 1u << SPMV_BUILDER_HYB | 1u << SPMV_BUILDER_HYB_CSR, /* takers */
+    SPMV__HYBR = 1u << SPMV_BUILDER_HYBR,
+    SPMV__PANELS = 1u << SPMV_BUILDER_PANELS,
+    SPMV__ENOUGH_ROWS = 4096 /* rows that fill a GPU, which a column of ELL should have (Bell, Garland 2009) */
+};
+enum {
+#define X(ID, name, kind, preset, takers) SPMV__BUILDER_##ID,
+    SPMV__BUILDER_KEYS(X)
+#undef X
+    SPMV__BUILDER_KEY_COUNT
+};
+static const char *const spmv__builder_key_names[] = {
+#define X(ID, name, kind, preset, takers) name,
+    SPMV__BUILDER_KEYS(X)
+#undef X
+};
+static const unsigned spmv__builder_key_takers[] = {
+#define X(ID, name, kind, preset, takers) takers,
+    SPMV__BUILDER_KEYS(X)
+#undef X
+};
+/* Values of key k: Xu's methods 1 to 4, and 0 for measuring. */
+enum { SPMV__K_MEASURED = 0, SPMV__K_BELL_GARLAND, SPMV__K_FLOOR, SPMV__K_THIRD, SPMV__K_CEILING };
+enum { SPMV__PERCENT = 100 /* key x is a percentage */ };
+
+typedef struct spmv__maker {
+    const spmv_csr         *a;
+    const spmv_build_hints *hints;
+    const spmv_hooks       *h;
+    spmv_plan              *plan;
+    int64_t                 key[SPMV__BUILDER_KEY_COUNT];
+    uint64_t               *longer; /* longer[k]: rows with k or more nonzeros */
+    uint64_t                longest;
+} spmv__maker;
+
+/* Fills in m->longest and m->longer. */
+static spmv_status spmv__count_lengths(spmv__maker *m)
+{
+    const spmv_csr *a = m->a;
+    uint64_t r, k;
+    void *block;
+    spmv_status s;
+    for (r = 0; r < a->rows; r++)
+        if (a->ptr[r + 1] - a->ptr[r] > m->longest) m->longest = a->ptr[r + 1] - a->ptr[r];
+    s = spmv__new(m->h, &block, m->longest + 2, 8, 0);
+    if (s) return s;
+    m->longer = (uint64_t *)block;
+    for (r = 0; r < a->rows; r++) m->longer[a->ptr[r + 1] - a->ptr[r]]++;
+    for (k = m->longest; k--;) m->longer[k] += m->longer[k + 1];
+    return SPMV_OK;
+}
+
+/* The number of rows with at least k nonzeros. Once the first base columns are taken, column k of the rest has spmv__reach(base + k). */
+static uint64_t spmv__reach(const spmv__maker *m, uint64_t k) { return k <= m->longest ? m->longer[k] : 0; }
+
+/* Appends a part with two keys; give one key twice where it needs only one. */
+static void spmv__add_part(spmv_plan *plan, spmv_format f, spmv_key k1, int64_t v1, spmv_key k2, int64_t v2)
+{
+    spmv_spec *s = &plan->part[plan->count++];
+    memset(s, 0, sizeof *s);
+    s->format = f;
+    s->key[k1] = v1;
+    s->key[k2] = v2;
+}
+
+/* The share of the rows, one in so many, that must reach a column so that ELL pays for it: an ELL product runs about three times as fast as
+ * one of COO (Bell, Garland 2009); Xu et al. take the same third. */
+enum { SPMV__ELL_PAYS = 3 };
+
+/* The width by Bell and Garland's rule, Xu's method 1, after the base columns that are already taken; rows is what the rule calls M. */
+static uint64_t spmv__width_bell_garland(const spmv__maker *m, uint64_t base, uint64_t rows)
+{
+    uint64_t least = (uint64_t)m->key[SPMV__BUILDER_ROWS], w = 0;
+    for (;; w++) {
+        uint64_t reach = spmv__reach(m, base + w + 1);
+        if (!reach || reach < least || reach * SPMV__ELL_PAYS < rows) return w;
+    }
+}
+
+/* The number of nonzeros after the first base entries of each row. */
+static uint64_t spmv__beyond(const spmv__maker *m, uint64_t base)
+{
+    uint64_t k, n = 0;
+    for (k = base + 1; k <= m->longest; k++) n += m->longer[k];
+    return n;
+}
+
+/* The width by Xu's method 3: columns are added while nonzeros fill more than a third of the ELL part. */
+static uint64_t spmv__width_third(const spmv__maker *m, uint64_t base, uint64_t rows)
+{
+    uint64_t w = 0, held = 0;
+    while (base + w + 1 <= m->longest) {
+        held += spmv__reach(m, base + w + 1);
+        if (held * SPMV__ELL_PAYS <= rows * (w + 1)) break;
+        w++;
+    }
+    return w;
+}
+
+/* Makes hyb or hyb-csr: one ELL part if any column is worth it, then COO or CSR for the rest. */
+static spmv_status spmv__make_hyb(spmv__maker *m, int with_csr)
+{
+    uint64_t w = spmv__width_bell_garland(m, 0, m->a->rows);
+    if (w) spmv__add_part(m->plan, SPMV_ELL, SPMV_KEY_W, (int64_t)w, SPMV_KEY_W, (int64_t)w);
+    if (w && w >= m->longest) m->plan->part[0].key[SPMV_KEY_W] = 0;
+    else if (with_csr) spmv__add_part(m->plan, SPMV_CSR, SPMV_KEY_ROWS, SPMV_ROWS_NONEMPTY, SPMV_KEY_ROWS, SPMV_ROWS_NONEMPTY);
+    else spmv__add_part(m->plan, SPMV_COO, SPMV_KEY_W, 0, SPMV_KEY_W, 0);
+    return SPMV_OK;
+}
+
+/* Makes a plan of ELL parts with the given widths; rest: 1 if COO follows. The first part has all rows, each later one a list of those that
+ * have nonzeros left. Xu et al. sort the rows by length instead, so that the rows of each later part are the first ones, and bring y back
+ * into order at the end. Row lists need neither: on an H200 they were up to 1.6 times as fast, once 0.9 times
+ * (bench/results/hybr.txt). */
+static void spmv__set_levels(spmv_plan *plan, const uint64_t *width, int levels, int rest)
+{
+    int i;
+    plan->count = 0;
+    for (i = 0; i < levels; i++)
+        spmv__add_part(plan, SPMV_ELL, SPMV_KEY_W, (int64_t)width[i], SPMV_KEY_ROWS, i ? SPMV_ROWS_NONEMPTY : SPMV_ROWS_ALL);
+    if (rest || !levels) spmv__add_part(plan, SPMV_COO, SPMV_KEY_W, 0, SPMV_KEY_W, 0);
+    else plan->part[levels - 1].key[SPMV_KEY_W] = 0;
+}
+
+/* The fastest width of a level by the caller's clock, of all from one column to the longest row; the levels before it keep theirs. */
+static uint64_t spmv__width_measured(spmv__maker *m, uint64_t *width, int level, uint64_t base)
+{
+    spmv_plan trial;
+    uint64_t w, best = 0;
+    double least = -1;
+    memset(&trial, 0, sizeof trial);
+    for (w = 1; base + w <= m->longest; w++) {
+        double t;
+        width[level] = w;
+        spmv__set_levels(&trial, width, level + 1, base + w < m->longest);
+        t = m->hints->measure(m->hints->measure_user, &trial, "");
+        if (t >= 0 && (least < 0 || t < least)) {
+            least = t;
+            best = w;
+        }
+    }
+    return best;
+}
+
+/* The width of a level, by the method that key k names. */
+static uint64_t spmv__hybr_width(spmv__maker *m, uint64_t *width, int level, uint64_t base, uint64_t rows)
+{
+    uint64_t left = spmv__beyond(m, base);
+    switch (m->key[SPMV__BUILDER_K]) {
+    case SPMV__K_MEASURED: return spmv__width_measured(m, width, level, base);
+    case SPMV__K_FLOOR: return left / rows;
+    case SPMV__K_THIRD: return spmv__width_third(m, base, rows);
+    case SPMV__K_CEILING: return spmv__ceil_div(left, rows);
+    default: return spmv__width_bell_garland(m, base, rows);
+    }
+}
+
+/* Makes hybr (Xu et al. IV): splits off ELL parts until few nonzeros or few rows are left. M of the width's rule is the number of rows
+ * that are left; with that of the matrix, no column of a later level would ever qualify. The first level is that of hyb and always
+ * tried. */
+static spmv_status spmv__make_hybr(spmv__maker *m)
+{
+    uint64_t width[SPMV_MAX_PARTS], base = 0, rows = m->a->rows;
+    uint64_t least_rows = (uint64_t)m->key[SPMV__BUILDER_ROWS];
+    const double unit = (double)SPMV__ONE * (double)SPMV__PERCENT; /* in a nonzero; least is so scaled that an exact share compares equal */
+    double least = (double)m->key[SPMV__BUILDER_X] * (double)m->a->nnz;
+    int64_t levels_key = m->key[SPMV__BUILDER_LEVELS]; /* up to 2^40 */
+    int levels = 0, most = levels_key && levels_key < SPMV_MAX_PARTS - 1 ? (int)levels_key : SPMV_MAX_PARTS - 1;
+    while (levels < most && base < m->longest && rows) {
+        uint64_t w;
+        if (levels && ((double)spmv__beyond(m, base) * unit < least || rows < least_rows)) break;
+        w = spmv__hybr_width(m, width, levels, base, rows);
+        if (!w) break;
+        if (w > m->longest - base) w = m->longest - base;
+        width[levels++] = w;
+        base += w;
+        rows = spmv__reach(m, base + 1);
+    }
+    spmv__set_levels(m->plan, width, levels, base < m->longest);
+    return SPMV_OK;
+}
+
+static void spmv__set_strips(spmv_plan *plan, int64_t height)
+{
+    plan->count = 0;
+    spmv__add_part(plan, SPMV_CMRS, SPMV_KEY_H, height, SPMV_KEY_H, height);
+}
+
+/* Bytes that a product reads of CMRS arrays if the columns of a strip come in sectors of 32 bytes, the least that the memory of a GPU
+ * delivers. Short strips waste most of a sector, as short rows do in long SIMD units (Koza et al., 3). Of many rows an evenly spread
+ * sample is read, the same for each height, so that the heights compare: the waste of a strip deviates by a third of a sector, its mean
+ * over the sample, which has 1024 strips or more of each height, by about 1% of a sector. */
+static double spmv__strip_bytes(const spmv_csr *a, uint64_t height)
+{
+    enum { INDEX = 4 /* bytes of a column with its row in the strip, and of a strip's pointer */, SECTOR = 32 / INDEX /* columns */ };
+    enum { GROUP = 64 /* rows that are read together, whole strips of each height */, SAMPLE = 1 << 9 /* groups */ };
+    const uint64_t groups = spmv__ceil_div(a->rows, GROUP), step = groups / SAMPLE + 1;
+    double slot = (double)(spmv_value_size(a->type) + INDEX), bytes = 0;
+    uint64_t g, r;
+    for (g = 0; g < groups; g += step) {
+        const uint64_t stop = spmv__smaller((g + 1) * GROUP, a->rows);
+        for (r = g * GROUP; r < stop; r += height) {
+            uint64_t end = stop - r < height ? stop : r + height;
+            bytes += (double)INDEX + slot * (double)spmv__round_up(a->ptr[end] - a->ptr[r], SECTOR);
+        }
+    }
+    return bytes;
+}
+
+/* The heights that are compared: 2, 4, 8 and 16, as in the paper. A strip of one row is csr, and a row's number in its strip has 4 bits. */
+enum { SPMV__STRIP_HEIGHTS = 4 };
+
+/* The bytes for each height; a height is a share. */
+typedef struct spmv__strips {
+    const spmv_csr *a;
+    double          bytes[SPMV__STRIP_HEIGHTS];
+} spmv__strips;
+
+static void spmv__strips_share(void *job, uint64_t share, size_t thread)
+{
+    spmv__strips *c = (spmv__strips *)job;
+    (void)thread;
+    c->bytes[share] = spmv__strip_bytes(c->a, (uint64_t)2 << share);
+}
+
+/* Makes cmrs, a part with the best strip height. Koza et al. take whichever of 2, 4, 8 and 16 is the fastest ("brute-force search", 5.2),
+ * as is done here with hints->measure. For the case without one they give no rule ("a detailed answer is beyond the scope", 5.5), so this
+ * one is our own: the height with the fewest bytes, where a greater one, for which every lane needs more local memory ("a severe limit on
+ * acceptable values of height", 4), must save 5%. */
+static spmv_status spmv__make_cmrs(spmv__maker *m)
+{
+    const double gain = 0.95; /* of the bytes of the height before: what a greater one may read */
+    spmv_measure measure = m->hints ? m->hints->measure : NULL;
+    int64_t best = 0, fastest = 0;
+    double least = 0, shortest = 0;
+    spmv__strips strips;
+    int i;
+    strips.a = m->a;
+    spmv__share_among(spmv__strips_share, &strips, SPMV__STRIP_HEIGHTS,
+                      spmv__share_threads(spmv__share_count(m->a->rows), SPMV__STRIP_HEIGHTS));
+    for (i = 0; i < SPMV__STRIP_HEIGHTS; i++) {
+        const int64_t h = (int64_t)2 << i;
+        double bytes = strips.bytes[i], seconds = -1;
+        spmv__set_strips(m->plan, h);
+        if (measure) seconds = measure(m->hints->measure_user, m->plan, "");
+        if (seconds >= 0 && (!fastest || seconds < shortest)) {
+            fastest = h;
+            shortest = seconds;
+        }
+        if (best && bytes > gain * least) continue;
+        best = h;
+        least = bytes;
+    }
+    spmv__set_strips(m->plan, fastest ? fastest : best);
+    return SPMV_OK;
+}
+
+/* What the shares of spmv__panel_rows have in common: for each of them, the rows with nonzeros in each panel of so many columns. */
+typedef struct spmv__panel_count {
+    const spmv_csr *a;
+    uint64_t        width, shares, (*rows)[SPMV_MAX_PARTS];
+} spmv__panel_count;
+
+/* Counts the rows of a share that have nonzeros in each panel. */
+static void spmv__panel_rows_share(void *job, uint64_t share)
+{
+    const spmv__panel_count *c = (const spmv__panel_count *)job;
+    const spmv_csr *a = c->a;
+    const uint64_t last = spmv__share_row(a->ptr, a->rows, share + 1, c->shares);
+    uint64_t *rows = c->rows[share], r, k, end;
+    for (r = spmv__share_row(a->ptr, a->rows, share, c->shares); r < last; r++)
+        for (end = 0, k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+            if (a->col[k] >= end) {
+                rows[a->col[k] / c->width]++;
+                end = (a->col[k] / c->width + 1) * c->width;
+            }
+}
+
+/* Counts the rows with nonzeros in each panel of so many columns. */
+static spmv_status spmv__panel_rows(const spmv_csr *a, uint64_t width, uint64_t rows[SPMV_MAX_PARTS], const spmv_hooks *h)
+{
+    spmv__panel_count c;
+    void *block;
+    uint64_t share;
+    int i;
+    spmv_status s;
+    c.a = a;
+    c.width = width;
+    c.shares = spmv__share_count(a->nnz + a->rows);
+    s = spmv__new(h, &block, c.shares, sizeof *c.rows, 0);
+    if (s) return s;
+    c.rows = (uint64_t (*)[SPMV_MAX_PARTS])block;
+    spmv__share_out(spmv__panel_rows_share, &c, c.shares);
+    for (i = 0; i < SPMV_MAX_PARTS; i++)
+        for (rows[i] = 0, share = 0; share < c.shares; share++) rows[i] += c.rows[share][i];
+    spmv_free(h, block);
+    return SPMV_OK;
+}
+
+/* Makes panels: the parts of m->plan, or csr if there are none, once for each of n panels of equal width. The last panel takes what is
+ * left. Rows without nonzeros cost the reading and writing of y and a row pointer, which rows=nonempty saves for 4 bytes a row. */
+SPMV__APART spmv_status spmv__make_panels(spmv__maker *m)
+{
+    uint64_t rows[SPMV_MAX_PARTS], cols = m->a->cols ? m->a->cols : 1, width, panels, i;
+    int j, each;
+    spmv_status status;
+    if (!m->plan->count) spmv__add_part(m->plan, SPMV_CSR, SPMV_KEY_W, 0, SPMV_KEY_W, 0);
+    each = m->plan->count;
+    width = spmv__ceil_div(cols, (uint64_t)m->key[SPMV__BUILDER_N]);
+    panels = spmv__ceil_div(cols, width);
+    if (panels * (uint64_t)each > SPMV_MAX_PARTS)
+        return spmv_log(m->h, SPMV_ERR_PLAN, "panels: %d panels of %d parts each are more than the %d parts that a plan may have",
+                        (int)panels, each, (int)SPMV_MAX_PARTS);
+    status = spmv__panel_rows(m->a, width, rows, m->h);
+    if (status) return status;
+    m->plan->count = (int)panels * each;
+    for (i = panels; i-- > 0;) /* the parts of the first panel, which the others are copied from, come last */
+        for (j = 0; j < each; j++) {
+            spmv_spec *s = &m->plan->part[(int)i * each + j];
+            int64_t end = (int64_t)((i + 1) * width);
+            *s = m->plan->part[j];
+            if (i + 1 < panels && (!s->key[SPMV_KEY_COLS] || s->key[SPMV_KEY_COLS] > end)) s->key[SPMV_KEY_COLS] = end;
+            if (2 * rows[i] < m->a->rows && spmv_format_flags(s->format) & SPMV_CAN_LIST && !s->key[SPMV_KEY_ROWS])
+                s->key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
+        }
+    return SPMV_OK;
+}
+
+/* Reports a key that the builder does not have, with those that it has. */
+SPMV__APART spmv_status spmv__no_such_builder_key(const spmv__scan *c, const char *at, spmv_builder b)
+{
+    char text[160]; /* the names of all keys */
+    size_t n = spmv_print(text, sizeof text, "the builder has no such key; %s has ", spmv_builder_name(b));
+    int k, some = 0;
+    for (k = 0; k < SPMV__BUILDER_KEY_COUNT && n < sizeof text; k++)
+        if (spmv__builder_key_takers[k] >> b & 1u)
+            n += spmv_print(text + n, sizeof text - n, "%s%s", some++ ? ", " : "", spmv__builder_key_names[k]);
+    return spmv__fault(c, at, SPMV_ERR_PLAN, text);
+}
+
+/* Parses one key of a builder into keys. seen: bits of the keys that were given before. */
+static spmv_status spmv__parse_builder_key(spmv__scan *c, spmv_builder b, int64_t *keys, unsigned *seen)
+{
+    static const int kinds[] = {
+#define X(ID, name, kind, preset, takers) kind,
+        SPMV__BUILDER_KEYS(X)
+#undef X
+    };
+    char word[SPMV__WORD];
+    const char *at;
+    int k = 0;
+    spmv__skip_space(c);
+    at = c->at;
+    spmv__word(c, word, sizeof word);
+    while (k < SPMV__BUILDER_KEY_COUNT && strcmp(word, spmv__builder_key_names[k]) != 0) k++;
+    if (k == SPMV__BUILDER_KEY_COUNT || !(spmv__builder_key_takers[k] >> b & 1u)) return spmv__no_such_builder_key(c, at, b);
+    if (*seen >> k & 1u) return spmv__fault(c, at, SPMV_ERR_PLAN, "the key is given twice");
+    *seen |= 1u << k;
+    if (!spmv__accept(c, '=')) return spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \"=\"");
+    spmv__skip_space(c);
+    at = c->at;
+    spmv__word(c, word, sizeof word);
+    if (!spmv__key_value(kinds[k], word, &keys[k])) return spmv__fault(c, at, SPMV_ERR_PLAN, spmv__key_form(kinds[k]));
+    if (k == SPMV__BUILDER_K && keys[k] > SPMV__K_CEILING) return spmv__fault(c, at, SPMV_ERR_PLAN, "k must be 0 .. 4");
+    if (k == SPMV__BUILDER_X && keys[k] > (int64_t)SPMV__PERCENT * SPMV__ONE)
+        return spmv__fault(c, at, SPMV_ERR_PLAN, "x must be at most 100 percent");
+    if (k == SPMV__BUILDER_N && (keys[k] < 1 || keys[k] > SPMV_MAX_PARTS)) return spmv__fault(c, at, SPMV_ERR_PLAN, "n must be 1 .. 64");
+    return SPMV_OK;
+}
+
+/* Parses what follows the name of a builder: its keys, with defaults for those not given, for panels the plan of each panel, and the end of
+ * the text. */
+static spmv_status spmv__parse_builder(spmv__scan *c, spmv_builder b, int64_t *keys, spmv_plan *plan)
+{
+    static const int64_t presets[] = {
+#define X(ID, name, kind, preset, takers) preset,
+        SPMV__BUILDER_KEYS(X)
+#undef X
+    };
+    unsigned seen = 0;
+    spmv_status s;
+    memcpy(keys, presets, sizeof presets);
+    if (spmv__accept(c, ':')) {
+        do {
+            s = spmv__parse_builder_key(c, b, keys, &seen);
+            if (s) return s;
+        } while (spmv__accept(c, ','));
+        if (b == SPMV_BUILDER_PANELS && spmv__accept(c, ':')) return spmv__parse_parts(c, plan);
+    }
+    spmv__skip_space(c);
+    return *c->at ? spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \",\", \":\" or the end") : SPMV_OK;
+}
+
+/* Makes the plan of a builder whose keys are set. */
+SPMV__APART spmv_status spmv__run_builder(spmv__maker *m, spmv_builder b)
+{
+    spmv_status s;
+    if (b == SPMV_BUILDER_PANELS) return spmv__make_panels(m);
+    if (b == SPMV_BUILDER_HYBR && m->key[SPMV__BUILDER_K] == SPMV__K_MEASURED && !(m->hints && m->hints->measure))
+        return spmv_log(m->h, SPMV_ERR_ARGUMENT, "hybr:k=0 tries every width and needs hints->measure");
+    s = spmv__count_lengths(m);
+    if (s) return s;
+    switch (b) {
+    case SPMV_BUILDER_HYB: s = spmv__make_hyb(m, 0); break;
+    case SPMV_BUILDER_HYB_CSR: s = spmv__make_hyb(m, 1); break;
+    case SPMV_BUILDER_HYBR: s = spmv__make_hybr(m); break;
+    default: s = spmv__make_cmrs(m);
+    }
+    spmv_free(m->h, m->longer);
+    return s;
+}
+
+/* What follows a name, and the blanks around it, in text; NULL if text does not begin with the name. */
+SPMV__SHARED const char *spmv__after_name(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+    while (*text == ' ' || *text == '\t') text++;
+    if (strncmp(text, name, n) != 0) return NULL;
+    for (text += n; *text == ' ' || *text == '\t';) text++;
+    return text;
+}
+
+/* Is text "auto", "measure", or "cocktail" with or without keys? These are not plans; spmv/choice.h makes them. */
+SPMV__SHARED int spmv__is_auto(const char *text)
+{
+    const char *rest = spmv__after_name(text, "auto");
+    return rest && !*rest;
+}
+SPMV__SHARED int spmv__is_measure(const char *text)
+{
+    const char *rest = spmv__after_name(text, "measure");
+    return rest && !*rest;
+}
+SPMV__SHARED int spmv__is_cocktail(const char *text)
+{
+    const char *rest = spmv__after_name(text, "cocktail");
+    return rest && (!*rest || *rest == ':');
+}
+
+/* Is text a builder that looks at row lengths alone, and whose plans split by them? */
+SPMV__SHARED int spmv__builds_by_rows(const char *text)
+{
+    int b, found = 0;
+    for (b = 0; b < SPMV_BUILDER_COUNT; b++) {
+        const char *rest = spmv__after_name(text, spmv_builder_name((spmv_builder)b));
+        found |= b != SPMV_BUILDER_PANELS && rest && (!*rest || *rest == ':');
+    }
+    return found;
+}
+
+SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spmv_csr *a, const spmv_build_hints *hints, int *column,
+                                    const spmv_hooks *hooks)
+{
+    if (!plan || !text) {
+        if (column) *column = 0;
+        return spmv__null(hooks, "spmv_plan_make", !plan ? "plan" : "text", plan, sizeof *plan);
+    }
+    spmv__maker m;
+    spmv__scan c = spmv__scan_begin(text, column, hooks);
+    char word[SPMV__WORD];
+    spmv_builder b;
+    spmv_status s;
+    memset(&m, 0, sizeof m);
+    memset(plan, 0, sizeof *plan);
+    c.builders = 1;
+    spmv__word(&c, word, sizeof word);
+    b = spmv__builder_from(word);
+    /* cmrs is both a builder and a format: with keys of the format, or in a longer plan, it is the format */
+    if (b == SPMV_BUILDER_COUNT || (spmv_format_from(word) != SPMV_FORMAT_COUNT && text[strcspn(text, ":+")])) {
+        c.at = text;
+        s = spmv__parse_parts(&c, plan);
+        if (s) memset(plan, 0, sizeof *plan);
+        return s;
+    }
+    if (!a) return spmv__null(hooks, "spmv_plan_make", "a", NULL, 0);
+    m.a = a;
+    m.hints = hints;
+    m.h = hooks;
+    m.plan = plan;
+    s = spmv__parse_builder(&c, b, m.key, plan);
+    if (!s) s = spmv__run_builder(&m, b);
+    if (s) memset(plan, 0, sizeof *plan);
+    return s;
+}
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spmv/plan/store.h - all parts of a matrix, and their products on the host.
+ */
+#ifndef SPMV__PLAN_STORE_H
+#define SPMV__PLAN_STORE_H
+
+#include "split.h"
+
+/* ---- all parts together ------------------------------------------------------------------------------------------ */
+
+SPMV_API int spmv_part_covers(const spmv_part *p, uint64_t matrix_rows)
+{
+    return p && p->rows == matrix_rows && !(spmv_format_flags(p->spec.format) & SPMV_ADDS_ONLY); /* a list of all rows names each once */
+}
+
+/* Builds every part of the split that holds nonzeros. On failure out->count parts are to be freed. */
+static spmv_status spmv__store_parts(spmv_store *out, const spmv_split *split, const spmv_csr *a, const spmv_build *how)
+{
+    spmv_hooks h = out->hooks;
+    void *block;
+    int i, stored = 0;
+    spmv_status s;
+    for (i = 0; i < split->count; i++) stored += split->nnz[i] != 0;
+    s = spmv__new(&h, &block, (uint64_t)stored, sizeof *out->part, 0);
+    if (s) return s;
+    out->part = (spmv_part *)block;
+    for (i = 0; i < split->count && !s; i++) {
+        spmv_view v = spmv_split_view(split, a, i);
+        if (!split->nnz[i]) continue;
+        if (split->count > 1) h.part = i + 1;
+        s = spmv_part_build(&out->part[out->count], &out->plan.part[i], &v, how, &h);
+        if (s) break;
+        out->index[out->count++] = i;
+    }
+    return s;
+}
+
+/* Splits the matrix by the plan in out and stores the parts. A split is large, so its frame is kept apart. */
+SPMV__APART spmv_status spmv__store_split(spmv_store *out, const spmv_csr *a, const spmv_build *how)
+{
+    spmv_split split;
+    spmv_status s = spmv__split_there(&split, &out->plan, a, how->converter, &out->hooks);
+    if (s) return s;
+    spmv_split_print(&split, &out->plan, out->shares, sizeof out->shares);
+    s = spmv__store_parts(out, &split, a, how);
+    spmv_split_free(&split);
+    return s;
+}
+
+/* Stores a plan of one part that takes all rows as they are. Nothing is split, so that a small matrix costs no more than its part. */
+static spmv_status spmv__store_whole(spmv_store *out, const spmv_csr *a, const spmv_build *how)
+{
+    spmv__text shares;
+    spmv_view v;
+    void *block;
+    spmv_status s;
+    memset(&v, 0, sizeof v);
+    v.a = a;
+    v.rows = a->rows;
+    spmv__text_open(&shares, out->shares, sizeof out->shares);
+    spmv__put_share(&shares, out->plan.part[0].format, a->nnz, a->nnz);
+    spmv__text_close(&shares);
+    s = spmv__new(&out->hooks, &block, a->nnz != 0, sizeof *out->part, 0);
+    if (s || !a->nnz) return s;
+    out->part = (spmv_part *)block;
+    s = spmv_part_build(out->part, &out->plan.part[0], &v, how, &out->hooks);
+    if (!s) out->count = 1;
+    return s;
+}
+
+/* Stores a by the plan in out, where plan and hooks are set and all else is zero. On failure out is zeroed. */
+static spmv_status spmv__store_by_plan(spmv_store *out, const spmv_csr *a, const spmv_build *how)
+{
+    const spmv_spec *first = &out->plan.part[0];
+    spmv_status s = spmv_plan_check(&out->plan, how->strict, &out->hooks);
+    out->type = spmv__type(how->type);
+    out->rows = a->rows;
+    out->cols = a->cols;
+    out->nnz = a->nnz;
+    if (!s && out->plan.count == 1 && spmv__takes_all(first) && !first->key[SPMV_KEY_ROWS]) s = spmv__store_whole(out, a, how);
+    else if (!s) s = spmv__store_split(out, a, how);
+    if (s) spmv_store_free(out);
+    return s;
+}
+
+SPMV_API spmv_status spmv_store_make(spmv_store *out, const spmv_plan *plan, const spmv_csr *a, const spmv_build *how,
+                                     const spmv_hooks *hooks)
+{
+    if (!out || !plan || !a || !how)
+        return spmv__null(hooks, "spmv_store_make", !out ? "out" : !plan ? "plan" : !a ? "a" : "how", out, sizeof *out);
+    memset(out, 0, sizeof *out);
+    if (hooks) out->hooks = *hooks;
+    out->plan = *plan;
+    return spmv__store_by_plan(out, a, how);
+}
+
+SPMV_API spmv_status spmv_store_update(spmv_store *st, const spmv_csr *a)
+{
+    if (!st || !a) return spmv__null(st ? &st->hooks : NULL, "spmv_store_update", !st ? "s" : "a", NULL, 0);
+    spmv_status s = SPMV_OK;
+    int i;
+    for (i = 0; i < st->count && !s; i++) s = spmv_part_update(&st->part[i], a->val);
+    return s;
+}
+
+SPMV_API void spmv_store_free(spmv_store *s)
+{
+    spmv_hooks h;
+    int i;
+    if (!s) return;
+    h = s->hooks;
+    for (i = 0; i < s->count; i++) spmv_part_free(&s->part[i]);
+    spmv_free(&h, s->part);
+    memset(s, 0, sizeof *s);
+}
+
+SPMV_API uint64_t spmv_store_bytes(const spmv_store *s)
+{
+    uint64_t bytes = 0;
+    int i;
+    for (i = 0; s && i < s->count; i++) bytes += spmv_part_bytes(&s->part[i]);
+    return bytes;
+}
+
+SPMV_API uint64_t spmv_store_slots(const spmv_store *s)
+{
+    uint64_t slots = 0;
+    int i;
+    for (i = 0; s && i < s->count; i++) slots += spmv_part_slots(&s->part[i]);
+    return slots;
+}
+
+/* y = alpha A x + beta y with vectors that are checked. */
+static void spmv__store_mul(const spmv_store *st, double alpha, const void *x, double beta, void *y)
+{
+    const spmv_part *first = st->count ? &st->part[0] : NULL;
+    const int sets = first && !(spmv_format_flags(first->spec.format) & SPMV_ADDS_ONLY);
+    const int covered = spmv_part_covers(first, st->rows);
+    int i;
+    if (!covered) spmv__scale_rows(st->type, NULL, st->rows, beta, y);
+    for (i = 0; i < st->count; i++) /* the first part need not read zeros */
+        spmv__part_mul(&st->part[i], alpha, x, i || !sets || (!covered && beta != 0) ? 1.0 : beta, y);
+}
+
+SPMV_API spmv_status spmv_store_mul(const spmv_store *st, double alpha, const void *x, double beta, void *y)
+{
+    spmv_status s;
+    if (!st) return spmv__null(NULL, "spmv_store_mul", "s", NULL, 0);
+    s = spmv__check_vectors(&st->hooks, "spmv_store_mul", st->type, st->rows, st->cols, alpha, x, y);
+    if (!s) spmv__store_mul(st, alpha, x, beta, y);
+    return s;
+}
+
+#endif

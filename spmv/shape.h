@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spmv/shape.h - keys of a part, the nonzeros that it is filled from, estimates of its size: what every format shares.
+ */
+#ifndef SPMV__SHAPE_H
+#define SPMV__SHAPE_H
+
+#include "input.h"
+#include "threads.h"
+
+/* ---- keys and cuts ----------------------------------------------------------------------------------------------- */
+
+/* SPMV_ONLY is a sum of SPMV_BIT_<NAME>; the formats that it leaves out are cut as by SPMV_NO_<NAME>. */
+#ifdef SPMV_ONLY
+#define SPMV__ONLY (SPMV_ONLY)
+#else
+#define SPMV__ONLY (~0)
+#endif
+
+SPMV__SHARED int64_t spmv__block_height(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] >> 8 : 4; }
+SPMV__SHARED int64_t spmv__block_width(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] & 255 : 4; }
+
+/* The height of a slice or strip, or the default of the key. */
+SPMV__SHARED uint64_t spmv__height(const spmv_spec *s)
+{
+    if (s->key[SPMV_KEY_H]) return (uint64_t)s->key[SPMV_KEY_H];
+    return s->format == SPMV_CMRS ? 4 : 32;
+}
+
+static int spmv__block_known(int64_t b)
+{
+#define X(bh, bw, uw) if (b == ((bh) << 8 | (bw))) return 1;
+    SPMV_BLOCK_LIST(X)
+#undef X
+    return b == 0;
+}
+
+/* The first key of a specification that is not valid, as a sentence for the user; NULL if all are. */
+static const char *spmv__spec_fault(const spmv_spec *s)
+{
+    const int64_t *k = s->key;
+    int i, h_ok = k[SPMV_KEY_H] >= 0 && k[SPMV_KEY_H] <= 65536;
+    for (i = 0; i < SPMV_KEY_COUNT; i++)
+        if (k[i] && !spmv_format_takes_key(s->format, (spmv_key)i)) return "the format has no such key";
+    if (k[SPMV_KEY_W] < 0 || k[SPMV_KEY_W] > 0xffffffff) return "w must be 0 .. 4294967295";
+    if (k[SPMV_KEY_FILL] < 0 || k[SPMV_KEY_FILL] > 1000000) return "fill must be 0 .. 1";
+    if (k[SPMV_KEY_D] < 0 || k[SPMV_KEY_D] > 1000000) return "d must be 0 .. 1";
+    if (!spmv__block_known(k[SPMV_KEY_B])) return
+#define X(bh, bw, uw) " " #bh "x" #bw
+        "b must be one of" SPMV_BLOCK_LIST(X);
+#undef X
+    if (s->format == SPMV_CMRS)
+        h_ok = k[SPMV_KEY_H] >= 0 && k[SPMV_KEY_H] <= 16 && !(k[SPMV_KEY_H] & (k[SPMV_KEY_H] - 1));
+    if (!h_ok) return s->format == SPMV_CMRS ? "h must be 1 2 4 8 or 16" : "h must be 1 .. 65536";
+    if (k[SPMV_KEY_GROW] < 0 || k[SPMV_KEY_GROW] >= 1000000) return "grow must be below 1";
+    if (k[SPMV_KEY_ROWS] < 0 || k[SPMV_KEY_ROWS] > SPMV_ROWS_SORTED) return "rows must be all, nonempty or sorted";
+    if (k[SPMV_KEY_SIGMA] < 0 || k[SPMV_KEY_SIGMA] > 0xffffffff) return "sigma must be 0 .. 4294967295";
+    if (k[SPMV_KEY_SIGMA] && k[SPMV_KEY_ROWS] != SPMV_ROWS_SORTED) return "sigma needs rows=sorted";
+    if ((k[SPMV_KEY_SORT] | k[SPMV_KEY_WIDE]) & ~(int64_t)1) return "sort and wide must be 0 or 1";
+    if (k[SPMV_KEY_RUN] && (k[SPMV_KEY_RUN] < 32 || k[SPMV_KEY_RUN] > 65536)) return "run must be 32 .. 65536";
+    if (k[SPMV_KEY_IDX] && k[SPMV_KEY_IDX] != 16 && k[SPMV_KEY_IDX] != 32) return "idx must be 16 or 32";
+    if (k[SPMV_KEY_IDX] == 16 && s->format == SPMV_CSR && !k[SPMV_KEY_RUN]) return "idx=16 needs run";
+    if (k[SPMV_KEY_TILE] && (k[SPMV_KEY_TILE] < 512 || k[SPMV_KEY_TILE] > 4096 || (k[SPMV_KEY_TILE] & (k[SPMV_KEY_TILE] - 1))))
+        return "tile must be 512 1024 2048 or 4096";
+    if (k[SPMV_KEY_COLS] < 0 || k[SPMV_KEY_COLS] > 0xffffffff) return "cols must be 0 .. 4294967295";
+    return NULL;
+}
+
+/* Checks the format, its keys, and then whether the format is compiled in. */
+SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why)
+{
+    if (!spec) {
+        if (why) *why = "spec is NULL";
+        return SPMV_ERR_ARGUMENT;
+    }
+    const char *fault = "there is no such format";
+    spmv_status s = SPMV_ERR_ARGUMENT;
+    if ((unsigned)spec->format < SPMV_FORMAT_COUNT) {
+        fault = spmv__spec_fault(spec);
+        if (!fault && !spmv_format_built(spec->format)) {
+            fault = "the format was left out of this build";
+            s = SPMV_ERR_UNSUPPORTED;
+        }
+    }
+    if (why) *why = fault;
+    return fault ? s : SPMV_OK;
+}
+
+/* ---- building a part: what every format shares ------------------------------------------------------------------- */
+
+/* Bytes of the arrays of a CSR matrix. */
+SPMV__SHARED uint64_t spmv__csr_bytes(const spmv_csr *a)
+{
+    return spmv__sat_add(spmv__sat_mul(a->nnz, 4 + spmv_value_size(a->type)), (a->rows + 1) * 8);
+}
+
+/* 1 if an array of one 32-bit number per key is no larger than the matrix. Keys are block columns or diagonals, which can be many
+ * even if the nonzeros are few. 3 nnz + 2 rows numbers take as many bytes as the CSR form in f64. */
+SPMV__SHARED int spmv__keys_fit(const spmv_csr *a, uint64_t keys)
+{
+    return keys <= spmv__sat_add(spmv__sat_mul(3, a->nnz), 2 * a->rows);
+}
+
+/* The diagonals that hold nonzeros, numbered by column - row + rows - 1. */
+typedef struct spmv__diagonals {
+    uint64_t    first, end; /* numbers are from first on and below end */
+    uint64_t    count;      /* entries of list */
+    spmv__pair *list;       /* by rising number. key: the number; load: how many nonzeros, 0 if the diagonal was dropped */
+    uint32_t   *place;      /* by number - first: place in the list + 1; 0: no nonzeros, or dropped. NULL if there are too many numbers:
+                               then the list is searched by bisection */
+} spmv__diagonals;
+
+/* What the sizes of tcsr follow from. */
+typedef struct spmv__tile_counts {
+    uint64_t tiles, cuts, empties; /* tiles, rows that are cut, empty rows */
+    uint64_t wide;                 /* with the key idx: warps whose columns need a high byte */
+    int      fits;                 /* then: 1 if the columns of each warp span less than 2^23 */
+} spmv__tile_counts;
+
+/* The input of size and fill: the part's nonzeros, counted by row, and scratch memory that both use. */
+typedef struct spmv__source {
+    const spmv_view  *v;
+    const uint64_t   *ptr;     /* part rows + 1: running counts of the part's nonzeros; NULL: they are on a device */
+    uint32_t         *longest; /* then, if the format asks: the nonzeros of the longest of each longest_of rows */
+    uint32_t          longest_of;
+    uint8_t           counted; /* 1: a device has counted blocks, and set spans if the part has the key idx */
+    uint8_t           weighed; /* 1: only sizes are wanted, nothing will be filled */
+    uint8_t           threads; /* that fill the part, at most SPMV__MOST_SHARES; 0: any number */
+    const spmv__tile_counts *tiled; /* then, of tcsr; NULL: the host counts */
+    spmv__diagonals   diagonals;
+    spmv__pair       *seen;    /* cmrs: room for the entries of a strip, for each thread; tcsr: where shares begin, rows and slots */
+    uint32_t         *blocks;  /* how many blocks each block row has */
+    uint32_t         *spans;   /* the lowest block column of each block row, then the highest of each; only if a device has counted */
+    uint32_t         *row_spans; /* if a device has found them: the lowest column of each row of the part, then the highest of each;
+                                    low > high: it is empty. Else NULL */
+    spmv_converter   *converter; /* that may count blocks; NULL: the host does */
+    uint64_t          strip;   /* cmrs: the most entries of a strip */
+    struct spmv__block_set *sets; /* one for each thread that counts or fills blocks */
+    uint64_t          rows;    /* of the part */
+    void             *packed;  /* formats of the user's own: what their packer made; see spmv__extra_size */
+    uint64_t          grain;   /* shares begin at multiples of so many rows; 0: anywhere */
+    const spmv_array *cuts;    /* if not NULL, shares begin at one of these rows, which rise from 0 to all rows */
+    const spmv_hooks *h;
+} spmv__source;
+
+/* Arrays of a part that a device holds. The creator of a matrix on that device may take them over, by setting them to NULL. */
+typedef struct spmv_elsewhere {
+    const void *device;       /* the spmv_device */
+    void *a[SPMV_MAX_ARRAYS]; /* buffers; NULL: the array is on the host, or was taken over */
+    void *all;                /* the buffer in which all of them lie; NULL: each is one by itself */
+    void (*drop)(struct spmv_elsewhere *e); /* frees them and e */
+} spmv_elsewhere;
+
+/* What fills the arrays of a part instead of the host. rows comes first and sees to it that what the part's sizes follow from is on the
+ * host: columns, or in their place s->row_spans or s->diagonals, counted in place, which it allocates, and of a part that takes the whole
+ * matrix the row pointers, s->ptr; or it sets s->longest, which it allocates, or s->tiled, which is its own, if the format needs no more
+ * than that. part sets p->elsewhere and all arrays that remain on the host if it takes the part; else it leaves p as it was. It has failed
+ * if the host would fail as well. blocks, for formats of blocks, comes before it and sets s->blocks and, with the key idx, s->spans, which
+ * it allocates; it sets s->counted unless the host has to count.
+ * The others serve a split of a matrix whose columns are on a device only, and have them on the host unless they do their work. diagonals
+ * counts the nnz nonzeros of a view by diagonal, in d->place, which it allocates; d is zero before. take gives part the nonzeros of a view
+ * that lie on diagonals that stay, by writing to owner, which is that of the view, and then sets *taken. f: for messages. */
+struct spmv_converter {
+    spmv_status (*rows)(spmv_converter *c, spmv_part *p, spmv__source *s);
+    spmv_status (*part)(spmv_converter *c, spmv_part *p, spmv__source *s, const spmv_build *how);
+    spmv_status (*blocks)(spmv_converter *c, spmv_part *p, spmv__source *s);
+    spmv_status (*diagonals)(spmv_converter *c, const spmv_view *v, uint64_t nnz, spmv_format f, const spmv_hooks *h, spmv__diagonals *d);
+    spmv_status (*take)(spmv_converter *c, const spmv_view *v, const spmv__diagonals *d, unsigned part, uint8_t *owner, spmv_format f,
+                        const spmv_hooks *h, int *taken);
+};
+
+/* Where fill puts values. If src is NULL, it puts the number of the nonzero + 1 instead, which gives the map for updates. */
+typedef struct spmv__sink {
+    const unsigned char *src;
+    spmv_array          *dst;
+    int                  fill;       /* 1: the format has fill, so explicit zeros are counted */
+    unsigned             thread;     /* the number of the thread that fills, which may have tables of its own in the source */
+    uint64_t            *zeros, zero_count; /* their slots, unless NULL; how many there were so far */
+} spmv__sink;
+
+typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slot);
+
+/* ---- estimates of a part that is not built ------------------------------------------------------------------------ */
+
+/* A view, and what was found out about its rows. */
+typedef struct spmv__look {
+    const spmv_view  *v;
+    const spmv_hooks *h;
+    uint32_t         *len;    /* the nonzeros of each row of the matrix; NULL: the view shows all, so that its row pointers say it */
+    uint64_t         *longer; /* longer[k]: number of rows with k or more nonzeros, k up to longest + 1 */
+    uint64_t          longest, nnz, rows; /* rows: those that are not empty */
+    uint64_t          longest_row;        /* the first row that is the longest */
+    double            weighted;           /* sum over k > 0 of k longer[k] */
+    uint32_t         *tallest;            /* the longest row of each SPMV__LOOK_FEW rows */
+    struct spmv__look_known *known;       /* what estimates have found out so far */
+} spmv__look;
+
+enum {
+    SPMV__LOOK_KNOWN = 12, /* more heights, and more tiles, than layouts have */
+    SPMV__LOOK_FEW   = 8,  /* rows whose longest is known: every usual height is a multiple */
+    SPMV__LOOK_GROUP = 32  /* rows whose columns are known together: every height for which they are asked often is a multiple */
+};
+
+/* Results that estimates share because each takes a pass over the rows, by the height of slices or the slots of a tile. */
+typedef struct spmv__look_results {
+    int      count;
+    uint64_t key[SPMV__LOOK_KNOWN];
+    double   result[SPMV__LOOK_KNOWN];
+} spmv__look_results;
+
+/* What several estimates need. */
+typedef struct spmv__look_known {
+    spmv__look_results in_order, sorted, tiles; /* slots of sell, of sell with sorted rows, and of tcsr */
+    spmv__look_results narrow;                  /* 1: the columns of every so many adjacent rows fit 16 bits */
+    int                spanned, spans_fit;      /* 1: the spans are there; each of them fits 16 bits */
+    int                warps;                   /* sampled warps of tcsr; 0: none yet */
+    int                wide, beyond;            /* those whose columns span 2^16 or more, and 2^23 or more */
+    uint32_t          *low, *high; /* of each group of SPMV__LOOK_GROUP rows: first and last column; low > high: no nonzeros */
+} spmv__look_known;
+
+/* The work of a product with a part. */
+typedef struct spmv__load {
+    double rows, slots, nnz;
+    double skipped; /* of the slots: padding of which a product reads only the column */
+    double gather;  /* as in spmv_features */
+    double uneven;  /* standard deviation of row lengths over their mean; 0 if the layout pads rows to one length */
+    double longest; /* slots of the longest row (block formats: of one row of the longest block row) */
+    double bands;   /* groups of adjacent diagonals */
+    double extra;   /* bytes of the matrix besides values, columns of the width that the keys say, and one element of y a row */
+} spmv__load;
+
+/* Estimates the work of a product with a part that takes all of a view. The caller sets in out what holds for most formats: rows,
+ * nonzeros, as many slots, gather and the longest row; a format's function changes what differs. SPMV_ERR_UNSUPPORTED, without
+ * a message, if such a part makes no sense for the matrix. */
+typedef spmv_status (*spmv__estimate)(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out);
+
+/* Which rows a format (a block format: which block rows) stores with one width, that of the longest among them. */
+typedef enum spmv__padding { SPMV__PADS_NONE = 0, SPMV__PADS_SLICES, SPMV__PADS_ALL } spmv__padding;
+
+/* How many lanes a row has on a device where knob L does not set them (spmv__lanes_by_default of spmv/plan.h). */
+typedef enum spmv__lane_rule {
+    SPMV__LANES_ONE = 0,   /* one */
+    SPMV__LANES_BY_ROWS,   /* several only where the rows alone do not fill the device */
+    SPMV__LANES_BY_LENGTH, /* more, the longer the mean row is (cmrs: strip), as they read its entries side by side */
+    SPMV__LANES_BY_BATCH   /* as many as load the mean row at once, as each loads several entries at once */
+} spmv__lane_rule;
+
+/* The properties of a format that the library needs even where the format is left out; at the head of the format's section. */
+typedef struct spmv__traits {
+    unsigned          keys;     /* bits SPMV__KEY(W) of the keys that it understands */
+    unsigned          flags;    /* see spmv_format_flags */
+    spmv_format_class category;
+    double            indices;  /* column and row indices stored for each slot (block formats: for each block) */
+    unsigned          even;     /* bits of the keys with which a long row does not slow down a product, because it is shared out in
+                                   pieces; SPMV__EVEN: with any keys */
+    spmv__padding     pads;
+    spmv__lane_rule   lanes;
+    int             (*suits)(const spmv_features *f); /* 0: not worth an estimate for such a matrix; NULL: it always is */
+} spmv__traits;
+
+#define SPMV__KEY(NAME) (1u << SPMV_KEY_##NAME)
+#define SPMV__LISTS (SPMV__KEY(ROWS) | SPMV__KEY(SIGMA))
+enum { SPMV__EVEN = 1u << SPMV_KEY_COUNT /* see spmv__traits */ };
+
+/* The functions of a format; all are NULL if it is left out. */
+typedef struct spmv__ops {
+    spmv_status (*size)(spmv_part *p, spmv__source *s); /* integers, array counts and widths, and where shares may begin */
+    /* Fills what later rows need to know of earlier ones, such as pointers; NULL: nothing. Arrays are allocated, not initialised. */
+    void (*lay)(spmv_part *p, spmv__source *s);
+    /* Fills the slots of rows first .. end - 1, with their padding; those of the last row also what follows it. Several threads call it
+     * at once for different rows. */
+    void (*fill)(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end);
+    void (*each)(const spmv_part *p, spmv__visit visit, void *user); /* every slot that may hold a nonzero */
+    spmv__estimate estimate;
+} spmv__ops;
+
+static uint64_t spmv__source_row(const spmv__source *s, uint64_t i) { return s->v->list ? s->v->list[i] : i; }
+
+static int spmv__mine(const spmv_view *v, uint64_t k) { return !v->owner || v->owner[k] == v->part; }
+
+/* 1 if a value of 4 or 8 bytes is zero, with either sign. */
+static int spmv__is_zero(const unsigned char *value, uint32_t width)
+{
+    uint64_t d;
+    uint32_t f;
+    if (width == 8) {
+        memcpy(&d, value, 8);
+        return !(d << 1);
+    }
+    memcpy(&f, value, 4);
+    return !(f << 1);
+}
+
+/* Puts nonzero k into a slot. */
+static void spmv__put(spmv__sink *to, uint64_t slot, uint64_t k)
+{
+    uint32_t width = to->dst->width;
+    if (!to->src) {
+        spmv__set(to->dst, slot, k + 1);
+        return;
+    }
+    if (width == 8) memcpy((unsigned char *)to->dst->data + slot * 8, to->src + k * 8, 8);
+    else memcpy((unsigned char *)to->dst->data + slot * 4, to->src + k * 4, 4);
+    if (to->fill && spmv__is_zero(to->src + k * width, width)) {
+        if (to->zeros) to->zeros[to->zero_count] = slot;
+        to->zero_count++;
+    }
+}
+
+/* Makes count slots from slot on hold no nonzero: padding or fill. */
+SPMV__SHARED void spmv__clear(const spmv__sink *to, uint64_t slot, uint64_t count)
+{
+    if (count) memset((unsigned char *)to->dst->data + slot * to->dst->width, 0, (size_t)(count * to->dst->width));
+}
+
+/* Puts nonzeros k .. k + count - 1 into as many slots from slot on, for formats without fill. */
+SPMV__SHARED void spmv__put_all(spmv__sink *to, uint64_t slot, uint64_t k, uint64_t count)
+{
+    uint32_t width = to->dst->width;
+    uint64_t i;
+    if (to->src && count) memcpy((unsigned char *)to->dst->data + slot * width, to->src + k * width, (size_t)(count * width));
+    for (i = 0; !to->src && i < count; i++) spmv__put(to, slot + i, k + i);
+}
+
+/* The first row of a share of the part. */
+static uint64_t spmv__share_first(const spmv__source *s, uint64_t share, uint64_t shares)
+{
+    uint64_t row, low = 0, high;
+    row = s->ptr ? spmv__share_row(s->ptr, s->rows, share, shares) : s->rows / shares * share + s->rows % shares * share / shares;
+    if (s->grain) row = spmv__smaller(spmv__round_up(row, s->grain), s->rows);
+    if (!s->cuts || !s->cuts->count) return row;
+    for (high = s->cuts->count - 1; low < high;) {
+        uint64_t middle = low + (high - low) / 2;
+        if (spmv__at(s->cuts, middle) < row) low = middle + 1;
+        else high = middle;
+    }
+    return spmv__at(s->cuts, low);
+}
+
+/* The part's nonzeros. */
+static uint64_t spmv__source_nnz(const spmv__source *s) { return !s->rows ? 0 : s->ptr ? s->ptr[s->rows] : s->v->a->nnz; }
+
+static uint64_t spmv__source_shares(const spmv__source *s) { return spmv__share_count(s->rows ? spmv__source_nnz(s) + s->rows : 0); }
+
+/* Sets how large an array is to be; spmv__part_arrays allocates it. */
+static void spmv__want(spmv_array *a, uint64_t count, uint32_t width)
+{
+    a->count = count;
+    a->width = width;
+}
+
+/* As spmv__want, with 4 bytes for each offset if the largest fits, else 8. */
+SPMV__SHARED void spmv__want_offsets(spmv_array *a, uint64_t count, uint64_t largest)
+{
+    spmv__want(a, count, largest <= 0xffffffffu ? 4 : 8);
+}
+
+static uint32_t spmv__part_row(const spmv_part *p, uint64_t i)
+{
+    return p->list.count ? ((const uint32_t *)p->list.data)[i] : (uint32_t)i;
+}
+
+/* ---- columns of 32 bits, or of 16 bits from a base ---------------------------------------------------------------- */
+
+/* Sets how large the arrays of columns and bases are to be: 16-bit columns with bases if the key idx says so and they fit, else 32-bit
+ * columns without bases.
+ *   count   columns
+ *   bases   groups of rows, each of which has a base
+ *   fits    1 if the columns of every group span less than 2^16 - 1 */
+SPMV__SHARED void spmv__want_columns(const spmv_part *p, spmv_array *col, spmv_array *base, uint64_t count, uint64_t bases, int fits)
+{
+    int narrow = p->spec.key[SPMV_KEY_IDX] == 16 && fits;
+    spmv__want(col, count, narrow ? 2 : 4);
+    spmv__want(base, narrow ? bases : 0, 4);
+}
+
+/* Stores column c in a slot, relative to the base of its group if there are bases; scale is the width of a block, else 1. */
+SPMV__SHARED void spmv__set_column(spmv_array *col, const spmv_array *base, uint64_t slot, uint64_t group, uint64_t c, uint64_t scale)
+{
+    if (base->count) ((uint16_t *)col->data)[slot] = (uint16_t)((c - ((const uint32_t *)base->data)[group]) / scale);
+    else ((uint32_t *)col->data)[slot] = (uint32_t)c;
+}
+
+/* The column that spmv__set_column stored in a slot; SPMV_PAD for padding. */
+SPMV__SHARED uint32_t spmv__column_at(const spmv_array *col, const spmv_array *base, uint64_t slot, uint64_t group, uint64_t scale)
+{
+    uint32_t c;
+    if (!base->count) return ((const uint32_t *)col->data)[slot];
+    c = ((const uint16_t *)col->data)[slot];
+    return c == SPMV_PAD16 ? SPMV_PAD : ((const uint32_t *)base->data)[group] + c * (uint32_t)scale;
+}
+
+/* Widens low .. high by the columns of the part's nonzeros among entries k .. end - 1 of one row: as columns rise, by the first and the
+ * last of them. */
+static void spmv__span_entries(const spmv_view *v, uint64_t k, uint64_t end, uint64_t *low, uint64_t *high)
+{
+    while (k < end && !spmv__mine(v, k)) k++;
+    if (k == end) return;
+    while (!spmv__mine(v, end - 1)) end--;
+    if (v->a->col[k] < *low) *low = v->a->col[k];
+    if (v->a->col[end - 1] > *high) *high = v->a->col[end - 1];
+}
+
+/* The lowest and the highest column of rows first .. end - 1 of the part; low > high if they are empty. */
+SPMV__SHARED void spmv__span(const spmv__source *s, uint64_t first, uint64_t end, uint64_t *low, uint64_t *high)
+{
+    const spmv_csr *a = s->v->a;
+    uint64_t i;
+    *low = UINT64_MAX;
+    *high = 0;
+    for (i = first; s->row_spans && i < end; i++) {
+        if (s->row_spans[i] < *low && s->row_spans[i] != UINT32_MAX) *low = s->row_spans[i];
+        if (s->row_spans[s->rows + i] > *high) *high = s->row_spans[s->rows + i];
+    }
+    for (; i < end; i++) {
+        uint64_t r = spmv__source_row(s, i);
+        spmv__span_entries(s->v, a->ptr[r], a->ptr[r + 1], low, high);
+    }
+}
+
+SPMV__SHARED int spmv__span_fits(uint64_t low, uint64_t high) { return low > high || high - low < SPMV_PAD16; }
+
+/* ---- estimates that several formats share -------------------------------------------------------------------------- */
+
+/* The nonzeros of a row of the view. */
+SPMV__SHARED uint64_t spmv__look_len(const spmv__look *l, uint64_t r)
+{
+    return l->len ? l->len[r] : l->v->a->ptr[r + 1] - l->v->a->ptr[r];
+}
+
+/* The nonzeros of the longest of rows first .. end - 1 of the matrix. */
+SPMV__SHARED uint64_t spmv__look_tallest(const spmv__look *l, uint64_t first, uint64_t end)
+{
+    const int whole = first % SPMV__LOOK_FEW == 0 && (end % SPMV__LOOK_FEW == 0 || end == l->v->a->rows);
+    uint64_t most = 0, i;
+    for (i = first / SPMV__LOOK_FEW; whole && i * SPMV__LOOK_FEW < end; i++)
+        if (l->tallest[i] > most) most = l->tallest[i];
+    for (i = first; !whole && i < end; i++)
+        if (spmv__look_len(l, i) > most) most = spmv__look_len(l, i);
+    return most;
+}
+
+/* Finds the result for a key. 0: it is not known. */
+SPMV__SHARED int spmv__look_has(const spmv__look_results *r, uint64_t key, double *result)
+{
+    int i;
+    for (i = 0; i < r->count; i++)
+        if (r->key[i] == key) {
+            *result = r->result[i];
+            return 1;
+        }
+    return 0;
+}
+
+/* Remembers the result for a key, as long as there is room. */
+SPMV__SHARED void spmv__look_keep(spmv__look_results *r, uint64_t key, double result)
+{
+    if (r->count == SPMV__LOOK_KNOWN) return;
+    r->key[r->count] = key;
+    r->result[r->count++] = result;
+}
+
+/* A pass over all rows of a look in shares of whole slices of h rows. */
+typedef struct spmv__look_pass {
+    const spmv__look *l;
+    uint64_t          h, shares;
+    uint64_t          result[SPMV__MOST_SHARES];
+} spmv__look_pass;
+
+/* The row at which a share of a pass begins. */
+static uint64_t spmv__look_first(const spmv__look_pass *c, uint64_t share)
+{
+    uint64_t rows = c->l->v->a->rows, slices = spmv__ceil_div(rows, c->h);
+    return spmv__smaller(slices / c->shares * share * c->h + slices % c->shares * share / c->shares * c->h, rows);
+}
+
+/* Begins a pass and calls work for each share. Each row counts for steps, so that short passes stay in one thread. */
+SPMV__SHARED void spmv__look_run(spmv__look_pass *c, const spmv__look *l, uint64_t h, uint64_t steps, spmv__work work)
+{
+    uint64_t rows = l->v->a->rows;
+    c->l = l;
+    c->h = rows && h > rows ? rows : h;
+    c->shares = spmv__share_count(rows * steps);
+    spmv__share_out(work, c, c->shares);
+}
+
+/* Finds the first and the last column of each group of rows of a share, up to a group that does not fit 16 bits: then the share's result
+ * is 0, else 1. */
+SPMV__SHARED void spmv__look_spans_share(void *job, uint64_t share)
+{
+    spmv__look_pass *c = (spmv__look_pass *)job;
+    const spmv_csr *a = c->l->v->a;
+    spmv__look_known *known = c->l->known;
+    uint64_t first, r, end, stop = spmv__look_first(c, share + 1);
+    c->result[share] = 0;
+    for (first = spmv__look_first(c, share); first < stop; first = end) {
+        uint64_t low = UINT64_MAX, high = 0, group = first / SPMV__LOOK_GROUP;
+        end = spmv__smaller(first + SPMV__LOOK_GROUP, stop);
+        for (r = first; r < end; r++)
+            if (spmv__look_len(c->l, r)) spmv__span_entries(c->l->v, a->ptr[r], a->ptr[r + 1], &low, &high);
+        if (!spmv__span_fits(low, high)) return;
+        known->low[group] = low > high ? 1 : (uint32_t)low;
+        known->high[group] = (uint32_t)high;
+    }
+    c->result[share] = 1;
+}
+
+/* 1 if, of some groups of SPMV__LOOK_GROUP rows that are spread evenly, at least one does not fit 16 bits. */
+SPMV__SHARED int spmv__look_spans_sample(const spmv__look *l)
+{
+    const uint64_t samples = 64, groups = l->v->a->rows / SPMV__LOOK_GROUP; /* samples: groups, few beside a pass over all */
+    uint64_t i, r;
+    for (i = 0; i < samples && samples < groups; i++) {
+        const uint64_t first = groups / samples * i * SPMV__LOOK_GROUP;
+        uint64_t low = UINT64_MAX, high = 0;
+        for (r = first; r < first + SPMV__LOOK_GROUP; r++) spmv__span_entries(l->v, l->v->a->ptr[r], l->v->a->ptr[r + 1], &low, &high);
+        if (!spmv__span_fits(low, high)) return 1;
+    }
+    return 0;
+}
+
+/* Finds the spans of all groups of rows, unless a sample shows that not all fit 16 bits. */
+SPMV__SHARED void spmv__look_spans(const spmv__look *l)
+{
+    const uint64_t steps = 8; /* most rows cause a miss of the cache */
+    spmv__look_known *known = l->known;
+    spmv__look_pass c;
+    uint64_t i;
+    known->spanned = 1;
+    if (spmv__look_spans_sample(l)) return;
+    spmv__look_run(&c, l, SPMV__LOOK_GROUP, steps, spmv__look_spans_share);
+    known->spans_fit = 1;
+    for (i = 0; i < c.shares; i++) known->spans_fit = known->spans_fit && c.result[i];
+}
+
+/* Widens low .. high to the columns of a group of rows, whose spans are known. */
+static void spmv__span_group(const spmv__look_known *known, uint64_t group, uint64_t *low, uint64_t *high)
+{
+    if (known->low[group] > known->high[group]) return;
+    *low = spmv__smaller(*low, known->low[group]);
+    if (known->high[group] > *high) *high = known->high[group];
+}
+
+/* 1 if the columns of rows first .. end - 1 fit 16 bits. If all groups fit, those around the rows usually decide; else rows are read that
+ * share a group with others. */
+SPMV__SHARED int spmv__rows_fit(const spmv__look *l, uint64_t first, uint64_t end)
+{
+    const spmv__look_known *known = l->known;
+    const uint64_t *ptr = l->v->a->ptr;
+    uint64_t low = UINT64_MAX, high = 0, r, g;
+    for (g = first / SPMV__LOOK_GROUP; known->spans_fit && g * SPMV__LOOK_GROUP < end; g++) spmv__span_group(known, g, &low, &high);
+    if (known->spans_fit && spmv__span_fits(low, high)) return 1;
+    low = UINT64_MAX;
+    high = 0;
+    for (r = first; r < end;) {
+        if (known->spans_fit && r % SPMV__LOOK_GROUP == 0 && end - r >= SPMV__LOOK_GROUP) {
+            spmv__span_group(known, r / SPMV__LOOK_GROUP, &low, &high);
+            r += SPMV__LOOK_GROUP;
+        } else {
+            spmv__span_entries(l->v, ptr[r], ptr[r + 1], &low, &high);
+            r++;
+        }
+    }
+    return spmv__span_fits(low, high);
+}
+
+/* Sets the share's result to 1 if the columns of each of its slices fit 16 bits. */
+static void spmv__narrow_share(void *job, uint64_t share)
+{
+    spmv__look_pass *c = (spmv__look_pass *)job;
+    const uint64_t end = spmv__look_first(c, share + 1);
+    uint64_t r = spmv__look_first(c, share), stop;
+    int fit = 1;
+    for (; fit && r < end; r = stop) {
+        stop = end - r < c->h ? end : r + c->h;
+        fit = spmv__rows_fit(c->l, r, stop);
+    }
+    c->result[share] = (uint64_t)fit;
+}
+
+/* 1 if the columns of every h adjacent rows fit 16 bits. */
+SPMV__SHARED int spmv__narrow_fits(const spmv__look *l, uint64_t h)
+{
+    spmv__look_pass c;
+    double fit = 1;
+    uint64_t i;
+    if (l->v->a->cols < SPMV_PAD16) return 1;
+    if (!l->known->spanned) spmv__look_spans(l);
+    if (!l->known->spans_fit && h % SPMV__LOOK_GROUP == 0) return 0;
+    if (l->known->spans_fit && SPMV__LOOK_GROUP % h == 0) return 1; /* all lie within groups */
+    if (spmv__look_has(&l->known->narrow, h, &fit)) return fit > 0;
+    spmv__look_run(&c, l, h, 1, spmv__narrow_share);
+    for (i = 0; i < c.shares && fit > 0; i++) fit = (double)c.result[i];
+    spmv__look_keep(&l->known->narrow, h, fit);
+    return fit > 0;
+}
+
+/* SPMV_ERR_UNSUPPORTED if the key idx wants 16-bit columns but those of some h adjacent rows do not fit. */
+SPMV__SHARED spmv_status spmv__estimate_columns(const spmv_spec *spec, const spmv__look *l, uint64_t h)
+{
+    return spec->key[SPMV_KEY_IDX] == 16 && !spmv__narrow_fits(l, h) ? SPMV_ERR_UNSUPPORTED : SPMV_OK;
+}
+
+/* For formats without padding: the slots are the nonzeros, and the rows stay uneven. */
+SPMV__SHARED spmv_status spmv__estimate_entries(const spmv_features *f, spmv__load *out)
+{
+    out->uneven = f->uneven;
+    return SPMV_OK;
+}
+
+#endif
