@@ -60,7 +60,7 @@ typedef struct spmv_build_hints {
                                     SPMV_ERR_UNSUPPORTED if no other may be. A plan or builder that is named is used as it is */
     const struct spmv_tuning *tuning; /* auto, measure, cocktail: the caller's table (spmv/choice.h). NULL: the bundled one for the device,
                                          which is read once for each device, and on the host again for each matrix, in less than 0.1 ms */
-    struct spmv_choice *choice;  /* spmv_create writes here how it chose, for spmv_explain (spmv/choice.h), where there was a choice; NULL: it
+    struct spmv_choice *choice;  /* spmv_create writes here how it chose, for spmv_explain, where there was a choice; NULL: it
                                     is not kept */
 } spmv_build_hints;
 

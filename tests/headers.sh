@@ -79,4 +79,5 @@ END
     done
     printf '    return bad;\n}\n'
 } >$out/kernels.c
-${CC:-cc} -std=c99 -pedantic -Wall -Wextra -Woverlength-strings -Werror -Ispmv/generated $out/kernels.c -o $out/kernels && $out/kernels || exit 1
+${CC:-cc} -std=c99 -pedantic -Wall -Wextra -Woverlength-strings -Werror -Ispmv/generated $out/kernels.c -o $out/kernels &&
+    $out/kernels || exit 1

@@ -30,7 +30,8 @@ width) # of lines, but in the generated headers
     refuse "more than 140 characters" "$(text | grep '\.\(c\|h\|sh\|py\)$' | grep -v '^spmv/generated/' |
         xargs grep -nE '^.{141}' /dev/null | cut -c 1-160)" ;;
 ascii) # kernels are parsed by drivers of every kind
-    refuse "not ASCII" "$(ls kernels/*.cl kernels/*.cuh spmv*.h spmv/*.h spmv/*/*.h 2>/dev/null | LC_ALL=C xargs grep -nP '[^\x00-\x7f]' /dev/null)" ;;
+    refuse "not ASCII" "$(ls kernels/*.cl kernels/*.cuh spmv*.h spmv/*.h spmv/*/*.h 2>/dev/null |
+        LC_ALL=C xargs grep -nP '[^\x00-\x7f]' /dev/null)" ;;
 alloc) # memory is allocated and text is parsed only by the library's own helpers
     c_functions='malloc|calloc|realloc|free|exit|abort|getenv|strtod|strtol|atoi|atof|sscanf|sprintf|strcpy|strcat|system'
     refuse "calls the C library by itself" "$(ls spmv*.h spmv/*.h spmv/*/*.h | grep -v '^spmv/generated/' |

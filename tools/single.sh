@@ -36,7 +36,8 @@ LC_ALL=C awk -v once="$dir/once" -v again="$dir/again" '
         if (!sub(/[^\/]*$/, "", folder)) folder = ""
         while ((state = (getline line <path)) > 0) {
             if (line ~ /^#if.* \/\* again \*\/$/) inside = 1
-            if (line ~ /^#[ \t]*include[ \t]*".*\/\* again \*\/$/) add("#define SPMV__AGAIN\n#include SPMV_FILE /* this file */\n#undef SPMV__AGAIN", inside)
+            if (line ~ /^#[ \t]*include[ \t]*".*\/\* again \*\/$/)
+                add("#define SPMV__AGAIN\n#include SPMV_FILE /* this file */\n#undef SPMV__AGAIN", inside)
             else if (line ~ /^#[ \t]*include[ \t]*"/) {
                 name = line
                 sub(/^[^"]*"/, "", name)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv/choice/auto.h - the library chooses the plan: "auto" goes by estimates, "measure" times the best of these in spmv_create, and "cocktail"
+ * spmv/choice/auto.h - "auto": the options, their estimates, the cheapest of them, and why.
  */
 #ifndef SPMV__CHOICE_AUTO_H
 #define SPMV__CHOICE_AUTO_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv/choice/cocktail.h - the plan "cocktail": the greedy policies of clSpMV (Su, Keutzer 2012, section 3.3), rule by rule, with nothing of the
+ * spmv/choice/cocktail.h - "cocktail": the greedy policies of clSpMV (Su, Keutzer 2012, section 3.3), rule by rule.
  */
 #ifndef SPMV__CHOICE_COCKTAIL_H
 #define SPMV__CHOICE_COCKTAIL_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv/choice/cost.h - the estimate: how long a product with a part takes, by the costs of a tuning table (spmv/choice.h) and the features of the
+ * spmv/choice/cost.h - the estimate: how long a product with a part takes, by the costs of a tuning table.
  */
 #ifndef SPMV__CHOICE_COST_H
 #define SPMV__CHOICE_COST_H
