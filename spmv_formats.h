@@ -300,6 +300,7 @@ SPMV_API int spmv_simd_usable(spmv_simd s);
  * SPMV_FORMATS_EXTRA, a file name in quotes, adds a format of the user's own: the header that "spmvgen --target library" writes from its
  * description (Grewe and Lokhmotov 2011; formats/README.md). To add several, the file defines SPMV_EXTRA_LIST as the list of their
  * SPMV_<NAME>_FORMAT(X) and includes their headers. All units of a program must be compiled with the same file. */
+enum { SPMV__PIECE_BYTES = 2048 }; /* of a piece of an embedded text: kernels, tuning tables */
 #ifdef SPMV_FORMATS_EXTRA
 #include SPMV_FORMATS_EXTRA
 #else

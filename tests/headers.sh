@@ -48,7 +48,7 @@ grep -q 'b.tune, line 1: longer than 2046 characters' $out/said || { echo "the l
 
 # the kernels, as xxd sees them
 {
-    printf '#include <stdio.h>\n#include <string.h>\n#include <kernels.h>\n'
+    printf '#include <stdio.h>\n#include <string.h>\n#include <spmv_formats.h>\n#include <kernels.h>\n'
     for f in kernels/*.cl kernels/cuda.cuh; do
         n=${f##*/} && n=${n%.*}
         cat "$f" >$out/source_$n
@@ -79,5 +79,5 @@ END
     done
     printf '    return bad;\n}\n'
 } >$out/kernels.c
-${CC:-cc} -std=c99 -pedantic -Wall -Wextra -Woverlength-strings -Werror -Ispmv/generated $out/kernels.c -o $out/kernels &&
+${CC:-cc} -std=c99 -pedantic -Wall -Wextra -Woverlength-strings -Werror -I. -Ispmv/generated $out/kernels.c -o $out/kernels &&
     $out/kernels || exit 1

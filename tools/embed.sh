@@ -27,7 +27,7 @@ knobs() { # knobs NAME
 # Prints the rows of an array of char that holds a text. C99 guarantees string literals of only 4095 characters, too few for most of them.
 # So the text is cut between lines into pieces, one for each row of the array, which C fills up with zeros. Smaller rows waste less of the
 # last one. Long lines are broken at blanks, after at most 100 characters.
-piece=2048
+piece=$(sed -n 's/.*SPMV__PIECE_BYTES = \([0-9]*\).*/\1/p' spmv_formats.h)
 pieces() { # pieces NAME: of what is read from standard input
     LC_ALL=C awk -v piece=$piece -v name="$1" '
         BEGIN {
@@ -74,8 +74,6 @@ kernel() { # kernel NAME [SUFFIX]
 #define SPMV__KERNELS_H
 
 EOF
-    echo "#define SPMV__PIECE_BYTES $piece"
-    echo
     for f in common shell scale gather convert; do
         kernel "$f"
         echo

@@ -3,8 +3,6 @@
 #ifndef SPMV__KERNELS_H
 #define SPMV__KERNELS_H
 
-#define SPMV__PIECE_BYTES 2048
-
 static const char spmv__src_common[][SPMV__PIECE_BYTES] = {
     "/* SPDX-License-Identifier: MIT\n"
     " * What all kernels share. A program consists of common.cl, <format>.cl and, for a format that "

@@ -17,6 +17,7 @@
 #define SPMV_NO_BCSR
 #define SPMV_NO_CMRS
 #define SPMV_NO_TCSR
+#include "spmv_formats.h"
 #include "spmv/generated/kernels.h"
 
 static void print(const char (*piece)[SPMV__PIECE_BYTES], size_t size, FILE *out)

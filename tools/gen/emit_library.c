@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES_A_LINE = 20, MOST_LINE = 512 /* characters; a longer line declares no knob */ };
+enum { PIECE_BYTES = 2048 /* SPMV__PIECE_BYTES of the library */, MOST_LINE = 512 /* characters; a longer line declares no knob */ };
 
 /* Options of the C code and those of the kernel that make sense here. The kernel's knobs stay open. */
 static const backend_option library_options[] = {
@@ -145,11 +145,30 @@ static void put_knobs(FILE *out, FILE *text)
     fputc('"', out);
 }
 
-/* Writes the kernel's text as an array of bytes, since C99 promises strings of only 4095 characters. Returns 0, or -1 after a message. */
+/* Writes a text as the library embeds its own kernels (tools/embed.sh): an array of pieces of whole lines, which zeros fill up, since C99
+ * promises strings of only 4095 characters. */
+static void put_pieces(FILE *out, FILE *text)
+{
+    char line[PIECE_BYTES];
+    size_t used = 0;
+    while (fgets(line, sizeof line, text)) {
+        const char *at;
+        fputs(used + strlen(line) >= PIECE_BYTES ? ",\n    \"" : "\n    \"", out);
+        used = (used + strlen(line) >= PIECE_BYTES ? 0 : used) + strlen(line);
+        for (at = line; *at; at++) {
+            if (strchr("\n\"\\?", *at)) fputc('\\', out); /* two question marks would begin a trigraph */
+            fputc(*at == '\n' ? 'n' : *at, out);
+        }
+        fputc('"', out);
+    }
+    fputs("\n    \"\" \"\"", out); /* clang would take a last row of only two literals for one without its comma */
+}
+
+/* Writes the kernel. Returns 0, or -1 after a message. */
 static int put_kernel(FILE *out, const tree_format *f, const backend_settings *set)
 {
     FILE *text = tmpfile();
-    int c, n = 0, failed;
+    int failed;
     if (!text) {
         fprintf(stderr, "spmvgen: there is no place for a temporary file\n");
         return -1;
@@ -157,9 +176,9 @@ static int put_kernel(FILE *out, const tree_format *f, const backend_settings *s
     failed = emit_cl(&emit_cl_backend, f, set, text);
     rewind(text);
     put(out, f, "\n/* The kernel, as spmvgen writes it with --target opencl; it is compiled between the library's own texts. */\n"
-                "static const unsigned char spmv__src_@[] = {");
-    while (!failed && (c = fgetc(text)) != EOF) fprintf(out, "%s%d,", n++ % BYTES_A_LINE ? " " : "\n    ", c);
-    put(out, f, "\n};\n#define SPMV__SRC_^ spmv__src_@, sizeof spmv__src_@, ");
+                "static const char spmv__src_@[][SPMV__PIECE_BYTES] = {");
+    if (!failed) put_pieces(out, text);
+    put(out, f, "\n};\n#define SPMV__SRC_^ spmv__src_@[0], sizeof spmv__src_@, ");
     rewind(text);
     put_knobs(out, text);
     fputc('\n', out);
