@@ -529,9 +529,9 @@ SPMV_API int spmv_part_repeats(const spmv_part *p)
 }
 #endif /* SPMV__HOST_H */
 
-/* From here to the end of the file is the template, expanded once for each level and type (see "the products"). The sum of a row is
- * formed in one fixed order, however the product is divided into shares. */
-#ifdef SPMV__TYPE /* again */
+/* From here on is the template, expanded once for each level and type (see "the products"). The sum of a row is formed in one fixed order,
+ * however the product is divided into shares. */
+#if defined(SPMV__TYPE) && !defined(SPMV__COLUMN_BITS) /* again */
 
 #define SPMV__ENTER                                                                                \
     const spmv_part *p = job->p;                                                                   \
@@ -594,315 +594,11 @@ SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(first_eight)(const SPMV__T *product, co
     return SPMV__O(qeight)(product + (ptr[r] - ptr[0]), spmv__smaller(ptr[r + 1] - ptr[r], 8));
 }
 
-/* For columns of a type C, x being moved to their base; names end in w.
- * last_four   of the products of the four values before val, the last n, the others being 0
- * row         the sum of values k to end - 1 times the elements of x that their columns name. The last four products of a row are formed
- *             together, whether or not some of them are already added: a loop over what is left would often be mispredicted. That left
- *             0.6 to 1.05 of the time. Prefetching values and columns changed nothing, prefetching x made products with 1 to 4 MB of x
- *             1.05 to 1.7 times slower, and so did a jump by the length of a row (Zen 4, two threads of a core)
- * far_dot     the sum of a row of n values, as a call
- * fixed       the sum of a row of n nonzeros, 1 to 7, n being a constant
- * four_short  the sums of four rows with at most four nonzeros each. Short rows of changing length that are summed one after another
- *             cost more in mispredicted branches than in arithmetic. Four nonzeros are multiplied for each, those behind it are not added
- * fours       the sums of rows from i on that have four nonzeros each, as far as they follow one another; returns the row behind them. Four
- *             rows are summed at once; the sum of a row that is left is formed in the same order
- * uneven_block the sums of SPMV__BLOCK_ROWS rows with at most SPMV__SHORT nonzeros each on average: first all products, then for each row,
- *             without branches, the sum of the first eight, and at last the others of the rows that have more
- * rows        the sums of count rows, whose nonzeros begin where ptr says; stop: where all nonzeros end that may be read. Rows from head
- *             on are taken SPMV__BLOCK_ROWS at a time: by fours if all are short, else as an uneven block unless they have too many
- * alike       the same where most rows are as long as the row before: one loop for each length; to: the places of the sums, or NULL
- * rows_alike  the same as a call, without places
- * column      one entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding. Memory is
- *             asked for ahead slots in advance where ahead is not 0: of many columns at once, the processor does not do so by itself
- * columns     the sums of so many rows, a multiple of 32, with their next count entries, at most four, which lie ld slots apart; from NULL:
- *             there are no sums yet. base: of each 32 rows, or NULL. 0 if the first entries are all padding
- * slice       the sums of height rows of a slice with so many slots, in registers */
-#define SPMV__LENGTH(n, w)                                                                                                         \
-    case n:                                                                                                                        \
-        do {                                                                                                                       \
-            sum[to ? to[i] : i] = SPMV__F(fixed##w)(val + k, col + k, n, x);                                                       \
-            k += n;                                                                                                                \
-        } while (++i < count && ptr[i + 1] - k == n);                                                                              \
-        break;
-#define SPMV__COLUMNS(C, PAD, w)                                                                                                    \
-    SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(last_four##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,\
-                                                           const SPMV__T *SPMV__RESTRICT x)                                         \
-    {                                                                                                                               \
-        return SPMV__O(qlast)(SPMV__O(qfma)(SPMV__F(qload)(val - 4, 4), SPMV__O(qgather##w)(x, col - 4), SPMV__O(qzero)()), n);     \
-    }                                                                                                                               \
-    SPMV__FORCE_INLINE SPMV__T SPMV__F(row##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t k, uint64_t end, \
-                                            const SPMV__T *SPMV__RESTRICT x)                                                        \
-    {                                                                                                                               \
-        SPMV__T sum = 0;                                                                                                            \
-        if (k + 4 <= end) {                                                                                                         \
-            SPMV__O(quad) s0 = SPMV__O(qzero)(), s1 = s0;                                                                           \
-            for (; k + 4 < end; k += 4) {                                                                                           \
-                const SPMV__O(quad) next = SPMV__O(qfma)(SPMV__F(qload)(val + k, 4), SPMV__O(qgather##w)(x, col + k), s0);          \
-                s0 = s1;                                                                                                            \
-                s1 = next;                                                                                                          \
-            }                                                                                                                       \
-            return SPMV__O(qsum)(SPMV__O(qadd)(SPMV__O(qadd)(s0, SPMV__F(last_four##w)(val + end, col + end, end - k, x)), s1));    \
-        }                                                                                                                           \
-        if (k < end) {                                                                                                              \
-            SPMV__ALIGN_LOOP;                                                                                                       \
-            do sum = SPMV__O(efma)((SPMV__T)val[k], x[col[k]], sum); while (++k < end);                                             \
-        }                                                                                                                           \
-        return sum;                                                                                                                 \
-    }                                                                                                                               \
-    SPMV__APART SPMV__T SPMV__F(far_dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,             \
-                                            const SPMV__T *SPMV__RESTRICT x)                                                        \
-    {                                                                                                                               \
-        return SPMV__F(row##w)(val, col, 0, n, x);                                                                                     \
-    }                                                                                                                               \
-    SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(row_end##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n, \
-                                                      const SPMV__T *SPMV__RESTRICT x)                                              \
-    {                                                                                                                               \
-        return SPMV__O(qfirst)(SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__O(qgather##w)(x, col), SPMV__O(qzero)()), n);            \
-    }                                                                                                                               \
-    SPMV__FORCE_INLINE SPMV__T SPMV__F(fixed##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, int n,             \
-                                                 const SPMV__T *SPMV__RESTRICT x)                                                   \
-    {                                                                                                                               \
-        SPMV__T s;                                                                                                                  \
-        SPMV__NO_VECTORS(val);                                                                                                      \
-        s = val[0] * x[col[0]];                                                                                                     \
-        if (n > 1) s = SPMV__O(efma)((SPMV__T)val[1], x[col[1]], s);                                                                \
-        if (n > 2) s = SPMV__O(efma)((SPMV__T)val[2], x[col[2]], s);                                                                \
-        if (n > 3) s = SPMV__O(efma)((SPMV__T)val[3], x[col[3]], s);                                                                \
-        if (n > 4) s = SPMV__O(efma)((SPMV__T)val[4], x[col[4]], s);                                                                \
-        if (n > 5) s = SPMV__O(efma)((SPMV__T)val[5], x[col[5]], s);                                                                \
-        if (n > 6) s = SPMV__O(efma)((SPMV__T)val[6], x[col[6]], s);                                                                \
-        return s;                                                                                                                   \
-    }                                                                                                                               \
-    SPMV__FORCE_INLINE void SPMV__F(four_short##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                  \
-                                                const uint32_t *SPMV__RESTRICT ptr, const SPMV__T *SPMV__RESTRICT x,                \
-                                                SPMV__T *SPMV__RESTRICT sum)                                                        \
-    {                                                                                                                               \
-        SPMV__O(qsums)(sum, SPMV__F(row_end##w)(val + ptr[0], col + ptr[0], ptr[1] - ptr[0], x),                                    \
-                       SPMV__F(row_end##w)(val + ptr[1], col + ptr[1], ptr[2] - ptr[1], x),                                         \
-                       SPMV__F(row_end##w)(val + ptr[2], col + ptr[2], ptr[3] - ptr[2], x),                                         \
-                       SPMV__F(row_end##w)(val + ptr[3], col + ptr[3], ptr[4] - ptr[3], x));                                        \
-    }                                                                                                                               \
-    SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(products##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,           \
-                                                          const SPMV__T *SPMV__RESTRICT x)                                          \
-    {                                                                                                                               \
-        return SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__O(qgather##w)(x, col), SPMV__O(qzero)());                                \
-    }                                                                                                                               \
-    SPMV__FORCE_INLINE uint64_t SPMV__F(fours##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                  \
-                                                  const uint32_t *SPMV__RESTRICT ptr, const uint32_t *SPMV__RESTRICT to, uint64_t i, \
-                                                  uint64_t count, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)    \
-    {                                                                                                                              \
-        uint64_t k = ptr[i];                                                                                                       \
-        SPMV__T all[4];                                                                                                            \
-        for (; i + 4 <= count && ptr[i + 4] - k == 16 && ptr[i + 1] - k == 4 && ptr[i + 2] - k == 8 && ptr[i + 3] - k == 12;       \
-             i += 4, k += 16) {                                                                                                    \
-            SPMV__O(qsums)(to ? all : sum + i, SPMV__F(products##w)(val + k, col + k, x),                                          \
-                           SPMV__F(products##w)(val + k + 4, col + k + 4, x), SPMV__F(products##w)(val + k + 8, col + k + 8, x),   \
-                           SPMV__F(products##w)(val + k + 12, col + k + 12, x));                                                   \
-            if (to) {                                                                                                              \
-                sum[to[i]] = all[0];                                                                                               \
-                sum[to[i + 1]] = all[1];                                                                                           \
-                sum[to[i + 2]] = all[2];                                                                                           \
-                sum[to[i + 3]] = all[3];                                                                                           \
-            }                                                                                                                      \
-        }                                                                                                                          \
-        for (; i < count && ptr[i + 1] - k == 4; i++, k += 4) {                                                                    \
-            const SPMV__O(quad) one = SPMV__F(products##w)(val + k, col + k, x);                                                   \
-            SPMV__O(qsums)(all, one, one, one, one);                                                                               \
-            sum[to ? to[i] : i] = all[0];                                                                                          \
-        }                                                                                                                          \
-        return i;                                                                                                                  \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE void SPMV__F(alike##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                      \
-                                              const uint32_t *SPMV__RESTRICT ptr, const uint32_t *SPMV__RESTRICT to, uint64_t count, \
-                                              const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                        \
-    {                                                                                                                              \
-        uint64_t i = 0, k = ptr[0];                                                                                                \
-        while (i < count) {                                                                                                        \
-            switch (ptr[i + 1] - k) {                                                                                              \
-            case 0: do sum[to ? to[i] : i] = 0; while (++i < count && ptr[i + 1] == k); break;                                     \
-            SPMV__LENGTH(1, w)                                                                                                     \
-            SPMV__LENGTH(2, w)                                                                                                     \
-            SPMV__LENGTH(3, w)                                                                                                     \
-            case 4: i = SPMV__F(fours##w)(val, col, ptr, to, i, count, x, sum); k = ptr[i]; break;                                 \
-            SPMV__LENGTH(5, w)                                                                                                     \
-            SPMV__LENGTH(6, w)                                                                                                     \
-            SPMV__LENGTH(7, w)                                                                                                     \
-            default: sum[to ? to[i] : i] = SPMV__F(row##w)(val, col, k, ptr[i + 1], x); k = ptr[i + 1]; i++;                       \
-            }                                                                                                                      \
-        }                                                                                                                          \
-    }                                                                                                                              \
-    SPMV__APART void SPMV__F(rows_alike##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                        \
-                                            const uint32_t *SPMV__RESTRICT ptr, uint64_t count, const SPMV__T *SPMV__RESTRICT x,   \
-                                            SPMV__T *SPMV__RESTRICT sum)                                                           \
-    {                                                                                                                              \
-        SPMV__F(alike##w)(val, col, ptr, NULL, count, x, sum);                                                                     \
-    }                                                                                                                              \
-    SPMV__APART void SPMV__F(uneven_block##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                       \
-                                              const uint32_t *SPMV__RESTRICT ptr, uint64_t stop, const SPMV__T *SPMV__RESTRICT x,   \
-                                              SPMV__T *SPMV__RESTRICT sum)                                                          \
-    {                                                                                                                               \
-        const uint64_t first = ptr[0], n = ptr[SPMV__BLOCK_ROWS] - first, L = SPMV__LANES;                                          \
-        const uint64_t end = first + n + L - 1 <= stop ? n + L - 1 : n;                                                             \
-        SPMV__T product[SPMV__BLOCK_ROWS * SPMV__SHORT + SPMV__LANES_MOST];                                                         \
-        uint8_t longer[SPMV__BLOCK_ROWS];                                                                                           \
-        uint64_t r, k = 0, longs = 0;                                                                                               \
-        val += first;                                                                                                               \
-        col += first;                                                                                                               \
-        for (; k + L <= end; k += L) SPMV__O(vput)(product + k, SPMV__O(vmul)(SPMV__F(vload)(val + k), SPMV__O(vgather##w)(x, col + k))); \
-        for (; k < n; k++) product[k] = val[k] * x[col[k]];                                                                         \
-        for (r = 0; r < SPMV__BLOCK_ROWS; r += 4)                                                                                   \
-            SPMV__O(qsums)(sum + r, SPMV__F(first_eight)(product, ptr, r), SPMV__F(first_eight)(product, ptr, r + 1),               \
-                           SPMV__F(first_eight)(product, ptr, r + 2), SPMV__F(first_eight)(product, ptr, r + 3));                   \
-        for (r = 0; r < SPMV__BLOCK_ROWS; r++) {                                                                                    \
-            longer[longs] = (uint8_t)r;                                                                                             \
-            longs += ptr[r + 1] - ptr[r] > 8;                                                                                       \
-        }                                                                                                                           \
-        while (longs--) {                                                                                                           \
-            SPMV__O(quad) part = SPMV__O(qzero)();                                                                                  \
-            r = longer[longs];                                                                                                      \
-            for (k = ptr[r] - first + 8; k < ptr[r + 1] - first; k += 8)                                                            \
-                part = SPMV__O(qadd)(part, SPMV__O(qeight)(product + k, spmv__smaller(ptr[r + 1] - first - k, 8)));                 \
-            sum[r] += SPMV__O(qsum)(part);                                                                                          \
-        }                                                                                                                           \
-    }                                                                                                                               \
-    SPMV__APART void SPMV__F(rows##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, const uint32_t *SPMV__RESTRICT ptr, \
-                                      uint64_t head, uint64_t count, uint64_t stop, const SPMV__T *SPMV__RESTRICT x,                \
-                                      SPMV__T *SPMV__RESTRICT sum)                                                                  \
-    {                                                                                                                               \
-        uint64_t i = 0, k;                                                                                                          \
-        while (i < count) {                                                                                                         \
-            const uint64_t end = i < head ? spmv__smaller(head, count) : spmv__smaller(i + SPMV__BLOCK_ROWS, count);                \
-            const int whole = SPMV__LANES > 1 && i >= head && end - i == SPMV__BLOCK_ROWS;                                          \
-            if (whole && SPMV__F(block_short)(ptr + i, stop))                                                                       \
-                for (; i < end; i += 4) SPMV__F(four_short##w)(val, col, ptr + i, x, sum + i);                                      \
-            else if (whole && ptr[end] - ptr[i] <= SPMV__BLOCK_ROWS * SPMV__SHORT) {                                                \
-                SPMV__F(uneven_block##w)(val, col, ptr + i, stop, x, sum + i);                                                      \
-                i = end;                                                                                                            \
-            } else for (k = ptr[i]; i < end; i++) {                                                                                 \
-                const uint64_t next = ptr[i + 1];                                                                                   \
-                sum[i] = SPMV__F(row##w)(val, col, k, next, x);                                                                     \
-                k = next;                                                                                                           \
-            }                                                                                                                       \
-        }                                                                                                                           \
-    }                                                                                                                               \
-    static inline int SPMV__F(column##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t rows,             \
-                                      uint64_t ahead, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                 \
-    {                                                                                                                               \
-        const uint64_t whole = rows - rows % SPMV__LANES;                                                                           \
-        uint64_t i;                                                                                                                 \
-        int found = 0;                                                                                                              \
-        for (i = 0; i < whole; i += SPMV__LANES) {                                                                                  \
-            SPMV__O(vec) in;                                                                                                        \
-            if (ahead) {                                                                                                            \
-                SPMV__AHEAD(val + i + ahead);                                                                                       \
-                SPMV__AHEAD(col + i + ahead);                                                                                       \
-            }                                                                                                                       \
-            if (SPMV__O(vrun##w)(col + i)) in = SPMV__O(vfrom)(x + col[i]);                                                         \
-            else {                                                                                                                  \
-                int pads = SPMV__O(vpads##w)(col + i);                                                                              \
-                if (pads == 2) continue;                                                                                            \
-                in = SPMV__O(vpick##w)(x, col + i, pads);                                                                           \
-            }                                                                                                                       \
-            found = 1;                                                                                                              \
-            SPMV__O(vput)(sum + i, SPMV__O(vfma)(SPMV__F(vload)(val + i), in, SPMV__O(vfrom)(sum + i)));                            \
-        }                                                                                                                           \
-        for (; i < rows; i++) {                                                                                                     \
-            if (col[i] == PAD) continue;                                                                                            \
-            found = 1;                                                                                                              \
-            sum[i] += val[i] * x[col[i]];                                                                                           \
-        }                                                                                                                           \
-        return found;                                                                                                               \
-    }                                                                                                                               \
-    SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(entry##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,               \
-                                                   const SPMV__T *SPMV__RESTRICT x, SPMV__O(vec) sum)                               \
-    {                                                                                                                               \
-        int pads;                                                                                                                   \
-        if (SPMV__O(vrun##w)(col)) return SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vfrom)(x + *col), sum);                        \
-        pads = SPMV__O(vpads##w)(col);                                                                                              \
-        if (pads == 2) return sum;                                                                                                  \
-        return SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vpick##w)(x, col, pads), sum);                                            \
-    }                                                                                                                               \
-    SPMV__FORCE_INLINE void SPMV__F(columns_ahead##w)(const SPMV__V *val, const C *col)                                             \
-    {                                                                                                                               \
-        SPMV__AHEAD(val + SPMV__TILE);                                                                                              \
-        SPMV__AHEAD(col + SPMV__TILE);                                                                                              \
-    }                                                                                                                               \
-    SPMV__APART int SPMV__F(columns##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t ld, uint64_t count, \
-                                        const uint32_t *SPMV__RESTRICT base, uint64_t rows, const SPMV__T *SPMV__RESTRICT x,        \
-                                        const SPMV__T *from, SPMV__T *out)                                                          \
-    {                                                                                                                               \
-        const SPMV__O(vec) zero = SPMV__O(vzero)();                                                                                 \
-        uint64_t i;                                                                                                                 \
-        int found = 0;                                                                                                              \
-        for (i = 0; i < rows; i += SPMV__LANES) {                                                                                   \
-            const SPMV__T *in = base ? x + base[i / 32] : x;                                                                        \
-            SPMV__O(vec) s = from ? SPMV__O(vfrom)(from + i) : zero;                                                                \
-            SPMV__F(columns_ahead##w)(val + i, col + i);                                                                            \
-            if (SPMV__O(vpads##w)(col + i) != 2) {                                                                                  \
-                found = 1;                                                                                                          \
-                s = SPMV__F(entry##w)(val + i, col + i, in, s);                                                                     \
-            }                                                                                                                       \
-            if (count > 1) {                                                                                                        \
-                SPMV__F(columns_ahead##w)(val + ld + i, col + ld + i);                                                              \
-                s = SPMV__F(entry##w)(val + ld + i, col + ld + i, in, s);                                                           \
-            }                                                                                                                       \
-            if (count > 2) {                                                                                                        \
-                SPMV__F(columns_ahead##w)(val + 2 * ld + i, col + 2 * ld + i);                                                      \
-                s = SPMV__F(entry##w)(val + 2 * ld + i, col + 2 * ld + i, in, s);                                                   \
-            }                                                                                                                       \
-            if (count > 3) {                                                                                                        \
-                SPMV__F(columns_ahead##w)(val + 3 * ld + i, col + 3 * ld + i);                                                      \
-                s = SPMV__F(entry##w)(val + 3 * ld + i, col + 3 * ld + i, in, s);                                                   \
-            }                                                                                                                       \
-            SPMV__O(vput)(out + i, s);                                                                                              \
-        }                                                                                                                           \
-        return found;                                                                                                               \
-    }                                                                                                                               \
-    SPMV__FORCE_INLINE void SPMV__F(slice_rows##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height, \
-                                                uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *sum, int vectors)         \
-    {                                                                                                                               \
-        const uint64_t L = SPMV__LANES;                                                                                             \
-        SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;                                                              \
-        uint64_t at;                                                                                                                \
-        for (at = 0; at < slots; at += height) {                                                                                    \
-            s0 = SPMV__F(entry##w)(val + at, col + at, x, s0);                                                                      \
-            if (vectors > 1) s1 = SPMV__F(entry##w)(val + at + L, col + at + L, x, s1);                                             \
-            if (vectors > 2) s2 = SPMV__F(entry##w)(val + at + 2 * L, col + at + 2 * L, x, s2);                                     \
-            if (vectors > 2) s3 = SPMV__F(entry##w)(val + at + 3 * L, col + at + 3 * L, x, s3);                                     \
-        }                                                                                                                           \
-        SPMV__O(vput)(sum, s0);                                                                                                     \
-        if (vectors > 1) SPMV__O(vput)(sum + L, s1);                                                                                \
-        if (vectors > 2) SPMV__O(vput)(sum + 2 * L, s2);                                                                            \
-        if (vectors > 2) SPMV__O(vput)(sum + 3 * L, s3);                                                                            \
-    }                                                                                                                               \
-    SPMV__APART void SPMV__F(high_slice##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height,        \
-                                            uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)           \
-    {                                                                                                                               \
-        const uint64_t L = SPMV__LANES;                                                                                             \
-        uint64_t i = 0, at;                                                                                                         \
-        for (; i + 4 * L <= height; i += 4 * L) SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 4);             \
-        if (i + 2 * L <= height) {                                                                                                  \
-            SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 2);                                                 \
-            i += 2 * L;                                                                                                             \
-        }                                                                                                                           \
-        if (i + L <= height) {                                                                                                      \
-            SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 1);                                                 \
-            i += L;                                                                                                                 \
-        }                                                                                                                           \
-        for (; i < height; i++)                                                                                                     \
-            for (sum[i] = 0, at = i; at < slots; at += height)                                                                      \
-                if (col[at] != PAD) sum[i] += val[at] * x[col[at]];                                                                 \
-    }                                                                                                                               \
-    SPMV__FORCE_INLINE void SPMV__F(slice##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height,      \
-                                              uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)         \
-    {                                                                                                                               \
-        if (height == SPMV__LANES) SPMV__F(slice_rows##w)(val, col, SPMV__LANES, slots, x, sum, 1); /* constants, for the compiler */ \
-        else SPMV__F(high_slice##w)(val, col, height, slots, x, sum);                                                               \
-    }
-SPMV__COLUMNS(uint32_t, SPMV_PAD, )
-SPMV__COLUMNS(uint16_t, SPMV_PAD16, 16)
-#undef SPMV__COLUMNS
-#undef SPMV__LENGTH
+/* For columns of 32 and of 16 bits. */
+#define SPMV__COLUMN_BITS 32
+#include "host.h" /* again */
+#define SPMV__COLUMN_BITS 16
+#include "host.h" /* again */
 
 #ifndef SPMV_NO_DENSE
 #define SPMV__HOST_DENSE { SPMV__PRODUCTS(dense), SPMV__NONE }
@@ -1565,39 +1261,30 @@ static void SPMV__F(block)(const spmv__job *job, uint64_t share, uint64_t shares
 /* Adds the nonzeros from k on that are of one row to its sum and returns the nonzero behind them. If the nonzeros of each row are together,
  * long rows are added by quads; for short ones, more branches cost more than that saves. Looking for the ends of rows as coo does took 0.87
  * to 1.3 times as long, because strips are short. */
-#define SPMV__CMRS_ROW(name, ROW, COL)                                                                                             \
-    SPMV__FORCE_INLINE uint64_t SPMV__F(name)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT index,             \
-                                              const uint8_t *SPMV__RESTRICT row, int together, uint64_t k, uint64_t last,          \
-                                              const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                        \
-    {                                                                                                                              \
-        const uint32_t r = ROW(k);                                                                                                 \
-        SPMV__T rest = 0;                                                                                                          \
-        (void)row;                                                                                                                 \
-        if (!together || k + SPMV__LONG > last || ROW(k + SPMV__LONG - 1) != r) {                                          \
-            do rest += val[k] * x[COL(k)]; while (++k < last && ROW(k) == r);                                                      \
-        } else {                                                                                                                   \
-            SPMV__O(quad) part = SPMV__O(qzero)();                                                                                 \
-            do {                                                                                                                   \
-                const uint32_t col[4] = { COL(k), COL(k + 1), COL(k + 2), COL(k + 3) };                                            \
-                part = SPMV__O(qfma)(SPMV__F(qload)(val + k, 4), SPMV__O(qgather)(x, col), part);                                  \
-                k += 4;                                                                                                            \
-            } while (k + 4 <= last && ROW(k + 3) == r);                                                                            \
-            for (rest = SPMV__O(qsum)(part); k < last && ROW(k) == r; k++) rest += val[k] * x[COL(k)];                             \
-        }                                                                                                                          \
-        sum[r] += rest;                                                                                                            \
-        return k;                                                                                                                  \
+SPMV__FORCE_INLINE uint64_t SPMV__F(cmrs_row)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT index,
+                                              const uint8_t *SPMV__RESTRICT row, int packed, int together, uint64_t k, uint64_t last,
+                                              const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+#define SPMV__ROW(k) (packed ? index[k] & 15 : row[k])
+#define SPMV__COL(k) (packed ? index[k] >> 4 : index[k])
+    const uint32_t r = SPMV__ROW(k);
+    SPMV__T rest = 0;
+    if (!together || k + SPMV__LONG > last || SPMV__ROW(k + SPMV__LONG - 1) != r) {
+        do rest += val[k] * x[SPMV__COL(k)]; while (++k < last && SPMV__ROW(k) == r);
+    } else {
+        SPMV__O(quad) part = SPMV__O(qzero)();
+        do {
+            const uint32_t col[4] = { SPMV__COL(k), SPMV__COL(k + 1), SPMV__COL(k + 2), SPMV__COL(k + 3) };
+            part = SPMV__O(qfma)(SPMV__F(qload)(val + k, 4), SPMV__O(qgather)(x, col), part);
+            k += 4;
+        } while (k + 4 <= last && SPMV__ROW(k + 3) == r);
+        for (rest = SPMV__O(qsum)(part); k < last && SPMV__ROW(k) == r; k++) rest += val[k] * x[SPMV__COL(k)];
     }
-#define SPMV__ROW(k) row[k]
-#define SPMV__COL(k) index[k]
-#define SPMV__PACKED_ROW(k) (index[k] & 15)
-#define SPMV__PACKED_COL(k) (index[k] >> 4)
-SPMV__CMRS_ROW(cmrs_row, SPMV__ROW, SPMV__COL)
-SPMV__CMRS_ROW(cmrs_row_packed, SPMV__PACKED_ROW, SPMV__PACKED_COL)
-#undef SPMV__PACKED_COL
-#undef SPMV__PACKED_ROW
+    sum[r] += rest;
+    return k;
 #undef SPMV__COL
 #undef SPMV__ROW
-#undef SPMV__CMRS_ROW
+}
 
 /* Shares of cmrs are strips. */
 static void SPMV__F(cmrs)(const spmv__job *job, uint64_t share, uint64_t shares)
@@ -1613,8 +1300,8 @@ static void SPMV__F(cmrs)(const spmv__job *job, uint64_t share, uint64_t shares)
         SPMV__T sum[16] = { 0 };
         const uint64_t last = spmv__at(&p->a[SPMV_CMRS_PTR], s + 1);
         for (k = spmv__at(&p->a[SPMV_CMRS_PTR], s); k < last;)
-            if (packed) k = SPMV__F(cmrs_row_packed)(val, index, NULL, together, k, last, x, sum);
-            else k = SPMV__F(cmrs_row)(val, index, row, together, k, last, x, sum);
+            if (packed) k = SPMV__F(cmrs_row)(val, index, row, 1, together, k, last, x, sum); /* constants, for the compiler */
+            else k = SPMV__F(cmrs_row)(val, index, row, 0, together, k, last, x, sum);
         for (i = 0; i < height && s * height + i < p->rows; i++) SPMV__F(set)(p, s * height + i, alpha, sum[i], beta, y);
     }
 }
@@ -1833,4 +1520,353 @@ SPMV_EXTRA_LIST(SPMV__EXTRA_PRODUCT)
 
 #undef SPMV__ENTER
 #undef SPMV__TYPE
+#endif /* again */
+
+/* What the template above expands once for each width of columns; x is moved to their base. */
+#ifdef SPMV__COLUMN_BITS /* again */
+#if SPMV__COLUMN_BITS == 16
+#define SPMV__C uint16_t
+#define SPMV__C_PAD SPMV_PAD16
+#define SPMV__FC(name) SPMV__F(name##16)
+#define SPMV__OC(name) SPMV__O(name##16)
+#else
+#define SPMV__C uint32_t
+#define SPMV__C_PAD SPMV_PAD
+#define SPMV__FC(name) SPMV__F(name)
+#define SPMV__OC(name) SPMV__O(name)
+#endif
+
+/* Of the products of the four values before val, the last n, the others being 0. */
+SPMV__FORCE_INLINE SPMV__O(quad) SPMV__FC(last_four)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t n,
+                                                     const SPMV__T *SPMV__RESTRICT x)
+{
+    return SPMV__O(qlast)(SPMV__O(qfma)(SPMV__F(qload)(val - 4, 4), SPMV__OC(qgather)(x, col - 4), SPMV__O(qzero)()), n);
+}
+
+/* The sum of values k to end - 1 times the elements of x that their columns name. The last four products of a row are formed together,
+ * whether or not some of them are already added: a loop over what is left would often be mispredicted. That left 0.6 to 1.05 of the time.
+ * Prefetching values and columns changed nothing, prefetching x made products with 1 to 4 MB of x 1.05 to 1.7 times slower, and so did a
+ * jump by the length of a row (Zen 4, two threads of a core). */
+SPMV__FORCE_INLINE SPMV__T SPMV__FC(row)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t k, uint64_t end,
+                                         const SPMV__T *SPMV__RESTRICT x)
+{
+    SPMV__T sum = 0;
+    if (k + 4 <= end) {
+        SPMV__O(quad) s0 = SPMV__O(qzero)(), s1 = s0;
+        for (; k + 4 < end; k += 4) {
+            const SPMV__O(quad) next = SPMV__O(qfma)(SPMV__F(qload)(val + k, 4), SPMV__OC(qgather)(x, col + k), s0);
+            s0 = s1;
+            s1 = next;
+        }
+        return SPMV__O(qsum)(SPMV__O(qadd)(SPMV__O(qadd)(s0, SPMV__FC(last_four)(val + end, col + end, end - k, x)), s1));
+    }
+    if (k < end) {
+        SPMV__ALIGN_LOOP;
+        do sum = SPMV__O(efma)((SPMV__T)val[k], x[col[k]], sum); while (++k < end);
+    }
+    return sum;
+}
+
+/* The sum of a row of n values, as a call. */
+SPMV__APART SPMV__T SPMV__FC(far_dot)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t n,
+                                      const SPMV__T *SPMV__RESTRICT x)
+{
+    return SPMV__FC(row)(val, col, 0, n, x);
+}
+
+/* The products of the first n of four values, the others being 0. */
+SPMV__FORCE_INLINE SPMV__O(quad) SPMV__FC(row_end)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t n,
+                                                   const SPMV__T *SPMV__RESTRICT x)
+{
+    return SPMV__O(qfirst)(SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__OC(qgather)(x, col), SPMV__O(qzero)()), n);
+}
+
+/* The sum of a row of n nonzeros, 1 to 7, n being a constant. */
+SPMV__FORCE_INLINE SPMV__T SPMV__FC(fixed)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, int n,
+                                           const SPMV__T *SPMV__RESTRICT x)
+{
+    SPMV__T s;
+    SPMV__NO_VECTORS(val);
+    s = val[0] * x[col[0]];
+    if (n > 1) s = SPMV__O(efma)((SPMV__T)val[1], x[col[1]], s);
+    if (n > 2) s = SPMV__O(efma)((SPMV__T)val[2], x[col[2]], s);
+    if (n > 3) s = SPMV__O(efma)((SPMV__T)val[3], x[col[3]], s);
+    if (n > 4) s = SPMV__O(efma)((SPMV__T)val[4], x[col[4]], s);
+    if (n > 5) s = SPMV__O(efma)((SPMV__T)val[5], x[col[5]], s);
+    if (n > 6) s = SPMV__O(efma)((SPMV__T)val[6], x[col[6]], s);
+    return s;
+}
+
+/* The sums of four rows with at most four nonzeros each. Short rows of changing length that are summed one after another cost more in
+ * mispredicted branches than in arithmetic. Four nonzeros are multiplied for each, those behind it are not added. */
+SPMV__FORCE_INLINE void SPMV__FC(four_short)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
+                                             const uint32_t *SPMV__RESTRICT ptr, const SPMV__T *SPMV__RESTRICT x,
+                                             SPMV__T *SPMV__RESTRICT sum)
+{
+    SPMV__O(qsums)(sum, SPMV__FC(row_end)(val + ptr[0], col + ptr[0], ptr[1] - ptr[0], x),
+                   SPMV__FC(row_end)(val + ptr[1], col + ptr[1], ptr[2] - ptr[1], x),
+                   SPMV__FC(row_end)(val + ptr[2], col + ptr[2], ptr[3] - ptr[2], x),
+                   SPMV__FC(row_end)(val + ptr[3], col + ptr[3], ptr[4] - ptr[3], x));
+}
+
+/* The products of four values. */
+SPMV__FORCE_INLINE SPMV__O(quad) SPMV__FC(products)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
+                                                    const SPMV__T *SPMV__RESTRICT x)
+{
+    return SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__OC(qgather)(x, col), SPMV__O(qzero)());
+}
+
+/* The sums of rows from i on that have four nonzeros each, as far as they follow one another; returns the row behind them. Four rows are
+ * summed at once; the sum of a row that is left is formed in the same order. */
+SPMV__FORCE_INLINE uint64_t SPMV__FC(fours)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
+                                            const uint32_t *SPMV__RESTRICT ptr, const uint32_t *SPMV__RESTRICT to, uint64_t i,
+                                            uint64_t count, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    uint64_t k = ptr[i];
+    SPMV__T all[4];
+    for (; i + 4 <= count && ptr[i + 4] - k == 16 && ptr[i + 1] - k == 4 && ptr[i + 2] - k == 8 && ptr[i + 3] - k == 12;
+         i += 4, k += 16) {
+        SPMV__O(qsums)(to ? all : sum + i, SPMV__FC(products)(val + k, col + k, x),
+                       SPMV__FC(products)(val + k + 4, col + k + 4, x), SPMV__FC(products)(val + k + 8, col + k + 8, x),
+                       SPMV__FC(products)(val + k + 12, col + k + 12, x));
+        if (to) {
+            sum[to[i]] = all[0];
+            sum[to[i + 1]] = all[1];
+            sum[to[i + 2]] = all[2];
+            sum[to[i + 3]] = all[3];
+        }
+    }
+    for (; i < count && ptr[i + 1] - k == 4; i++, k += 4) {
+        const SPMV__O(quad) one = SPMV__FC(products)(val + k, col + k, x);
+        SPMV__O(qsums)(all, one, one, one, one);
+        sum[to ? to[i] : i] = all[0];
+    }
+    return i;
+}
+
+/* Rows of n nonzeros, as far as they follow one another. */
+#define SPMV__LENGTH(n) \
+    case n: \
+        do { \
+            sum[to ? to[i] : i] = SPMV__FC(fixed)(val + k, col + k, n, x); \
+            k += n; \
+        } while (++i < count && ptr[i + 1] - k == n); \
+        break;
+/* The sums of count rows, whose nonzeros begin where ptr says, where most rows are as long as the row before: one loop for each length.
+ * to: the places of the sums, or NULL. */
+SPMV__FORCE_INLINE void SPMV__FC(alike)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
+                                        const uint32_t *SPMV__RESTRICT ptr, const uint32_t *SPMV__RESTRICT to, uint64_t count,
+                                        const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    uint64_t i = 0, k = ptr[0];
+    while (i < count) {
+        switch (ptr[i + 1] - k) {
+        case 0: do sum[to ? to[i] : i] = 0; while (++i < count && ptr[i + 1] == k); break;
+        SPMV__LENGTH(1)
+        SPMV__LENGTH(2)
+        SPMV__LENGTH(3)
+        case 4: i = SPMV__FC(fours)(val, col, ptr, to, i, count, x, sum); k = ptr[i]; break;
+        SPMV__LENGTH(5)
+        SPMV__LENGTH(6)
+        SPMV__LENGTH(7)
+        default: sum[to ? to[i] : i] = SPMV__FC(row)(val, col, k, ptr[i + 1], x); k = ptr[i + 1]; i++;
+        }
+    }
+}
+#undef SPMV__LENGTH
+
+/* The same as a call, without places. */
+SPMV__APART void SPMV__FC(rows_alike)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
+                                      const uint32_t *SPMV__RESTRICT ptr, uint64_t count, const SPMV__T *SPMV__RESTRICT x,
+                                      SPMV__T *SPMV__RESTRICT sum)
+{
+    SPMV__FC(alike)(val, col, ptr, NULL, count, x, sum);
+}
+
+/* The sums of SPMV__BLOCK_ROWS rows with at most SPMV__SHORT nonzeros each on average: first all products, then for each row, without
+ * branches, the sum of the first eight, and at last the others of the rows that have more. */
+SPMV__APART void SPMV__FC(uneven_block)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
+                                        const uint32_t *SPMV__RESTRICT ptr, uint64_t stop, const SPMV__T *SPMV__RESTRICT x,
+                                        SPMV__T *SPMV__RESTRICT sum)
+{
+    const uint64_t first = ptr[0], n = ptr[SPMV__BLOCK_ROWS] - first, L = SPMV__LANES;
+    const uint64_t end = first + n + L - 1 <= stop ? n + L - 1 : n;
+    SPMV__T product[SPMV__BLOCK_ROWS * SPMV__SHORT + SPMV__LANES_MOST];
+    uint8_t longer[SPMV__BLOCK_ROWS];
+    uint64_t r, k = 0, longs = 0;
+    val += first;
+    col += first;
+    for (; k + L <= end; k += L) SPMV__O(vput)(product + k, SPMV__O(vmul)(SPMV__F(vload)(val + k), SPMV__OC(vgather)(x, col + k)));
+    for (; k < n; k++) product[k] = val[k] * x[col[k]];
+    for (r = 0; r < SPMV__BLOCK_ROWS; r += 4)
+        SPMV__O(qsums)(sum + r, SPMV__F(first_eight)(product, ptr, r), SPMV__F(first_eight)(product, ptr, r + 1),
+                       SPMV__F(first_eight)(product, ptr, r + 2), SPMV__F(first_eight)(product, ptr, r + 3));
+    for (r = 0; r < SPMV__BLOCK_ROWS; r++) {
+        longer[longs] = (uint8_t)r;
+        longs += ptr[r + 1] - ptr[r] > 8;
+    }
+    while (longs--) {
+        SPMV__O(quad) part = SPMV__O(qzero)();
+        r = longer[longs];
+        for (k = ptr[r] - first + 8; k < ptr[r + 1] - first; k += 8)
+            part = SPMV__O(qadd)(part, SPMV__O(qeight)(product + k, spmv__smaller(ptr[r + 1] - first - k, 8)));
+        sum[r] += SPMV__O(qsum)(part);
+    }
+}
+
+/* The sums of count rows, whose nonzeros begin where ptr says; stop: where all nonzeros end that may be read. Rows from head on are taken
+ * SPMV__BLOCK_ROWS at a time: by fours if all are short, else as an uneven block unless they have too many. */
+SPMV__APART void SPMV__FC(rows)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, const uint32_t *SPMV__RESTRICT ptr,
+                                uint64_t head, uint64_t count, uint64_t stop, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    uint64_t i = 0, k;
+    while (i < count) {
+        const uint64_t end = i < head ? spmv__smaller(head, count) : spmv__smaller(i + SPMV__BLOCK_ROWS, count);
+        const int whole = SPMV__LANES > 1 && i >= head && end - i == SPMV__BLOCK_ROWS;
+        if (whole && SPMV__F(block_short)(ptr + i, stop))
+            for (; i < end; i += 4) SPMV__FC(four_short)(val, col, ptr + i, x, sum + i);
+        else if (whole && ptr[end] - ptr[i] <= SPMV__BLOCK_ROWS * SPMV__SHORT) {
+            SPMV__FC(uneven_block)(val, col, ptr + i, stop, x, sum + i);
+            i = end;
+        } else for (k = ptr[i]; i < end; i++) {
+            const uint64_t next = ptr[i + 1];
+            sum[i] = SPMV__FC(row)(val, col, k, next, x);
+            k = next;
+        }
+    }
+}
+
+/* One entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding. Memory is prefetched
+ * ahead slots in advance where ahead is not 0: of many columns at once, the processor does not do so by itself. */
+static inline int SPMV__FC(column)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t rows, uint64_t ahead,
+                                   const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    const uint64_t whole = rows - rows % SPMV__LANES;
+    uint64_t i;
+    int found = 0;
+    for (i = 0; i < whole; i += SPMV__LANES) {
+        SPMV__O(vec) in;
+        if (ahead) {
+            SPMV__AHEAD(val + i + ahead);
+            SPMV__AHEAD(col + i + ahead);
+        }
+        if (SPMV__OC(vrun)(col + i)) in = SPMV__O(vfrom)(x + col[i]);
+        else {
+            int pads = SPMV__OC(vpads)(col + i);
+            if (pads == 2) continue;
+            in = SPMV__OC(vpick)(x, col + i, pads);
+        }
+        found = 1;
+        SPMV__O(vput)(sum + i, SPMV__O(vfma)(SPMV__F(vload)(val + i), in, SPMV__O(vfrom)(sum + i)));
+    }
+    for (; i < rows; i++) {
+        if (col[i] == SPMV__C_PAD) continue;
+        found = 1;
+        sum[i] += val[i] * x[col[i]];
+    }
+    return found;
+}
+
+/* The same for a vector of rows. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__FC(entry)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
+                                                const SPMV__T *SPMV__RESTRICT x, SPMV__O(vec) sum)
+{
+    int pads;
+    if (SPMV__OC(vrun)(col)) return SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vfrom)(x + *col), sum);
+    pads = SPMV__OC(vpads)(col);
+    if (pads == 2) return sum;
+    return SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__OC(vpick)(x, col, pads), sum);
+}
+
+SPMV__FORCE_INLINE void SPMV__FC(columns_ahead)(const SPMV__V *val, const SPMV__C *col)
+{
+    SPMV__AHEAD(val + SPMV__TILE);
+    SPMV__AHEAD(col + SPMV__TILE);
+}
+
+/* The sums of so many rows, a multiple of 32, with their next count entries, at most four, which lie ld slots apart; from NULL: there are
+ * no sums yet. base: of each 32 rows, or NULL. 0 if the first entries are all padding. */
+SPMV__APART int SPMV__FC(columns)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t ld, uint64_t count,
+                                  const uint32_t *SPMV__RESTRICT base, uint64_t rows, const SPMV__T *SPMV__RESTRICT x, const SPMV__T *from,
+                                  SPMV__T *out)
+{
+    const SPMV__O(vec) zero = SPMV__O(vzero)();
+    uint64_t i;
+    int found = 0;
+    for (i = 0; i < rows; i += SPMV__LANES) {
+        const SPMV__T *in = base ? x + base[i / 32] : x;
+        SPMV__O(vec) s = from ? SPMV__O(vfrom)(from + i) : zero;
+        SPMV__FC(columns_ahead)(val + i, col + i);
+        if (SPMV__OC(vpads)(col + i) != 2) {
+            found = 1;
+            s = SPMV__FC(entry)(val + i, col + i, in, s);
+        }
+        if (count > 1) {
+            SPMV__FC(columns_ahead)(val + ld + i, col + ld + i);
+            s = SPMV__FC(entry)(val + ld + i, col + ld + i, in, s);
+        }
+        if (count > 2) {
+            SPMV__FC(columns_ahead)(val + 2 * ld + i, col + 2 * ld + i);
+            s = SPMV__FC(entry)(val + 2 * ld + i, col + 2 * ld + i, in, s);
+        }
+        if (count > 3) {
+            SPMV__FC(columns_ahead)(val + 3 * ld + i, col + 3 * ld + i);
+            s = SPMV__FC(entry)(val + 3 * ld + i, col + 3 * ld + i, in, s);
+        }
+        SPMV__O(vput)(out + i, s);
+    }
+    return found;
+}
+
+/* The sums of so many vectors of rows of a slice, in registers. */
+SPMV__FORCE_INLINE void SPMV__FC(slice_rows)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t height,
+                                             uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *sum, int vectors)
+{
+    const uint64_t L = SPMV__LANES;
+    SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;
+    uint64_t at;
+    for (at = 0; at < slots; at += height) {
+        s0 = SPMV__FC(entry)(val + at, col + at, x, s0);
+        if (vectors > 1) s1 = SPMV__FC(entry)(val + at + L, col + at + L, x, s1);
+        if (vectors > 2) s2 = SPMV__FC(entry)(val + at + 2 * L, col + at + 2 * L, x, s2);
+        if (vectors > 2) s3 = SPMV__FC(entry)(val + at + 3 * L, col + at + 3 * L, x, s3);
+    }
+    SPMV__O(vput)(sum, s0);
+    if (vectors > 1) SPMV__O(vput)(sum + L, s1);
+    if (vectors > 2) SPMV__O(vput)(sum + 2 * L, s2);
+    if (vectors > 2) SPMV__O(vput)(sum + 3 * L, s3);
+}
+
+/* The sums of height rows of a slice with so many slots. */
+SPMV__APART void SPMV__FC(high_slice)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t height,
+                                      uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    const uint64_t L = SPMV__LANES;
+    uint64_t i = 0, at;
+    for (; i + 4 * L <= height; i += 4 * L) SPMV__FC(slice_rows)(val + i, col + i, height, slots, x, sum + i, 4);
+    if (i + 2 * L <= height) {
+        SPMV__FC(slice_rows)(val + i, col + i, height, slots, x, sum + i, 2);
+        i += 2 * L;
+    }
+    if (i + L <= height) {
+        SPMV__FC(slice_rows)(val + i, col + i, height, slots, x, sum + i, 1);
+        i += L;
+    }
+    for (; i < height; i++)
+        for (sum[i] = 0, at = i; at < slots; at += height)
+            if (col[at] != SPMV__C_PAD) sum[i] += val[at] * x[col[at]];
+}
+
+SPMV__FORCE_INLINE void SPMV__FC(slice)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t height,
+                                        uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    if (height == SPMV__LANES) SPMV__FC(slice_rows)(val, col, SPMV__LANES, slots, x, sum, 1); /* constants, for the compiler */
+    else SPMV__FC(high_slice)(val, col, height, slots, x, sum);
+}
+
+#undef SPMV__OC
+#undef SPMV__FC
+#undef SPMV__C_PAD
+#undef SPMV__C
+#undef SPMV__COLUMN_BITS
 #endif /* again */

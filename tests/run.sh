@@ -64,7 +64,7 @@ quick() {
     case $1 in
     self/* | tidy/* | headers/* | unit/* | readme/*) ;;
     cli/bench | cli/cocktail | cli/suite | gen/messages | gen/fresh | threads/own) ;;
-    examples/opencl | compile/gcc/examples) ;;
+    examples/opencl | compile/gcc/examples | compile/gcc/lines) ;;
     compile/gcc/all | compile/g++/all | compile/*/csr+sell | compile/*/no-f64 | compile/gcc/single | compile/clang++/single-c++2b) ;;
     *) return 1 ;;
     esac

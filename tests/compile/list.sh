@@ -16,7 +16,7 @@ say() { # say NAME COMMAND...
     # What is about other things compiles the plain products of the host alone, which takes half the time. The vector products of the
     # single header are the same text: */single compiles them.
     case $name in
-    */all | */host | */levels | */avx512 | */single | */small-[On]* | */static | */alone-simd | */alone-host | */same-DSPMV_NO_SIMD) ;;
+    */all | */host | */levels | */lines | */avx512 | */single | */small-[On]* | */static | */same-DSPMV_NO_SIMD) ;;
     gcc/* | clang/*) set -- "$(echo "$*" | sed 's/ -I\(\.\|dist\) / -I\1 -DSPMV_NO_SIMD /g')" ;;
     esac
     case $* in
@@ -89,6 +89,7 @@ for cc in gcc clang; do
         *) say "$cc/alone-$h" "$cc $w -O0 $i -DHEADER=$h.h $t/alone.c -o $o/$cc-alone-$h $l && $o/$cc-alone-$h" ;;
         esac
     done
+    say "$cc/lines"      "$cc $w -O0 -g $i -c $t/has.c -o $o/$cc-lines.o && sh $t/lines.sh $o/$cc-lines.o"
     say "$cc/alone-formats-csr" "$cc $w -O0 $i -DSPMV_ONLY=SPMV_BIT_CSR -DHEADER=spmv_formats.h $t/alone.c -o $o/$cc-alone-csr &&" \
         "$o/$cc-alone-csr"
     say "$cc/own-back-end" "$cc $w -O0 $i $t/backend.c -o $o/$cc-backend && $o/$cc-backend"
