@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A plain Makefile; "make help" lists the targets. Variables to set on the command line: CC, CXX, FLEX, BISON, OPT, OMP, LIBS, CAIRO.
+# A plain Makefile; "make help" lists the targets. Variables to set on the command line: CC, CXX, FLEX, BISON, OPT, OMP, LIBS.
 
 CC     = cc
 CXX    = c++
@@ -7,11 +7,8 @@ CLANG  = clang
 FLEX   = flex
 BISON  = bison
 OPT    = -O2
-# OpenMP if the compiler has it; "make OMP=" builds without. This and CAIRO are determined once, when they are first needed.
+# OpenMP if the compiler has it; "make OMP=" builds without. This is determined once, when it is first needed.
 OMP    = $(eval OMP := $(shell sh tools/openmp.sh $(CC)))$(OMP)
-# Pictures need cairo; "make CAIRO=" builds without.
-CAIRO  = $(eval CAIRO := $(shell pkg-config --exists cairo 2>/dev/null && echo -DSPMV_CAIRO $$(pkg-config --cflags cairo)))$(CAIRO)
-CAIRO_LIBS = $(if $(CAIRO),$(shell pkg-config --libs cairo))
 LIBS   = -lOpenCL -ldl -lz
 WARN   = -Wall -Wextra -Werror
 C99    = -std=c99 -D_POSIX_C_SOURCE=200809L -I.
@@ -64,30 +61,34 @@ help:
 	@echo 'make bench-regret FILES="a.mtx ..." DEVICE=D TYPE=T  compares the choice with the best plan that a search finds'
 	@echo 'make bench-host   writes bench/results/host-bands.txt: speed of every format beside that of memory; compilers; OpenCL on the CPU'
 	@echo 'make bench-papers DEVICE=D TYPE=T NAME=N             repeats the tables of clSpMV, HYB-R and CMRS: bench/results/N-tables.txt'
-	@echo 'make bench-report FROM=DIRECTORY NAME=N              writes bench/results/N* and the tables of the documentation from their output'
+	@echo 'make bench-report FROM=DIRECTORY NAME=N              writes bench/results/N*, the tables of the documentation and speed.png'
 	@echo 'make clean        removes build and dist'
 
 # ---- programs ----
-# Each .c file of tools/ is compiled by itself, those for pictures only with cairo. The .d file beside an object lists its sources.
-TOOLS   = $(patsubst tools/%.c,%,$(wildcard tools/*.c tools/[!gp]*/*.c))
-DRAWN   = $(patsubst tools/%.c,%,$(wildcard tools/picture/*.c))
+# Each .c file of tools/ is compiled by itself. The .d file beside an object lists its sources.
+TOOLS   = $(patsubst tools/%.c,%,$(wildcard tools/*.c tools/[!g]*/*.c))
 TOOL_CC = $(CC) $(C99) $(OPT) $(OMP) $(WARN) -pedantic -Wshadow -Wconversion -Wmissing-prototypes -DSPMV_REPRODUCIBLE $(CFLAGS)
-OBJECTS = $(patsubst %,build/obj/%.o,$(TOOLS) $(if $(CAIRO),$(DRAWN)))
-# The kernels of spmv-defect can be given defects, so that tests can show that these are found. It is built without cairo, so tests use
-# it for the refusal of pictures as well.
-DEFECTS = build/obj-defect/library.o build/obj-defect/cmd/plot.o
-DEFECT_OBJECTS = $(DEFECTS) $(filter-out $(DEFECTS:build/obj-defect/%=build/obj/%),$(patsubst %,build/obj/%.o,$(TOOLS)))
+OBJECTS = $(patsubst %,build/obj/%.o,$(TOOLS))
+# The kernels of spmv-defect can be given defects, so that tests can show that these are found.
+DEFECTS = build/obj-defect/library.o
+DEFECT_OBJECTS = $(DEFECTS) $(filter-out build/obj/library.o,$(OBJECTS))
 
 build/spmv: $(OBJECTS)
-	$(CC) $(OPT) $(OMP) $(CFLAGS) $(OBJECTS) -o $(NEW) $(LDFLAGS) $(LIBS) $(CAIRO_LIBS) -lm && mv $(NEW) $@
+	$(CC) $(OPT) $(OMP) $(CFLAGS) $(OBJECTS) -o $(NEW) $(LDFLAGS) $(LIBS) -lm && mv $(NEW) $@
 
 build/spmv-defect: $(DEFECT_OBJECTS)
 	$(CC) $(OPT) $(OMP) $(CFLAGS) $(DEFECT_OBJECTS) -o $(NEW) $(LDFLAGS) $(LIBS) -lm && mv $(NEW) $@
 
 build/obj/%.o: tools/%.c build/obj/flags
 	@mkdir -p $(@D)
-	$(TOOL_CC) $(CAIRO) -MMD -MP -MF $(NEW).d -MT $@ -c $< -o $(NEW) && \
+	$(TOOL_CC) -MMD -MP -MF $(NEW).d -MT $@ -c $< -o $(NEW) && \
 	    mv $(NEW).d $(@:.o=.d) && mv $(NEW) $@
+
+# What draws the pictures is part of the program, each of its lines a string.
+build/obj/picture/picture.o: build/obj/plot.inc
+build/obj/plot.inc: tools/plot.py
+	@mkdir -p $(@D)
+	sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' $< >$(NEW) && mv $(NEW) $@
 
 build/obj-defect/%.o: tools/%.c build/obj/flags
 	@mkdir -p $(@D)
@@ -133,11 +134,11 @@ build/gen/measure: tools/gen/measure/measure.c tools/gen/measure/within.h $(HEAD
 	@mkdir -p $(@D)
 	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< -o $(NEW) $(LDFLAGS) $(LIBS) -lm && mv $(NEW) $@
 
-# This file holds the flags of the objects. When they change, as by "make CAIRO=", the objects are compiled again.
+# This file holds the flags of the objects. When they change, as by "make OMP=", the objects are compiled again.
 .PHONY: flags
 build/obj/flags: flags
 	@mkdir -p $(@D)
-	@echo '$(subst ','"'"',$(TOOL_CC) $(CAIRO))' >$(NEW); if cmp -s $(NEW) $@; then rm $(NEW); else mv $(NEW) $@; fi
+	@echo '$(subst ','"'"',$(TOOL_CC))' >$(NEW); if cmp -s $(NEW) $@; then rm $(NEW); else mv $(NEW) $@; fi
 
 -include $(OBJECTS:.o=.d) $(DEFECTS:.o=.d)
 

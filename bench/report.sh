@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # bench/report.sh [DIRECTORY NAME [MATRICES]] - writes bench/results/NAME* from the measurements in DIRECTORY, as far as they are there,
-# and the tables of the documentation from bench/results (bench/readme.py); without arguments only these.
-#   NAME.txt, NAME.png   from the files of bench/peers.sh: head.txt, ours.json, and the peer's rows in cuSPARSE.json or peers.json;
+# and the documentation's tables (bench/readme.py) and picture (bench/speed.py) from bench/results; without arguments only these.
+#   NAME.txt             from the files of bench/peers.sh: head.txt, ours.json, and the peer's rows in cuSPARSE.json or peers.json;
 #                        now, if present: as below
 #   NAME-tables.txt      from the files of bench/papers.sh: papers_*.json and machine.txt
 #   NAME-plans.txt, NAME-regret.txt
@@ -16,9 +16,13 @@
 # MATRICES holds the matrices as binary files, which shares and choices are computed from.
 set -eu
 cd "$(dirname "$0")/.."
+document() { # a distribution's matplotlib is for its own Python, which another one may precede in PATH
+    python3 bench/readme.py --write
+    if python3 -c 'import matplotlib' 2>/dev/null; then python3 bench/speed.py; else /usr/bin/python3 bench/speed.py; fi
+}
 case $# in
 0)
-    python3 bench/readme.py --write
+    document
     exit ;;
 2 | 3) from=$1 name=$2 matrices=${3:-} ;;
 *)
@@ -122,8 +126,6 @@ for peer in "$from/cuSPARSE.json" "$from/peers.json"; do
         python3 bench/now.py "tuning/$name.tune" "$matrices" "$from/ours.json" >"$ours"
     fi
     write "$name.txt" peers_table "$peer"
-    build/spmv plot ratio "$ours" "$peer" --plan auto -o "$results/$name.png"
-    written="$written $name.png"
 done
 set -- "$from"/clock_*.json
 if [ -e "$1" ]; then
@@ -141,4 +143,4 @@ if [ -z "$written" ]; then
     exit 1
 fi
 echo "written:$written"
-python3 bench/readme.py --write
+document

@@ -16,7 +16,7 @@ esac
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 2' HUP INT TERM
-defect=$(dirname "$spmv")/spmv-defect # the same program with kernels that can be given defects, and without cairo
+defect=$(dirname "$spmv")/spmv-defect # the same program with kernels that can be given defects
 cd "$dir" || exit 2
 passed=0
 failed=0
@@ -367,79 +367,50 @@ head -c 100 a.bin >cut.bin
 gives 'cut binary' 1 info cut.bin
 
 # ---- plot ----
-# png.py FILE CHECK...: reads the whole PNG (every checksum and every filter), and then makes the checks:
+# A distribution's matplotlib is for its own Python, which another one may precede in PATH.
+python=python3
+$python -c 'import matplotlib' 2>/dev/null || python=/usr/bin/python3
+# png.py FILE CHECK...: reads the whole PNG, and then makes the checks:
 #   has COLOUR             there are pixels of this colour
-#   count COLOUR N         there are N of them, within a tenth
 #   run COLOUR N,N,...     the longest run of them in each group of adjacent rows that has any is so many pixels long, within two pixels
 #   rise COLOUR N,N,...    the same for columns
 cat >png.py <<'END'
-import struct, sys, zlib
+import sys
+import numpy
+from PIL import Image
 
-def pixels(path):
-    data = open(path, "rb").read()
-    assert data[:8] == b"\x89PNG\r\n\x1a\n", "no PNG"
-    at, names, packed = 8, [], b""
-    while at < len(data):
-        n, = struct.unpack(">I", data[at:at + 4])
-        name, body = data[at + 4:at + 8], data[at + 8:at + 8 + n]
-        assert zlib.crc32(name + body) == struct.unpack(">I", data[at + 8 + n:at + 12 + n])[0], name
-        names.append(name)
-        if name == b"IHDR": width, height, depth, kind = struct.unpack(">IIBB", body[:10])
-        if name == b"IDAT": packed += body
-        at += 12 + n
-    assert names[0] == b"IHDR" and names[-1] == b"IEND" and (depth, kind) == (8, 2), (names, depth, kind)
-    packed, wide, rows, above = zlib.decompress(packed), 3 * width, [], bytes(3 * width)
-    assert len(packed) == height * (wide + 1)
-    for y in range(height):
-        kind, line = packed[y * (wide + 1)], bytearray(packed[y * (wide + 1) + 1:(y + 1) * (wide + 1)])
-        if kind == 2:
-            line = bytearray((a + b) & 255 for a, b in zip(line, above))
-        elif kind:
-            for i in range(wide):
-                left, up, corner = line[i - 3] if i > 2 else 0, above[i], above[i - 3] if i > 2 else 0
-                if kind == 4:
-                    p = left + up - corner
-                    near = min((abs(p - left), 0, left), (abs(p - up), 1, up), (abs(p - corner), 2, corner))[2]
-                line[i] = (line[i] + (left if kind == 1 else (left + up) // 2 if kind == 3 else near)) & 255
-        rows.append([bytes(line[3 * x:3 * x + 3]) for x in range(width)])
-        above = line
-    return rows
+def runs(mask):
+    length, longest, out = numpy.zeros(len(mask), int), numpy.zeros(len(mask), int), [0]
+    for column in mask.T:
+        length = (length + 1) * column
+        longest = numpy.maximum(longest, length)
+    for n in longest:
+        out[-1] = max(out[-1], n)
+        if not n: out.append(0)
+    return [n for n in out if n > 2]
 
-def runs(rows, colour):
-    out, best = [], 0
-    for row in rows + [[]]:
-        longest = length = 0
-        for pixel in row:
-            length = length + 1 if pixel == colour else 0
-            longest = max(longest, length)
-        if not longest and best > 1: out.append(best)
-        best = max(best, longest) if longest else 0
-    return out
-
-rows = pixels(sys.argv[1])
+picture = numpy.asarray(Image.open(sys.argv[1]).convert("RGB"))
+assert picture.shape[1] > 1000, picture.shape
 at = 2
 while at < len(sys.argv):
-    what, colour = sys.argv[at], bytes.fromhex(sys.argv[at + 1])
-    count = sum(row.count(colour) for row in rows)
+    what, colour = sys.argv[at], sys.argv[at + 1]
+    mask = (picture == list(bytes.fromhex(colour))).all(2)
     if what == "has":
-        assert count, (what, colour.hex())
+        assert mask.any(), (what, colour)
         at += 2
         continue
-    want = [float(v) for v in sys.argv[at + 2].split(",")]
-    if what == "count": assert abs(count - want[0]) <= want[0] / 10, (what, colour.hex(), count)
-    else:
-        got = runs(rows if what == "run" else [list(column) for column in zip(*rows)], colour)
-        assert len(got) == len(want) and all(abs(g - w) <= 2 for g, w in zip(got, want)), (what, colour.hex(), got)
+    want, got = [float(v) for v in sys.argv[at + 2].split(",")], runs(mask if what == "run" else mask.T)
+    assert len(got) == len(want) and all(abs(g - w) <= 2 for g, w in zip(got, want)), (what, colour, got)
     at += 3
 END
 is_png() {
-    python3 png.py "$@"
+    $python png.py "$@"
 }
 is_svg() { # is_svg FILE: it is well-formed, has a size, draws something, and needs no other file
     python3 - "$1" <<'END'
 import sys, xml.dom.minidom
 top = xml.dom.minidom.parse(sys.argv[1]).documentElement
-assert top.tagName == "svg" and top.getAttribute("width").endswith("px")
+assert top.tagName == "svg" and top.getAttribute("width").endswith("pt")
 assert top.getElementsByTagName("path") and top.getElementsByTagName("use")
 for e in top.getElementsByTagName("*"):
     assert e.getAttribute("xlink:href")[:1] in ("", "#") or e.getAttribute("xlink:href").startswith("data:image/png;base64,")
@@ -452,9 +423,9 @@ paints() { # paints NAME FILE CHECK...: makes checks of png.py
     verdict "$name" $?
 }
 cp small.mtx 'a<b>&"c".mtx'
-cp small.mtx "$(printf 'no utf-8 \377\303.mtx')"
 "$spmv" gen clspmv_circuit -o circuit.bin
 printf '%%%%MatrixMarket matrix coordinate real general\n3 1000 1\n2 900 1\n' >thin.mtx
+cp thin.mtx "$(printf 'no utf-8 $x$ \377\303.mtx')"
 { # 100 rows of one nonzero, 1 of four, 10 empty ones
     printf '%%%%MatrixMarket matrix coordinate real general\n111 111 104\n'
     i=0
@@ -494,66 +465,48 @@ cat >peer.json <<'END'
 {"matrix":"c","dtype":"f64","variant":"bsr","us":null}
 END
 printf 'spmv tuning samples 1\nhost\nx\nf64 gr_9_8 csr/ 4\nf64 gr_9_8 coo/ 9\nf64 tridiag_20 csr/ 8000\n' >drawn.samples
-for s in png svg; do
-    gives "plot: $s of a small matrix" 0 plot 'a<b>&"c".mtx' -o p.$s
-    is_$s p.$s >out 2>err
-    verdict "plot: $s of a small matrix is one" $?
-    gives "plot: $s of three parts" 0 plot circuit.bin --plan 'dia:d=0.6+ell:w=4+csr:rows=nonempty' -o p.$s
-    is_$s p.$s >out 2>err
-    verdict "plot: $s of three parts is one" $?
-    gives "plot: $s of a thin matrix by a builder" 0 plot thin.mtx --plan hyb -o p.$s
-    is_$s p.$s >out 2>err
-    verdict "plot: $s of a thin matrix is one" $?
-    gives "plot: $s of a name that is no UTF-8" 0 plot "$(printf 'no utf-8 \377\303.mtx')" -o p.$s
-    is_$s p.$s >out 2>err
-    verdict "plot: $s of a name that is no UTF-8 is one" $?
-    gives "plot rows: $s" 0 plot rows lengths.mtx -o r.$s
-    is_$s r.$s >out 2>err
-    verdict "plot rows: $s is one" $?
-    gives "plot bench: $s" 0 plot bench ours.json peer.json --caption 'today' -o b.$s
-    is_$s b.$s >out 2>err
-    verdict "plot bench: $s is one" $?
-    gives "plot ratio: $s" 0 plot ratio ours.json peer.json --caption "$(printf 'to\377day')" -o q.$s
-    is_$s q.$s >out 2>err
-    verdict "plot ratio: $s is one" $?
-    gives "plot predicted: $s" 0 plot predicted table.tune drawn.samples -o t.$s
-    is_$s t.$s >out 2>err
-    verdict "plot predicted: $s is one" $?
-done
-gives 'plot predicted' 0 plot predicted table.tune drawn.samples -o e.svg
+draws() { # draws NAME OUT ARGUMENTS...: the picture is one of its kind
+    name=$1 file=$2
+    shift 2
+    gives "$name" 0 plot "$@" -o "$file"
+    "is_${file##*.}" "$file" >out 2>err
+    verdict "$name: a picture" $?
+}
+draws 'plot: a small matrix' s.svg 'a<b>&"c".mtx'
+draws 'plot: three parts' p.png circuit.bin --plan 'dia:d=0.6+ell:w=4+csr:rows=nonempty'
+draws 'plot: a thin matrix by a builder, with a name that is no UTF-8' thin.png "$(printf 'no utf-8 $x$ \377\303.mtx')" --plan hyb
+draws 'plot rows' r.png rows lengths.mtx
+draws 'plot bench' b.png bench ours.json peer.json --caption 'today'
+draws 'plot ratio' q.png ratio ours.json peer.json --caption "$(printf 'to\377day')"
+gives 'plot predicted' 0 plot predicted table.tune drawn.samples -o t.png
 says 'plot predicted: what the table predicts, nothing of coo' out '^f64 +[0-9]+% of 2 within 0.8 to 1.25, geometric mean [0-9.]+$'
 says 'plot predicted: the shares of a format' out '^f64 csr +[0-9]+% of 2 within 0.8 to 1.25'
-is_svg e.svg
-verdict 'plot predicted: an SVG' $?
 paints 'plot predicted: dots of csr' t.png has 009e73
+gives 'plot: the same picture again' 0 plot predicted table.tune drawn.samples -o t2.png
+cmp t.png t2.png
+verdict 'plot: the same bytes' $?
 gives 'plot predicted: one file' 2 plot predicted table.tune -o p.png
 gives 'plot predicted: no samples' 1 plot predicted table.tune table.tune -o p.png
 says 'plot predicted: no samples: why' err 'table.tune'
 printf 'spmv tuning samples 1\nhost\nx\nf64 gr_9_8 coo/ 4\n' >other.samples
 gives 'plot predicted: nothing is predicted' 1 plot predicted table.tune other.samples -o p.png
 says 'plot predicted: nothing is predicted: why' err 'table.tune predicts no sample of other.samples'
-gives 'plot: the same picture again' 0 plot predicted table.tune drawn.samples -o t2.png
-cmp t.png t2.png
-verdict 'plot: the same bytes' $?
-# Lengths computed by hand: 464 units, of two pixels each, for the fastest; a square of the legend is 24 pixels wide.
-paints 'plot bench: 4 us, 8 us beside a peer of 16 us, 8 us beside 4 us, and one alone' b.png run 0072b2 24,464,928,464,928
-paints 'plot bench: the choice of auto, 2 us' b.png run 009e73 24,928
-paints 'plot bench: a wrong product, 8 us' b.png run d55e00 24,232
-paints 'plot bench: the peer, where it has them by its times in a row' b.png run 8c959f 24,232,116,464,928
+# Lengths computed by hand: 464 units, of two pixels each, for the fastest; a square of the legend is 26 pixels wide.
+paints 'plot bench: 4 us, 8 us beside a peer of 16 us, 8 us beside 4 us, and one alone' b.png run 0072b2 26,464,928,464,928
+paints 'plot bench: the choice of auto, 2 us' b.png run 009e73 26,928
+paints 'plot bench: a wrong product, 8 us' b.png run d55e00 26,232
+paints 'plot bench: the peer, where it has them by its times in a row' b.png run 8c959f 26,232,116,464,928
 cp peer.json 'another peer.json'
 gives 'plot bench: two peers' 0 plot bench ours.json peer.json 'another peer.json' -o b3.png
-paints 'plot bench: two peers: the same variant of both' b3.png run 8c959f 24,232,232,116,116,464,464,928,928
-# 200 units per octave; the line at 1 covers 3 pixels of the bars to its right
-paints 'plot ratio: 4, 2 and, to the left, 0.5' q.png run 0072b2 24,797,397,400
-# 316 units from 0.7 to 130 rows
-paints 'plot rows: 100 rows of one nonzero, 1 of four' r.png rise 0072b2 600,43
+paints 'plot bench: two peers: the same variant of both' b3.png run 8c959f 26,232,232,116,116,464,464,928,928
+# 200 units per octave
+paints 'plot ratio: 4, 2 and, to the left, 0.5' q.png run 0072b2 26,797,397,400
+# 316 units from 0.7 to 130 rows; bars have white edges
+paints 'plot rows: 100 rows of one nonzero, 1 of four' r.png rise 0072b2 597,40
 paints 'plot rows: 10 empty rows' r.png rise d55e00 322
-gives 'plot: three parts' 0 plot circuit.bin --plan 'dia:d=0.6+ell:w=4+csr:rows=nonempty' -o p.png
 paints 'plot: three parts have three colours' p.png has 0072b2 has d55e00 has 009e73
 gives 'plot ratio: by a builder' 0 plot ratio ours.json peer.json --plan auto -o q2.png
-paints 'plot ratio: by a builder: its matrix alone' q2.png run 0072b2 24,995
-gives 'plot bench: by a plan' 0 plot bench ours.json --plan ell -o b2.png
-paints 'plot bench: by a plan: its bar alone' b2.png run 0072b2 24,928
+paints 'plot ratio: by a builder: its matrix alone' q2.png run 0072b2 26,995
 gives 'plot bench: no line of the plan' 1 plot bench ours.json --plan sell -o p.png
 says 'plot bench: no line of the plan: which' err 'no lines of ours with the plan sell'
 gives 'plot ratio: without a peer' 1 plot ratio ours.json -o p.png
@@ -564,29 +517,25 @@ gives 'plot bench: a folder' 1 plot bench . -o p.png
 : >empty.json
 gives 'plot bench: nothing in it' 1 plot bench empty.json -o p.png
 says 'plot bench: nothing in it is told' err 'empty.json: the file has no lines'
-refuses() { # refuses LINE COLUMN WHY: a file with this second line is refused with the column and the reason
+refuses() { # refuses LINE WHY: a file with this second line is refused with the place and the reason
     { sed 1q ours.json; printf '%s\n' "$1"; } >bad.json
     "$spmv" plot bench bad.json -o bad.png >out 2>err </dev/null
-    [ $? -eq 1 ] && [ ! -e bad.png ] && grep -Fq "bad.json, line 2, column $2: $3" err
-    verdict "plot bench: a line like $1" $?
+    [ $? -eq 1 ] && [ ! -e bad.png ] && grep -Fq "bad.json, line 2$2" err && [ "$(wc -l <err)" -eq 1 ]
+    verdict "plot bench: a line like $(printf '%.60s' "$1")" $?
 }
-refuses 'us 3' 1 'a JSON object'
-refuses '{"total_us": {"100": 5 "1000": 6}}' 24 'a comma or a closing brace'
-refuses '{"total_us": {"100": {}}}' 22 'a string, a number'
-refuses '{}' 2 'a string in quotes'
-refuses '{"matrix": "a"} x' 17 'unexpected text after'
-refuses '{"matrix": "a"' 15 'a comma or a closing brace'
-refuses '{"matrix" "a"}' 11 'a colon'
-refuses '{"matrix": "a}' 15 'the string does not end'
-refuses '{"matrix": "\q"}' 14 'no such escape'
-refuses '{"matrix": "\u00g0"}' 17 '\u must be followed by four hexadecimal'
-refuses '{"matrix": [1]}' 12 'a string, a number'
-refuses '{"us": 1.2.3}' 8 'a string, a number'
-refuses '{"us": -}' 8 'a string, a number'
-refuses '{"us": "3"}' 11 '"us" is a number'
-refuses '{"matrix": 3}' 13 '"matrix" is a string'
-refuses '{"matrix": "a", "us": 3}' 1 'neither a line of ours'
-refuses '{"matrix": "a", "type": "f64", "plan": "csr", "us": -3}' 1 'the time is below 0'
+refuses 'us 3' ', column 1: '
+refuses '{"total_us": {"100": 5 "1000": 6}}' ', column 24: '
+refuses '{}' ': neither a line of ours'
+refuses '{"matrix": "a"' ', column 15: '
+refuses '{"matrix": "a}' ', column 12: '
+refuses '[1]' ': a JSON object'
+refuses '{"matrix": [1]}' ': "matrix" is a string'
+refuses '{"us": NaN}' ': NaN is not a number of JSON'
+refuses '{"us": 1e999}' ': "us" is a number'
+refuses '{"us": true}' ': "us" is a number'
+refuses '{"matrix": "a", "us": 3}' ': neither a line of ours'
+refuses '{"matrix": "a", "type": "f64", "plan": "csr", "us": -3}' ': the time is below 0'
+refuses "$(awk 'BEGIN { for (i = 0; i < 5000; i++) printf "[" }')" ': '
 gives 'plot: no name' 2 plot small.mtx
 says 'plot: no name: what is wanted' err '-o NAME.png or -o NAME.svg'
 gives 'plot: another suffix' 2 plot small.mtx -o p.gif
@@ -611,11 +560,14 @@ says 'plot predicted: no table: the line' err 'small.mtx, line 1'
 gives 'plot: two matrices' 2 plot small.mtx thin.mtx -o p.png
 gives 'plot: no such picture' 2 plot tune table.tune -o p.png
 gives 'plot: a caption' 2 plot small.mtx --caption x -o p.png
-if [ -x "$defect" ]; then
-    "$defect" plot small.mtx -o none.png >out 2>err </dev/null
-    [ $? -eq 1 ] && [ ! -e none.png ] && grep -q 'built without cairo.*libcairo2-dev' err
-    verdict 'plot: without cairo it says what to install' $?
-fi
+mkdir without here
+echo 'import sys; sys.modules["matplotlib"] = None' >without/sitecustomize.py
+PYTHONPATH=$PWD/without "$spmv" plot small.mtx -o never.png >out 2>err </dev/null
+[ $? -eq 1 ] && [ ! -e never.png ] && grep -q 'python3 with matplotlib.*python3-matplotlib; elsewhere: pip install matplotlib' err
+verdict 'plot: without matplotlib it says what to install' $?
+echo 'raise SystemExit(3)' | tee here/json.py >here/matplotlib.py
+(cd here && "$spmv" plot bench nosuch.json -o here.png) 2>err; grep -q 'nosuch.json: No such file' err
+verdict 'plot: modules in the current folder are not those that it takes' $?
 
 # ---- bench ----
 for d in $devices; do

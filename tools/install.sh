@@ -4,15 +4,14 @@
 # the command to run and fails.
 set -u
 
-demo='gcc libc6-dev make ocl-icd-opencl-dev opencl-headers pocl-opencl-icd zlib1g-dev
-      libcairo2-dev pkgconf fonts-dejavu-core'
+demo='gcc libc6-dev make ocl-icd-opencl-dev opencl-headers pocl-opencl-icd zlib1g-dev'
 test="$demo g++ cmake binutils xxd gzip libcriterion-dev libclblast-dev clang libclang-rt-dev libomp-dev
-      gcc-mingw-w64-x86-64 oclgrind python3 help2man flex bison"
+      gcc-mingw-w64-x86-64 oclgrind python3-matplotlib pkgconf help2man flex bison"
 
 # only for the 32-bit and the ARM builds of the compile checks
 [ "$(dpkg --print-architecture 2>/dev/null)" != amd64 ] || test="$test libc6-dev-i386 lib32gcc-12-dev
       gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
-bench="$demo g++ libeigen3-dev librsb-dev python3"
+bench="$demo g++ libeigen3-dev librsb-dev python3-matplotlib"
 # about 100 packages, 0.5 GB; with them, the group petsc of tests/run.sh and examples/mpi.c are tested
 petsc='gcc libc6-dev pkgconf libpetsc-real-dev libpetsc3.18-dev-examples libopenmpi-dev openmpi-bin'
 

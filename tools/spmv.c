@@ -4,14 +4,14 @@
  *
  * Each folder beside this file covers one subject, and each .c file in it is a module whose header declares what other modules use:
  * cli/ (messages, options, files), cmd/ (the commands), measure/ (devices, times, references), tune/ (tuning tables), matrices/ (what
- * gen writes) and picture/ (what plot draws; needs cairo). Names with external linkage begin with the name of their module or of the
- * type that they act on. library.c compiles the library once. "make" builds everything; by hand, without pictures:
+ * gen writes) and picture/ (what plot draws, by plot.py). Names with external linkage begin with the name of their module or of the
+ * type that they act on. library.c compiles the library once. "make" builds everything; by hand:
  *
- *     cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. $(find tools -name '*.c' ! -path '*picture*') -o build/spmv -lOpenCL -lz -lm
+ *     make build/obj/plot.inc
+ *     cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. $(find tools -name '*.c' ! -path '*gen/*') -o build/spmv -lOpenCL -lz -lm
  *
  * Add -fopenmp for products on all cores, -DSPMV_REPRODUCIBLE for --reproducible on the host, and -DSPMV_NO_DEVICES, without
- * -lOpenCL, for a build without OpenCL and CUDA. For pictures compile picture/ as well, with -DSPMV_CAIRO and the output of
- * "pkg-config --cflags --libs cairo".
+ * -lOpenCL, for a build without OpenCL and CUDA.
  */
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -235,8 +235,8 @@ static const command commands[] = {
      "plot predicted TABLE SAMPLES draws the estimates by a table over the times of the samples that spmv tune kept, and prints how\n"
      "many lie within 0.8 to 1.25, for each type and format.\n"
      "\n"
-     "OUT ends in .png or .svg. A peer's lines are JSON objects too: {\"matrix\": \"cage10\", \"dtype\": \"f64\", \"variant\":\n"
-     "\"csr_alg1\", \"us\": 9.5}. The name of their file is taken as the peer's name. In plot bench and plot ratio, --plan selects the\n"
+     "OUT ends in .png or .svg. Python draws, with matplotlib (Debian: python3-matplotlib). A peer's lines are JSON objects too:\n"
+     "{\"matrix\": \"cage10\", \"dtype\": \"f64\", \"variant\": \"csr_alg1\", \"us\": 9.5}. The name of their file is taken as the peer's name. In plot bench and plot ratio, --plan selects the\n"
      "lines of one plan or builder, such as auto, and --caption is printed after the device.\n" PLAN_TEXT, "",
      "  spmv plot a.mtx -o a.png                     # where the nonzeros are\n"
      "  spmv plot a.mtx --plan ell:w=2+csr -o a.svg  # what each part takes\n"

@@ -5,10 +5,10 @@
 #ifndef SPMV_TOOLS_PICTURE_MATRIX_H
 #define SPMV_TOOLS_PICTURE_MATRIX_H
 
-#include "../cli/cli.h"
+#include "picture.h"
 #include "../cli/options.h"
 
 /* spmv plot FILE. DONE, or FAILED or USAGE after a message. */
-int plot_matrix(tool *t, const arguments *args);
+int plot_matrix(picture *p, const arguments *args);
 
 #endif

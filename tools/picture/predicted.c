@@ -13,15 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In units of the picture: a panel for each type; what surrounds them; the side of a dot. */
-enum { PANEL_WIDE = 430, PANEL_HIGH = 380, PANEL_LEFT = 64, PANEL_TOP = 130, PANEL_GAP = 54, PANEL_RIGHT = 30, PANEL_FOOT = 60, DOT = 3 };
-
-/* Ratios within these bounds count as good; those beyond the axis are drawn at its ends. */
+/* Ratios within these bounds count as good. */
 #define GOOD_LEAST 0.8
 #define GOOD_MOST 1.25
-#define RATIO_END 8.0
-
-enum { GOOD_GROUND = 0xe6f4ea };
 
 /* A sample and its prediction. */
 typedef struct dot {
@@ -36,7 +30,6 @@ typedef struct prediction {
     dot               *at;
     int                types;
     spmv_type          type[SPMV_TYPE_COUNT]; /* those of the samples */
-    double             least, most;           /* the bounds of the axis of times, in seconds: powers of ten */
 } prediction;
 
 /* What a group of samples comes to. */
@@ -86,21 +79,15 @@ static int predict_all(tool *t, prediction *p)
 /* The candidate of a sample. */
 static const spmv_candidate *candidate(const prediction *p, const dot *d) { return &p->samples.line[d->of->line]; }
 
-/* Sets the types and the axis of times. */
-static void find_bounds(prediction *p)
+/* Sets the types. */
+static void find_types(prediction *p)
 {
     size_t i;
     int k;
-    double least = p->samples.at[0].seconds, most = least;
     for (i = 0; i < p->samples.count; i++) {
-        const sample *s = p->at[i].of;
         for (k = 0; k < p->types && p->type[k] != candidate(p, &p->at[i])->type;) k++;
         if (k == p->types) p->type[p->types++] = candidate(p, &p->at[i])->type;
-        if (s->seconds < least) least = s->seconds;
-        if (s->seconds > most) most = s->seconds;
     }
-    for (p->least = 1; p->least > least;) p->least /= 10;
-    for (p->most = p->least; p->most < most;) p->most *= 10;
 }
 
 /* Sums up the samples of one type; of one format, or of all (SPMV_FORMAT_COUNT). */
@@ -146,96 +133,46 @@ static void print_shares(const prediction *p)
 
 /* ---- the picture ------------------------------------------------------------------------------------------------------- */
 
-/* Where a time lies on its axis, and where a ratio lies, both from 0 to 1. */
-static double place_of_time(const prediction *p, double seconds)
+/* Writes a panel: its heading, and of each sample of the type the measured time, the format and the ratio. */
+static void write_panel(FILE *out, const prediction *p, spmv_type type)
 {
-    return library_log2(seconds / p->least) / library_log2(p->most / p->least);
-}
-
-static double place_of_ratio(double ratio)
-{
-    double at = 0.5 + 0.5 * library_log2(ratio) / library_log2(RATIO_END);
-    return at < 0 ? 0 : at > 1 ? 1 : at;
-}
-
-/* Draws the ground, the axes and the heading of a panel. */
-static void draw_frame(const prediction *p, picture *pic, double x, double y, spmv_type type, int first)
-{
-    static const double ratios[] = {0.125, 0.25, 0.5, GOOD_LEAST, 1, GOOD_MOST, 2, 4, 8};
-    char text[160], number[32];
-    double top = y + PANEL_HIGH * (1 - place_of_ratio(GOOD_MOST)), v;
+    char text[120];
+    const char *comma = "";
     size_t i;
-    picture_box(pic, x, top, PANEL_WIDE, y + PANEL_HIGH * (1 - place_of_ratio(GOOD_LEAST)) - top, GOOD_GROUND);
-    for (i = 0; i < sizeof ratios / sizeof *ratios; i++) {
-        double at = y + PANEL_HIGH * (1 - place_of_ratio(ratios[i]));
-        picture_box(pic, x, at, PANEL_WIDE, 1, RULE);
-        snprintf(number, sizeof number, "%g", ratios[i]);
-        if (first) picture_text(pic, x - 8, at + 4, SMALL, INK, AT_RIGHT, number);
-    }
-    for (v = p->least; v < p->most * 1.5; v *= 10) {
-        double at = x + PANEL_WIDE * place_of_time(p, v);
-        picture_box(pic, at, y, 1, PANEL_HIGH + 5, RULE);
-        snprintf(number, sizeof number, "%.0f us", v * 1e6);
-        if (v < 0.99e-6) snprintf(number, sizeof number, "%.0f ns", v * 1e9);
-        if (v > 0.99e-3) snprintf(number, sizeof number, "%.0f ms", v * 1e3);
-        if (v > 0.99) snprintf(number, sizeof number, "%.0f s", v);
-        picture_text(pic, at, y + PANEL_HIGH + 20, SMALL, INK, AT_MIDDLE, number);
-    }
-    picture_text(pic, x + PANEL_WIDE / 2, y + PANEL_HIGH + 44, TEXT, INK, AT_MIDDLE, "measured time of a product");
-    if (first) picture_upwards(pic, 18, y + PANEL_HIGH / 2, TEXT, INK, "predicted / measured");
-    snprintf(text, sizeof text, "%s: ", spmv_type_name(type));
-    verdict(count(p, type, SPMV_FORMAT_COUNT), text + strlen(text), sizeof text - strlen(text));
-    picture_text(pic, x, y - 10, TEXT, INK, AT_LEFT, text);
-}
-
-/* Draws the dots of one type. */
-static void draw_dots(const prediction *p, picture *pic, double x, double y, spmv_type type)
-{
-    size_t i;
+    fprintf(out, "{\"title\": \"%s: %s\", \"dots\": [", spmv_type_name(type),
+            verdict(count(p, type, SPMV_FORMAT_COUNT), text, sizeof text));
     for (i = 0; i < p->samples.count; i++) {
         const dot *d = &p->at[i];
         if (candidate(p, d)->type != type || !(d->ratio > 0)) continue;
-        picture_box(pic, x + PANEL_WIDE * place_of_time(p, d->of->seconds) - 0.5 * DOT,
-                    y + PANEL_HIGH * (1 - place_of_ratio(d->ratio)) - 0.5 * DOT, DOT, DOT,
-                    picture_hues[candidate(p, d)->layout.format % HUES]);
+        fprintf(out, "%s[%g,%d,%g]", comma, d->of->seconds, (int)candidate(p, d)->layout.format, d->ratio);
+        comma = ",";
     }
+    fputs("]}", out);
 }
 
-/* Names the formats beside their colours. */
-static void draw_legend(const prediction *p, picture *pic, double x, double y)
+/* Draws the picture. DONE, or FAILED after a message. */
+static int draw(picture *pic, const prediction *p)
 {
-    int format, k;
-    for (format = 0; format < SPMV_FORMAT_COUNT; format++) {
-        unsigned samples = 0;
-        for (k = 0; k < p->types; k++) samples += count(p, p->type[k], (spmv_format)format).samples;
-        if (!samples) continue;
-        picture_box(pic, x, y - 9, 10, 10, picture_hues[format % HUES]);
-        picture_text(pic, x + 14, y, TEXT, INK, AT_LEFT, spmv_format_name((spmv_format)format));
-        x += 34 + picture_text_width(pic, TEXT, spmv_format_name((spmv_format)format));
-    }
-}
-
-/* Draws the picture and writes it. DONE, or FAILED after a message. */
-static int draw(tool *t, const prediction *p, const char *path)
-{
-    picture pic;
+    const char *words[] = {"predicted", p->table->device, NULL, NULL};
     char text[400];
     int k;
-    double width = PANEL_LEFT + p->types * (PANEL_WIDE + PANEL_GAP) - PANEL_GAP + PANEL_RIGHT, x = PANEL_LEFT;
-    picture_make(&pic, path, width, PANEL_TOP + PANEL_HIGH + PANEL_FOOT);
-    picture_fitted(&pic, 14, 32, TITLE, INK, AT_LEFT, width - 28, p->table->device);
+    if (picture_open(pic) != DONE) return FAILED;
     snprintf(text, sizeof text, "predicted over measured times of the samples; %s; table of %s", p->samples.driver, p->table->date);
-    picture_fitted(&pic, 14, 54, TEXT, FAINT, AT_LEFT, width - 28, text);
-    draw_legend(p, &pic, 14, 54 + 1.4 * LINE);
-    for (k = 0; k < p->types; k++, x += PANEL_WIDE + PANEL_GAP) {
-        draw_frame(p, &pic, x, PANEL_TOP, p->type[k], !k);
-        draw_dots(p, &pic, x, PANEL_TOP, p->type[k]);
+    words[2] = text;
+    fprintf(pic->data, "{\"least\": %g, \"most\": %g, \"formats\": [", GOOD_LEAST, GOOD_MOST);
+    for (k = 0; k < SPMV_FORMAT_COUNT; k++) fprintf(pic->data, "%s\"%s\"", k ? ", " : "", spmv_format_name((spmv_format)k));
+    fputs("], \"panels\": [", pic->data);
+    for (k = 0; k < p->types; k++) {
+        if (k) fputs(", ", pic->data);
+        write_panel(pic->data, p, p->type[k]);
     }
-    return picture_save(t, &pic, path);
+    fputs("]}\n", pic->data);
+    return picture_draw(pic, words);
 }
 
-int plot_predicted(tool *t, const arguments *args)
+int plot_predicted(picture *pic, const arguments *args)
 {
+    tool *t = pic->t;
     prediction p;
     spmv_tuning table;
     size_t i, found = 0;
@@ -250,11 +187,11 @@ int plot_predicted(tool *t, const arguments *args)
     if (result == DONE) p.at = (dot *)calloc(p.samples.count, sizeof *p.at);
     if (result == DONE && !p.at) result = cli_no_memory(t);
     for (i = 0; i < p.samples.count && result == DONE; i++) p.at[i].of = &p.samples.at[i];
-    if (result == DONE) find_bounds(&p);
+    if (result == DONE) find_types(&p);
     if (result == DONE) result = predict_all(t, &p);
     for (i = 0; i < p.samples.count && result == DONE; i++) found += p.at[i].ratio > 0;
     if (result == DONE && !found) result = cli_complain(t, "%s predicts no sample of %s", args->file[1], args->file[2]);
-    if (result == DONE) result = draw(t, &p, args->value[OPT_OUT]);
+    if (result == DONE) result = draw(pic, &p);
     if (result == DONE) print_shares(&p);
     free(p.at);
     samples_free(&p.samples);

@@ -5,10 +5,10 @@
 #ifndef SPMV_TOOLS_PICTURE_ROWS_H
 #define SPMV_TOOLS_PICTURE_ROWS_H
 
-#include "../cli/cli.h"
+#include "picture.h"
 #include "../cli/options.h"
 
 /* spmv plot rows. DONE, or FAILED or USAGE after a message. */
-int plot_rows(tool *t, const arguments *args);
+int plot_rows(picture *p, const arguments *args);
 
 #endif
