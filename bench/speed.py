@@ -31,11 +31,10 @@ def ratios(name):
     return found, machine
 
 
-def panel(fig, y, name, peer, last):
-    found, machine = ratios(name)
+def panel(fig, y, found, machine, peer, ends, last):
     plot.put(fig, LEFT, y - 8, f"{machine.split(', 5')[0]}, beside the fastest of {peer}", 15, weight="bold")
-    ax = plot.axes(fig, LEFT, y, WIDTH - LEFT - RIGHT, 2 * HIGH, "left", "bottom", xscale="log", xlim=(0.8, 4), ylim=(1.5, -0.5))
-    ax.axvspan(0.8, 1, color="#f3f4f6", zorder=0)
+    ax = plot.axes(fig, LEFT, y, WIDTH - LEFT - RIGHT, 2 * HIGH, "left", "bottom", xscale="log", xlim=ends, ylim=(1.5, -0.5))
+    ax.axvspan(ends[0], 1, color="#f3f4f6", zorder=0)
     ax.axvline(1, color=plot.INK, linewidth=1.2)
     for i, kind in enumerate(("f64", "f32")):
         values = sorted(found[kind])
@@ -45,7 +44,8 @@ def panel(fig, y, name, peer, last):
         plot.put(fig, WIDTH - RIGHT + 12, y + HIGH * (i + 0.5), f"mean {mean:.2f}\u00d7", 16, weight="bold", va="center")
     plot.put(fig, LEFT + 3, y + HIGH, "slower", 13, plot.FAINT, va="center")
     ax.set_yticks((0, 1), ("f64", "f32"))
-    ax.set_xticks((1, 1.5, 2, 3, 4), ("1\u00d7", "1.5\u00d7", "2\u00d7", "3\u00d7", "4\u00d7") if last else [])
+    marks = [v for v in (0.5, 1, 1.5, 2, 3, 4, 6, 8) if ends[0] <= v <= ends[1]]
+    ax.set_xticks(marks, [f"{v:g}\u00d7" for v in marks] if last else [])
     ax.set_xticks([], minor=True)
     ax.grid(axis="x")
     ax.tick_params(length=0, labelsize=11)
@@ -54,9 +54,13 @@ def panel(fig, y, name, peer, last):
 def main():
     step = 2 * HIGH + 40
     fig = plot.figure(WIDTH, TOP + step * len(PEERS) + 10, "How many times as fast as other libraries spmv is: a dot for each matrix")
-    plot.put(fig, plot.LEFT, 56, "the plan that spmv chooses; many products in a row, without preparation; bars: geometric means", 14, plot.FAINT)
+    plot.put(fig, plot.LEFT, 56, "the plan that spmv chooses; many products in a row, without preparation; bars: geometric means", 14,
+             plot.FAINT)
+    places = {name: ratios(name) for name in PEERS}
+    values = [v for found, _ in places.values() for of in found.values() for v in of]
+    ends = min(values + [0.8]) * 0.97, max(values + [4]) * 1.03
     for i, (name, peer) in enumerate(PEERS.items()):
-        panel(fig, TOP + step * i, name, peer, i == len(PEERS) - 1)
+        panel(fig, TOP + step * i, *places[name], peer, ends, i == len(PEERS) - 1)
     with open(os.path.join(RESULTS, "speed.png"), "wb") as file:
         fig.savefig(file, format="png", metadata={"Software": None})
 

@@ -167,6 +167,8 @@ uninstall) # leaves what others put there, and nothing of ours
     install install /usr
     [ -e "$dir/stage/usr/share/man/man1/spmv.1" ] || fail "the manual page is not installed"
     "$dir/stage/usr/bin/spmv" --help >/dev/null || fail "the installed command line does not run"
+    (cd "$dir" && stage/usr/bin/spmv gen tridiag_5 -o drawn.mtx && stage/usr/bin/spmv plot drawn.mtx -o drawn.png && [ -s drawn.png ]) ||
+        fail "the installed command line does not draw"
     for h in spmv*.h spmv; do diff -r "$h" "$dir/stage/usr/include/$h" || fail "$h is not installed as it is"; done
     install uninstall /usr
     left=$(cd "$dir/stage" && find . -type f)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # tests/tools.sh [DIR] - checks the modules of tools/ (or DIR): every header compiles alone without warnings (make compiles every source
 # by itself), and every name with external linkage is used by another module and begins with the name of a module or a type, so that
-# names cannot clash. Needs the objects of "make build/spmv".
+# names cannot clash. The command line needs nothing of the generator in tools/gen. Needs the objects of "make build/spmv".
 set -u
 cd "$(dirname "$0")/.." || exit 1
 dir=${1-tools} rc=0 headers=0 names=0
@@ -34,6 +34,7 @@ for o in $objects; do
         rc=1
     done
 done
+if ${MAKE:-make} -nB build/spmv 2>&1 | grep 'flex\|bison\|/gen/'; then echo "make build/spmv needs the generator"; rc=1; fi
 [ $names -gt 100 ] || { echo "$names names in the objects"; rc=1; }
 [ $rc = 0 ] && echo "$headers headers, $names names"
 exit $rc

@@ -126,13 +126,11 @@ def line_of(row, file, bad):
     us, plan, variant, builder = (row.get(key, default) for key, default in (("us", 0), ("plan", ""), ("variant", ""), ("builder", "")))
     if us < 0:
         bad(": the time is below 0")
-    if not ours:
-        label = variant
-    else:
-        label = plan + ("/" + variant if variant not in ("", "host") else "")
+    label = variant if not ours else plan + ("/" + variant) * (variant not in ("", "host"))
     return {"peer": not ours, "matrix": bare(row["matrix"]), "type": row["type" if ours else "dtype"], "label": label, "plan": plan,
             "device": row.get("device", "host") if ours else bare(file), "us": us, "work": row.get("gflops", 0) * us if ours else 0,
-            "by": [builder] if ours and builder not in ("", plan) else [], "wrong": row.get("ok") is False, "again": row.get("again", False)}
+            "by": [builder] if ours and builder not in ("", plan) else [], "wrong": row.get("ok") is False,
+            "again": row.get("again", False)}
 
 
 def read(files, only):
@@ -193,7 +191,8 @@ def draw_bench(plan, more, *files):
     groups = {}
     for b in lines:
         groups.setdefault((b["matrix"], b["type"]), []).append(b)
-    groups = {key: sorted(group, key=lambda b: (b["us"] <= 0, b["us"], b["label"])) for key, group in groups.items() if not all(b["peer"] for b in group)}
+    groups = {key: sorted(group, key=lambda b: (b["us"] <= 0, b["us"], b["label"])) for key, group in groups.items()
+              if not all(b["peer"] for b in group)}
     if not groups:
         fail("there are no lines of ours" + (" with the plan " + plan) * bool(plan))
     shown = {key: [b for b in group if b["us"] > 0][:MOST] for key, group in groups.items()}
@@ -351,7 +350,7 @@ def draw_matrix(name, plan):
     rgb = numpy.array([[int(hue[i:i + 2], 16) for i in (1, 3, 5)] for hue in HUES])
 
     def shade(hue, level):
-        return numpy.rint(255 - numpy.multiply(0.4 + 0.12 * numpy.asarray(level), 1)[..., None] * (255 - rgb[hue])).astype(numpy.uint8)
+        return numpy.rint(255 - (0.4 + 0.12 * numpy.asarray(level))[..., None] * (255 - rgb[hue])).astype(numpy.uint8)
     level = numpy.rint(5 * numpy.log2(numpy.maximum(count, 1)) / math.log2(most)) if most > 1 else numpy.full(count.shape, 5)
     cells = numpy.where((count > 0)[..., None], shade(owner % len(HUES), level), numpy.uint8(255))
     wide, high = data["across"] * data["cell"][0], data["down"] * data["cell"][1]
@@ -398,8 +397,7 @@ def main(path=None, kind=None, *words):
         sys.exit(1)
     if path:
         warnings.simplefilter("ignore")  # of letters that the font lacks
-        save({"bench": draw_bench, "ratio": draw_ratio, "matrix": draw_matrix, "rows": draw_rows, "predicted": draw_predicted}[kind](*words),
-             path)
+        save(globals()["draw_" + kind](*words), path)
 
 
 if __name__ == "__main__":

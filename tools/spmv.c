@@ -8,7 +8,7 @@
  * type that they act on. library.c compiles the library once. "make" builds everything; by hand:
  *
  *     make build/obj/plot.inc
- *     cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. $(find tools -name '*.c' ! -path '*gen/*') -o build/spmv -lOpenCL -lz -lm
+ *     cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. $(find tools -name '*.c' ! -path 'tools/gen*') -o build/spmv -lOpenCL -lz -lm
  *
  * Add -fopenmp for products on all cores, -DSPMV_REPRODUCIBLE for --reproducible on the host, and -DSPMV_NO_DEVICES, without
  * -lOpenCL, for a build without OpenCL and CUDA.
@@ -236,8 +236,9 @@ static const command commands[] = {
      "many lie within 0.8 to 1.25, for each type and format.\n"
      "\n"
      "OUT ends in .png or .svg. Python draws, with matplotlib (Debian: python3-matplotlib). A peer's lines are JSON objects too:\n"
-     "{\"matrix\": \"cage10\", \"dtype\": \"f64\", \"variant\": \"csr_alg1\", \"us\": 9.5}. The name of their file is taken as the peer's name. In plot bench and plot ratio, --plan selects the\n"
-     "lines of one plan or builder, such as auto, and --caption is printed after the device.\n" PLAN_TEXT, "",
+     "{\"matrix\": \"cage10\", \"dtype\": \"f64\", \"variant\": \"csr_alg1\", \"us\": 9.5}. The name of their file is taken as the\n"
+     "peer's name. In plot bench and plot ratio, --plan selects the lines of one plan or builder, such as auto, and --caption is\n"
+     "printed after the device.\n" PLAN_TEXT, "",
      "  spmv plot a.mtx -o a.png                     # where the nonzeros are\n"
      "  spmv plot a.mtx --plan ell:w=2+csr -o a.svg  # what each part takes\n"
      "  spmv plot rows a.mtx -o rows.png             # how long the rows are\n"

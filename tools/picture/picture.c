@@ -86,8 +86,8 @@ int picture_begin(picture *p, tool *t, const char *path)
         p->python = pythons[i];
         if (script_runs(p, NULL, none, STDERR_FILENO)) return DONE;
     }
-    return cli_complain(t, "plot draws by python3 with matplotlib, which are not there; install them (Debian: python3-matplotlib; elsewhere: "
-                           "pip install matplotlib)");
+    return cli_complain(t, "plot draws by python3 with matplotlib, which are not there; install them (Debian: python3-matplotlib; "
+                           "elsewhere: pip install matplotlib)");
 }
 
 int picture_open(picture *p)
