@@ -100,7 +100,7 @@ int picture_open(picture *p)
 static int data_rewind(const picture *p)
 {
     errno = 0;
-    if (!p->data || (!ferror(p->data) && fflush(p->data) == 0 && fseek(p->data, 0, SEEK_SET) == 0)) return DONE;
+    if (!p->data || (fflush(p->data) == 0 && !ferror(p->data) && fseek(p->data, 0, SEEK_SET) == 0)) return DONE;
     return cli_complain(p->t, "a temporary file: %s", strerror(errno ? errno : EIO));
 }
 
