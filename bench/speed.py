@@ -12,7 +12,6 @@ sys.path.insert(0, os.path.join(readme.ROOT, "tools"))
 import plot  # noqa: E402
 
 ROW = re.compile(r"^\S+ +[\d.]+ \S+ +[\d.]+ +([\d.]+)  ")
-RESULTS = os.path.join(readme.ROOT, "bench", "results")
 PEERS = {"nvidia-h200.txt": "cuSPARSE", "nvidia-h100.txt": "cuSPARSE", "cpu.txt": "Intel MKL, Eigen, librsb and a plain loop"}
 COLOURS = {"f64": "#5ba3cf", "f32": "#e0a458"}
 WIDTH, LEFT, RIGHT, HIGH, TOP = 850, 54, 136, 34, 96  # in units of 1/96 inch; HIGH: of a type
@@ -21,18 +20,18 @@ WIDTH, LEFT, RIGHT, HIGH, TOP = 850, 54, 136, 34, 96  # in units of 1/96 inch; H
 def ratios(name):
     """{type: the peer's time over ours of each matrix}, and the machine."""
     found, kind, machine = {}, None, ""
-    with open(os.path.join(RESULTS, name), encoding="utf-8") as f:
+    with open(readme.results(name), encoding="utf-8") as f:
         for line in f:
             section, row = readme.SECTION.match(line), ROW.match(line)
             kind = section[2] if section else kind
-            machine = machine or line.removeprefix("Machine: ").split(";")[0].strip()
+            machine = machine or line.removeprefix("Machine: ")
             if row:
                 found.setdefault(kind, []).append(float(row[1]))
     return found, machine
 
 
 def panel(fig, y, found, machine, peer, ends, last):
-    plot.put(fig, LEFT, y - 8, f"{machine.split(', 5')[0]}, beside the fastest of {peer}", 15, weight="bold")
+    plot.put(fig, LEFT, y - 8, f"{readme.short(machine)}, beside the fastest of {peer}", 15, weight="bold")
     ax = plot.axes(fig, LEFT, y, WIDTH - LEFT - RIGHT, 2 * HIGH, "left", "bottom", xscale="log", xlim=ends, ylim=(1.5, -0.5))
     ax.axvspan(ends[0], 1, color="#f3f4f6", zorder=0)
     ax.axvline(1, color=plot.INK, linewidth=1.2)
@@ -61,7 +60,7 @@ def main():
     ends = min(values + [0.8]) * 0.97, max(values + [4]) * 1.03
     for i, (name, peer) in enumerate(PEERS.items()):
         panel(fig, TOP + step * i, *places[name], peer, ends, i == len(PEERS) - 1)
-    with open(os.path.join(RESULTS, "speed.png"), "wb") as file:
+    with open(readme.results("speed.png"), "wb") as file:
         fig.savefig(file, format="png", metadata={"Software": None})
 
 
