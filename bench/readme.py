@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the tables of the documentation from bench/results: that of speed in README.md, all figures and what preparing costs in
+"""Makes the tables of the documentation from bench/results: the sentence on speed in README.md, all figures and what preparing costs in
 docs/benchmarks.md, and the predictions of bench/model.py in docs/scaling.md. readme.py prints them, readme.py --write puts them between
 the lines "<!-- made by ... -->" and "<!-- end -->" of these files, and readme.py --check fails if a file differs.
 
@@ -9,12 +9,13 @@ type."""
 import os
 import re
 import sys
+import textwrap
 
 sys.dont_write_bytecode = True  # of model.py
 import model  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TABLES = [("nvidia-h200.txt", "cuSPARSE, the fastest of nine methods"),
+TABLES = [("nvidia-h200.txt", "the fastest of cuSPARSE's nine methods"),  # and what the peer is
           ("nvidia-h100.txt", "the same"),
           ("cpu.txt", "the fastest of Intel MKL, Eigen, librsb and an OpenMP loop")]
 PREPARE = [("nvidia-h200-prepare.txt", "kept", ", programs kept by an earlier process"),  # output of bench/totals.py, and a run in it
@@ -54,12 +55,13 @@ def short(machine):
 
 
 def speed():
-    """The README's table: geometric means."""
-    rows = ["| on | compared with | f64 | f32 |", "|---|---|---|---|"]
-    for name, peer in TABLES:
+    """The README's sentence: the means on the first and the last machine; the picture beside it shows all."""
+    said = []
+    for name, peer in (TABLES[0], TABLES[-1]):
         found, machine = summaries(results(name))
-        rows.append(f"| {short(machine)} | {peer} | {found['f64'][0]} | {found['f32'][0]} |")
-    return "\n".join(rows) + "\n"
+        f64, f32 = found["f64"], found["f32"]
+        said.append(f"on {short(machine)} **{f64[0]}** (f64) and **{f32[0]}** (f32) times as fast as {peer}, over {f64[4]} matrices")
+    return textwrap.fill("**How fast?** Geometric means: " + "; ".join(said) + ".", 140, break_on_hyphens=False) + "\n"
 
 
 def cell(s):
