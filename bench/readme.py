@@ -56,12 +56,14 @@ def short(machine):
 
 def speed():
     """The README's sentence: the means on the first and the last machine; the picture beside it shows all."""
-    said = []
+    said, counts = [], []
     for name, peer in (TABLES[0], TABLES[-1]):
         found, machine = summaries(results(name))
         f64, f32 = found["f64"], found["f32"]
-        said.append(f"on {short(machine)} **{f64[0]}** (f64) and **{f32[0]}** (f32) times as fast as {peer}, over {f64[4]} matrices")
-    return textwrap.fill("**How fast?** Geometric means: " + "; ".join(said) + ".", 140, break_on_hyphens=False) + "\n"
+        said.append(f"{short(machine)}: **{f64[0]}** times as fast in f64 and **{f32[0]}** in f32 as {peer}.")
+        counts.append(f64[4])
+    text = f"**How fast?** {' '.join(said)} Geometric means over {' and '.join(counts)} matrices, a dot for each:"
+    return textwrap.fill(text, 140, break_on_hyphens=False) + "\n"
 
 
 def cell(s):
