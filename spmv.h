@@ -110,7 +110,7 @@ typedef enum spmv_conversion {
  * matrix, whose defaults spmv_input describes. spmv_create copies what it needs; the comments say what must outlive the matrix. */
 typedef struct spmv_desc {
     spmv_input      matrix;  /* the matrix in the caller's form: sizes, arrays, symmetry (spmv_formats.h) */
-    const spmv_csr *csr;     /* or one that spmv_csr_from or a reader made, which must outlive the spmv_matrix unless it is transposed.
+    const spmv_csr *csr;     /* or one that spmv_csr_create or a reader made, which must outlive the spmv_matrix unless it is transposed.
                                 Of matrix, only transpose may then be set, else SPMV_ERR_ARGUMENT. The type of its values must fit type.
                                 NULL: matrix is used */
     spmv_type       type;    /* the type that products compute in; zero: f64 */
@@ -149,7 +149,7 @@ typedef struct spmv_desc {
 
 /* Prepares a matrix for products: checks the input, finds or reads the plan, converts, and on a device uploads the arrays and builds the
  * kernels.
- *   m     need not be initialised. On failure it is zeroed and a message says why. Free it with spmv_destroy
+ *   m     need not be initialised. On failure it is zeroed and a message says why. Destroy it with spmv_destroy
  *   desc  the description, needed only during the call, except for what must outlive the matrix as said there
  * A plan given as text is used as it is: nothing is compared and no tuning table is read. "csr" on the host with matrix.borrow, where
  * the caller's arrays already have the needed form, allocates only one spmv_part and row pointers; spmv_create, spmv_mul and
@@ -189,8 +189,8 @@ SPMV_API spmv_status spmv_update_buffer(spmv_matrix *m, void *val);
  *   count  becomes the number of devices, which may be larger than max
  *   hooks  may be NULL */
 SPMV_API spmv_status spmv_device_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks);
-/* Opens one of them, as desc says; desc may be NULL for the defaults. Close it with spmv_device_close. SPMV_ERR_NO_DEVICE. */
-SPMV_API spmv_status spmv_device_open(spmv_device *out, const spmv_device_desc *desc);
+/* Makes one of them ready for matrices, as desc says; desc may be NULL for the defaults. SPMV_ERR_NO_DEVICE. */
+SPMV_API spmv_status spmv_device_create(spmv_device *out, const spmv_device_desc *desc);
 #endif
 
 /* Rows, columns and stored entries of the matrix that products use: after transposing, mirroring a half and summing duplicates.
@@ -326,7 +326,7 @@ static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, cons
 static void spmv__release_csr(spmv_matrix *m)
 {
     if (!spmv__borrows(&m->store)) {
-        spmv_csr_free(&m->own);
+        spmv_csr_destroy(&m->own);
         return;
     }
     if (m->own.owned & 1u) spmv_free(&m->own.hooks, (void *)(uintptr_t)m->own.ptr); /* parts have row pointers of their own */
@@ -372,7 +372,7 @@ static spmv_status spmv__take_input(const spmv_csr **csr, spmv_csr *own, const s
     if (!in.val_type) in.val_type = spmv__stored_type(d->type);
     in.updatable = d->updatable;
     if (!d->updatable) in.borrow = 1;
-    return spmv_csr_from(own, &in, d->type, &d->hooks);
+    return spmv_csr_create(own, &in, d->type, &d->hooks);
 }
 
 /* Lets the arrays of parts that are borrowed from one place point to another; NULL: only counts them. Returns how many there are. */
@@ -539,9 +539,9 @@ SPMV_API void spmv_destroy(spmv_matrix *m)
 {
     if (!m) return;
     spmv__off_device(m);
-    spmv_store_free(&m->store);
+    spmv_store_destroy(&m->store);
     spmv__close_converter(m);
-    spmv_csr_free(&m->own);
+    spmv_csr_destroy(&m->own);
     memset(m, 0, sizeof *m);
 }
 

@@ -45,8 +45,8 @@ extern "C" {
  *   event              gets an event that completes with the product, even if there is nothing to do; may be NULL
  * It allocates nothing, with one exception: where a part has the knob IMG=1, the first product with an x creates an image of it. e keeps
  * the image, and retains x, until a product with another x (SPMV_ERR_LIMIT if x ends beyond the device's largest image). */
-SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
-                                   uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event);
+SPMV_API spmv_status spmv_cl_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
+                                 uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event);
 
 /* ---- for authors of tools ---------------------------------------------------------------------------------------- */
 

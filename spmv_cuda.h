@@ -30,7 +30,7 @@ extern "C" {
  *   the device's own.
  * - Calls make the device's context current in the calling thread and restore what was current before. So they do with the thread's
  *   capture mode, which they relax, so that a capture in another thread goes on in whatever mode it was begun. While a stream itself is
- *   captured, only products by spmv_cuda_mul and spmv_exec_mul_buffers may use it: if it is the device's own, make no matrices there.
+ *   captured, only products by spmv_cuda_mul and spmv_exec_mul may use it: if it is the device's own, make no matrices there.
  * - From compute capability 9.0 and CUDA 12.3 on a kernel of a product may start when the groups of the kernel before it in the stream, of
  *   the same product or the one before, have ended (programmatic dependent launch): it waits for that one before it touches x or y, so
  *   nothing changes but the time. What else is in the stream is waited for as always. SPMV_CUDA_NO_OVERLAP, defined, launches every
@@ -46,7 +46,7 @@ SPMV_API const spmv_backend *spmv_cuda(void);
  * Allocates nothing, waits for nothing and makes no events unless timing is on (spmv_exec_timing), so that products can be captured
  * into a graph (cuStreamBeginCapture on the stream of e): the graph then holds pointers to what e and its matrix own, and both must
  * outlive it and its launches. Launches of such a graph and products of e may not run at the same time.
- * One thread at a time: SPMV_ERR_BUSY as in spmv_exec_mul of spmv_cl.h. */
+ * One thread at a time: SPMV_ERR_BUSY as in spmv_cl_mul of spmv_cl.h. */
 SPMV_API spmv_status spmv_cuda_mul(spmv_exec *e, double alpha, unsigned long long x, uint64_t x_offset, double beta,
                                    unsigned long long y, uint64_t y_offset);
 

@@ -10,7 +10,7 @@
  *
  * into exactly one C file; all others only include it.
  *
- * A matrix is stored   spmv_input --spmv_csr_from--> spmv_csr --spmv_part_build--> spmv_part
+ * A matrix is stored   spmv_input --spmv_csr_create--> spmv_csr --spmv_part_create--> spmv_part
  * and read back        spmv_part  --spmv_parts_to_csr--> spmv_csr.
  * CSR is the only interchange form: no format is converted directly into another.
  *
@@ -85,7 +85,7 @@ extern "C" {
  * spmv_hooks.
  *
  * NULL, in all headers: hooks may be NULL, and so may a pointer to nothing (a vector of length 0, an array of count 0, text of
- * size 0). Functions that free or close do nothing with NULL. Functions that return no status treat NULL as a zeroed object: they
+ * size 0). Functions that destroy or free do nothing with NULL. Functions that return no status treat NULL as a zeroed object: they
  * return 0, NULL or "", and print nothing. Any other pointer may be NULL only where its function says so; otherwise the result is
  * SPMV_ERR_ARGUMENT, the message names the function and the argument, and what the function would have filled in is zeroed.
  *
@@ -228,8 +228,9 @@ typedef struct spmv_input {
 
 /* ---- CSR ---------------------------------------------------------------------------------------------------------
  * The interchange form: zero-based, columns strictly rising within each row. Members may be read but not changed. The functions that make
- * one check it (spmv_csr_from, spmv_parts_to_csr, the readers). Of those that take one, the writers check all of it again, spmv_create only
- * that arrays are there and row pointers end at nnz. Arrays of your own go through spmv_csr_from. A zeroed one has no rows or columns. */
+ * one check it (spmv_csr_create, spmv_parts_to_csr, the readers). Of those that take one, the writers check all of it again, spmv_create
+ * only that arrays are there and row pointers end at nnz. Arrays of your own go through spmv_csr_create. A zeroed one has no rows or
+ * columns. */
 typedef struct spmv_csr {
     uint64_t        rows, cols, nnz;
     const uint64_t *ptr;   /* rows + 1 */
@@ -252,19 +253,19 @@ typedef struct spmv_csr {
 /* Makes a CSR matrix. Checks every pointer and index and logs the position of the first that is wrong. Takes time and memory
  * proportional to the entries and the rows; all memory for entries is allocated before the first is read. Columns, transposes and halves
  * are placed in threads; rows are sorted only where entries come out of order or twice.
- *   out     need not be initialised; zeroed on failure. Free it with spmv_csr_free
+ *   out     need not be initialised; zeroed on failure. Destroy it with spmv_csr_destroy
  *   in      the matrix; its arrays are copied unless it says borrow
  *   store   type of the values in out: SPMV_F64 or SPMV_F32 (SPMV_MIXED means SPMV_F32)
  *   hooks   copied into out
  * Threads: reentrant, but each call needs an out of its own. */
-SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks);
-/* Replaces the values; the pattern stays. val has the order, type and number of values of in->val at spmv_csr_from, so for a symmetric
+SPMV_API spmv_status spmv_csr_create(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks);
+/* Replaces the values; the pattern stays. val has the order, type and number of values of in->val at spmv_csr_create, so for a symmetric
  * matrix it holds one half. If the values are borrowed, val is borrowed in their place and must not be NULL; otherwise NULL sets every
  * value to 1. SPMV_ERR_FIXED if the matrix was not made updatable. For a skew-symmetric matrix, values on the diagonal must be zero;
  * otherwise the result is SPMV_ERR_ARGUMENT and nothing changes. Whether diagonal blocks of BSR are still symmetric is not checked. */
 SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val);
 /* Frees what the matrix owns and zeroes it. */
-SPMV_API void spmv_csr_free(spmv_csr *a);
+SPMV_API void spmv_csr_destroy(spmv_csr *a);
 
 /* ===================================================== MORE ===================================================== */
 
@@ -438,7 +439,7 @@ SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
 
 /* ---- a stored part -----------------------------------------------------------------------------------------------
  * Some of a matrix's nonzeros in one format: a few integers and a few flat arrays, in the order in which the kernel takes them.
- * spmv_part_build makes one; what takes a part does not check what its arrays hold. Array 0 always holds the values. off is an
+ * spmv_part_create makes one; what takes a part does not check what its arrays hold. Array 0 always holds the values. off is an
  * unsigned integer of 4 bytes if every offset fits, else of 8. SPMV_PAD marks padding in column arrays; x is never read for it. R is the
  * number of rows of the part (the length of the row list if there is one), S the number of block rows, ceil(R / bh). A unit is 1 x uw
  * elements of a block; a block has U = bh * bw / uw units.
@@ -547,18 +548,18 @@ typedef struct spmv_build {
 
 /* Stores nonzeros of a matrix in one format. Returns SPMV_ERR_TOO_LARGE, SPMV_ERR_STRICT or SPMV_ERR_UNSUPPORTED if the format cannot
  * hold them under these settings.
- *   out     need not be initialised; zeroed on failure. Free it with spmv_part_free
+ *   out     need not be initialised; zeroed on failure. Destroy it with spmv_part_destroy
  *   spec    the format and its keys
  *   view    the nonzeros and the rows; not needed after the call unless the part borrows from view->a
  *   how     settings, such as the type and the limit of memory
  *   hooks   copied into out */
-SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, const spmv_view *view,
-                                     const spmv_build *how, const spmv_hooks *hooks);
+SPMV_API spmv_status spmv_part_create(spmv_part *out, const spmv_spec *spec, const spmv_view *view,
+                                      const spmv_build *how, const spmv_hooks *hooks);
 /* Replaces the part's values. val holds all values of the CSR matrix that the part was built from, in its order and value type.
  * SPMV_ERR_FIXED if the part was not made updatable. Does nothing to a part that a device filled; spmv_converter_update does. */
 SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val);
 /* Frees what the part owns and zeroes it. */
-SPMV_API void spmv_part_free(spmv_part *p);
+SPMV_API void spmv_part_destroy(spmv_part *p);
 /* Bytes of the part that a product reads: its arrays and its row list. */
 SPMV_API uint64_t spmv_part_bytes(const spmv_part *p);
 /* Slots of val: stored elements, including padding and fill. */
@@ -566,7 +567,7 @@ SPMV_API uint64_t spmv_part_slots(const spmv_part *p);
 
 /* Makes the CSR matrix that some parts hold together. It has as many columns as each part has, or 0 without parts. Explicit zeros
  * are kept; fill and padding are not.
- *   out     need not be initialised; zeroed on failure. Free it with spmv_csr_free
+ *   out     need not be initialised; zeroed on failure. Destroy it with spmv_csr_destroy
  *   rows    rows of the matrix
  *   parts   parts of the same type and number of columns. SPMV_ERR_DUPLICATE if two of them hold an element at the same place
  *   count   number of parts

@@ -92,7 +92,7 @@ typedef struct spmv_group_vector {
 typedef enum spmv_group_side { SPMV_GROUP_X = 0, SPMV_GROUP_Y } spmv_group_side;
 
 /* Divides the matrix, finds the halos, and prepares every block. Takes memory for a second copy of one block at a time.
- *   g     need not be initialised; zeroed on failure, of which nothing is left. It must not move. Free it with spmv_group_destroy
+ *   g     need not be initialised; zeroed on failure, of which nothing is left. It must not move. Destroy it with spmv_group_destroy
  *   desc  needed only during the call
  * The statuses of spmv_create, with a message that names the device and its rows; SPMV_ERR_UNSUPPORTED if a queue is out of order or a back
  * end has no transfers (spmv_transfer). */
@@ -112,7 +112,7 @@ SPMV_API void spmv_group_destroy(spmv_group *g);
  *   g     must outlive v */
 SPMV_API spmv_status spmv_group_vector_create(spmv_group_vector *v, spmv_group *g, spmv_group_side side);
 /* Waits for the devices and frees it. A zeroed vector or NULL is ignored. */
-SPMV_API void spmv_group_vector_free(spmv_group_vector *v);
+SPMV_API void spmv_group_vector_destroy(spmv_group_vector *v);
 /* Copy all v->length elements from and to host memory, and return when that is done. The pointer may be NULL if length is 0. */
 SPMV_API spmv_status spmv_group_vector_write(spmv_group_vector *v, const void *from);
 SPMV_API spmv_status spmv_group_vector_read(const spmv_group_vector *v, void *to);

@@ -86,7 +86,7 @@ typedef struct spmv_mm_info {
 
 #ifndef SPMV_NO_STDIO
 /* Reads a matrix from a file.
- *   out    becomes the matrix; need not be initialised. On failure it is zeroed. Free it with spmv_csr_free
+ *   out    becomes the matrix; need not be initialised. On failure it is zeroed. Destroy it with spmv_csr_destroy
  *   path   the file
  *   opt    may be NULL
  *   info   becomes what the file says about itself; may be NULL
@@ -174,7 +174,7 @@ SPMV_API spmv_status spmv_mm_write_vector(const spmv_sink *sink, spmv_type type,
  * grows with what is read. */
 
 /* Reads a matrix.
- *   out      becomes the matrix, with the value type of the file; on failure it is zeroed. Free it with spmv_csr_free
+ *   out      becomes the matrix, with the value type of the file; on failure it is zeroed. Destroy it with spmv_csr_destroy
  *   src      is read to its end
  *   max_dim  as in spmv_mm_options
  *   hooks    may be NULL

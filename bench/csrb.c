@@ -36,6 +36,6 @@ int main(int argc, char **argv)
     if (a.rows > 0x7fffffff || a.cols > 0x7fffffff || a.nnz > 0x7fffffff)
         fprintf(stderr, "csrb: the matrix is too large for the 32-bit indices of the peers\n");
     else ok = write_csrb(&a, argv[2]);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     return ok ? 0 : 1;
 }

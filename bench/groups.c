@@ -199,7 +199,7 @@ static void matrix_end(spmv_csr *a)
         free((void *)(uintptr_t)a->ptr);
         free((void *)(uintptr_t)a->col);
         free((void *)(uintptr_t)a->val);
-    } else spmv_csr_free(a);
+    } else spmv_csr_destroy(a);
 }
 
 /* Element i of x: a small integer. */
@@ -257,7 +257,7 @@ static void open_all(char *names, int through_host)
         memset(&desc, 0, sizeof desc);
         desc.which = names;
         desc.hooks.log = hear;
-        need(spmv_device_open(&device[i], &desc) == SPMV_OK, names);
+        need(spmv_device_create(&device[i], &desc) == SPMV_OK, names);
         on[i] = &device[i];
         if (!through_host) continue;
         without_peers[i] = *device[i].info.backend;
@@ -342,15 +342,15 @@ static double measure_block(void *user, size_t i, spmv_matrix *m)
     for (round = 0; round < 4; round++) {
         begun = now();
         for (k = 0; k < n; k++)
-            need(SPMV_OK == (m->device ? spmv_exec_mul_buffers(m->exec, 1, x, 0, 0, y, 0) : spmv_mul(m, 1, x, 0, y)), "a product");
+            need(SPMV_OK == (m->device ? spmv_exec_mul(m->exec, 1, x, 0, 0, y, 0) : spmv_mul(m, 1, x, 0, y)), "a product");
         if (m->device) spmv_device_finish(m->device);
         took = (now() - begun) / n;
         if (round && took < best) best = took;
         if (took * n > 0.2) n = n / 4 + 1;
     }
     if (m->device) {
-        spmv_buffer_free(m->device, x);
-        spmv_buffer_free(m->device, y);
+        spmv_buffer_destroy(m->device, x);
+        spmv_buffer_destroy(m->device, y);
     } else {
         free(x);
         free(y);
@@ -414,8 +414,8 @@ static void make(spmv_group *g, spmv_group_vector *v, const spmv_csr *a, size_t 
 
 static void end(spmv_group *g, spmv_group_vector *v)
 {
-    spmv_group_vector_free(&v[0]);
-    spmv_group_vector_free(&v[1]);
+    spmv_group_vector_destroy(&v[0]);
+    spmv_group_vector_destroy(&v[1]);
     spmv_group_destroy(g);
 }
 
@@ -636,7 +636,7 @@ static void report_ways(void)
         const spmv_transfer *t = device[i].info.backend->transfer;
         t->queue_end(&device[i], l.queue[i]);
         t->point_free(&device[i], l.point[i]);
-        spmv_buffer_free(&device[i], l.buffer[i]);
+        spmv_buffer_destroy(&device[i], l.buffer[i]);
     }
 }
 
@@ -660,6 +660,6 @@ int main(int argc, char **argv)
         if (!strcmp(argv[i], "ways")) report_ways();
         else report(argv[i], type);
     for (i = 0; i < MOST_DEVICES; i++)
-        if (on[i]) spmv_device_close(on[i]);
+        if (on[i]) spmv_device_destroy(on[i]);
     return 0;
 }

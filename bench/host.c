@@ -164,7 +164,7 @@ static void make(spmv_csr *out, const shape *s, spmv_type type)
     in.col = col;
     in.val = val;
     in.val_type = SPMV_F64;
-    need(spmv_csr_from(out, &in, type, NULL) == SPMV_OK, "making a matrix");
+    need(spmv_csr_create(out, &in, type, NULL) == SPMV_OK, "making a matrix");
     free(ptr);
     free(col);
     free(val);
@@ -183,7 +183,7 @@ typedef struct product {
 static void multiply(product *p, uint64_t times)
 {
     for (; times; times--)
-        need((on ? spmv_exec_mul_buffers(p->m.exec, 1, p->x, 0, 0, p->y, 0) : spmv_mul(&p->m, 1, p->x, 0, p->y)) == SPMV_OK, "a product");
+        need((on ? spmv_exec_mul(p->m.exec, 1, p->x, 0, 0, p->y, 0) : spmv_mul(&p->m, 1, p->x, 0, p->y)) == SPMV_OK, "a product");
     if (on) need(spmv_device_finish(on) == SPMV_OK, "waiting for the device");
 }
 
@@ -290,8 +290,8 @@ static int time_plan(const char *build, const char *name, const spmv_csr *a, con
     }
     fflush(stdout);
     if (on) {
-        spmv_buffer_free(on, p.x);
-        spmv_buffer_free(on, p.y);
+        spmv_buffer_destroy(on, p.x);
+        spmv_buffer_destroy(on, p.y);
     }
     spmv_destroy(&p.m);
     return !right;
@@ -322,7 +322,7 @@ int main(int argc, char **argv)
         spmv_device_desc desc;
         memset(&desc, 0, sizeof desc);
         desc.which = argv[2];
-        need(spmv_device_open(&device, &desc) == SPMV_OK, "opening the device");
+        need(spmv_device_create(&device, &desc) == SPMV_OK, "opening the device");
         on = &device;
     }
     memory = (lanes *)library_large_block((size_t)READ_BYTES);
@@ -348,9 +348,9 @@ int main(int argc, char **argv)
             if (selected(argc - 5, argv + 5, s->name, plan)) wrong |= time_plan(argv[1], s->name, &a, plan, x, y);
         free(x);
         free(y);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
     }
     free(memory);
-    if (on) spmv_device_close(on);
+    if (on) spmv_device_destroy(on);
     return wrong;
 }

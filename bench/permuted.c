@@ -57,7 +57,7 @@ static void make(spmv_csr *out, spmv_type type, const spmv_csr *from)
     in.col = from->col;
     in.val = from->val;
     in.val_type = from->type;
-    need(spmv_csr_from(out, &in, type, NULL) == SPMV_OK, "making a matrix");
+    need(spmv_csr_create(out, &in, type, NULL) == SPMV_OK, "making a matrix");
 }
 
 /* Reads a file, with values of type. */
@@ -66,7 +66,7 @@ static void read_matrix(spmv_csr *out, const char *file, spmv_type type)
     spmv_csr a;
     need(spmv_bin_read_file(&a, file, 0, NULL) == SPMV_OK, file);
     make(out, type, &a);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
 }
 
 /* The rows of a in this order. */
@@ -140,7 +140,7 @@ static void prepare(product *p, const spmv_csr *a, const char *plan, void *x, vo
 static void multiply(product *p, int count)
 {
     for (; count; p++, count--)
-        need((on ? spmv_exec_mul_buffers(p->m.exec, 1, p->x, 0, 0, p->y, 0) : spmv_mul(&p->m, 1, p->x, 0, p->y)) == SPMV_OK, "a product");
+        need((on ? spmv_exec_mul(p->m.exec, 1, p->x, 0, 0, p->y, 0) : spmv_mul(&p->m, 1, p->x, 0, p->y)) == SPMV_OK, "a product");
 }
 
 /* Microseconds of one or two products, one after the other: the median of some rounds. */
@@ -173,7 +173,7 @@ static void *vector(const spmv_csr *a, uint64_t count, const void *from)
 
 static void drop(void *v)
 {
-    if (on) spmv_buffer_free(on, v);
+    if (on) spmv_buffer_destroy(on, v);
     else free(v);
 }
 
@@ -261,8 +261,8 @@ static void report(const spmv_csr *a, const char *name)
     drop(y);
     drop(z);
     drop(w);
-    spmv_csr_free(&rows);
-    spmv_csr_free(&reordered);
+    spmv_csr_destroy(&rows);
+    spmv_csr_destroy(&reordered);
     free(values);
     free(order);
 }
@@ -279,7 +279,7 @@ int main(int argc, char **argv)
     memset(&desc, 0, sizeof desc);
     desc.which = argv[1];
     if (strcmp(argv[1], "host") != 0) {
-        need(spmv_device_open(&device, &desc) == SPMV_OK, argv[1]);
+        need(spmv_device_create(&device, &desc) == SPMV_OK, argv[1]);
         on = &device;
     }
     printf("HYB-R on %s, %s; microseconds\n", on ? on->info.name : "the host", argv[2]);
@@ -289,8 +289,8 @@ int main(int argc, char **argv)
         slash = strrchr(argv[i], '/');
         report(&a, slash ? slash + 1 : argv[i]);
         fflush(stdout);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
     }
-    if (on) spmv_device_close(on);
+    if (on) spmv_device_destroy(on);
     return 0;
 }

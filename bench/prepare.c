@@ -329,7 +329,7 @@ static void resident_make(resident *r, const char *name, const spmv_csr *a, spmv
 static void resident_free(resident *r)
 {
     int k;
-    for (k = 0; k < 3; k++) spmv_buffer_free(r->device, r->buffer[k]);
+    for (k = 0; k < 3; k++) spmv_buffer_destroy(r->device, r->buffer[k]);
 }
 
 /* Describes the matrix in its buffers or in the memory of the host. */
@@ -559,17 +559,17 @@ static void run_on_device(const char *which, spmv_type type, char *const *file, 
     memset(&desc, 0, sizeof desc);
     desc.which = which;
     desc.profile = 1; /* for the time of products */
-    need(spmv_device_open(&d, &desc) == SPMV_OK, which);
+    need(spmv_device_create(&d, &desc) == SPMV_OK, which);
     print_device_head();
     for (i = 0; i < files; i++) {
         spmv_csr a = matrix_of(file[i], type);
         on_device(name_of(file[i]), &a, &d, only);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
     }
 #define X(ID, name, products, copies) print_device_class(DEVICE_##ID, name, products, copies);
     DEVICE_CLASS_LIST(X)
 #undef X
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* Prints the totals of the matrices of the files. */
@@ -581,7 +581,7 @@ static void run_totals(spmv_type type, char *const *file, int files)
     for (i = 0; i < files; i++) {
         spmv_csr a = matrix_of(file[i], type);
         total(name_of(file[i]), &a);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
     }
     print_totals();
 }
@@ -597,7 +597,7 @@ static void run_on_host(spmv_type type, char *const *file, int files, const char
         const double csr = csr_seconds(&a);
         for (plan = 0; plan < PLANS; plan++)
             if (!only || !strcmp(only, plans[plan].text)) prepare(name_of(file[i]), &a, plan, csr);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
     }
 #define X(ID, name, goal) print_class(CLASS_##ID, name, goal);
     CLASS_LIST(X)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * bench/threads.c - products in many threads, and what it costs to enqueue one. On the device that DEVICE names, as for
- * spmv_device_open:
+ * spmv_device_create:
  *   1. THREADS threads compute PRODUCTS products each with one matrix over QUEUES queues, each thread with its own exec: all y must be
  *      equal;
- *   2. the time that the host spends in spmv_exec_mul, without waiting, for plans of one part and of four.
+ *   2. the time that the host spends in spmv_cl_mul, without waiting, for plans of one part and of four.
  *
  *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. bench/threads.c -o build/threads -lOpenCL -pthread
  *   build/threads [DEVICE]
@@ -73,12 +73,12 @@ static void *work(void *arg)
     need(y && spmv_exec_create(&e, w->m, w->queue) == SPMV_OK, "spmv_exec_create");
     for (i = 0; i < PRODUCTS; i++) {
         cl_event done;
-        need(spmv_exec_mul(&e, 1, w->x, 0, 0, w->y, 0, 0, NULL, &done) == SPMV_OK, "spmv_exec_mul");
+        need(spmv_cl_mul(&e, 1, w->x, 0, 0, w->y, 0, 0, NULL, &done) == SPMV_OK, "spmv_cl_mul");
         need(clEnqueueReadBuffer(w->queue, w->y, CL_TRUE, 0, w->bytes, y, 1, &done, NULL) == CL_SUCCESS, "reading y");
         clReleaseEvent(done);
         w->differ += memcmp(y, w->want, w->bytes) != 0;
     }
-    spmv_exec_free(&e);
+    spmv_exec_destroy(&e);
     free(y);
     return NULL;
 }
@@ -101,11 +101,11 @@ static double enqueue_cost(spmv_device *d, const spmv_matrix *m, cl_mem x, cl_me
     for (i = -1; i < ROUNDS; i++) { /* the first warms up */
         double from = now();
         for (j = 0; j < ENQUEUED; j++)
-            need(spmv_exec_mul(&e, 1, x, 0, 0, y, 0, 0, NULL, NULL) == SPMV_OK, "spmv_exec_mul");
+            need(spmv_cl_mul(&e, 1, x, 0, 0, y, 0, 0, NULL, NULL) == SPMV_OK, "spmv_cl_mul");
         if (i >= 0) us[i] = (now() - from) / ENQUEUED * 1e6;
         clFinish(d->queue);
     }
-    spmv_exec_free(&e);
+    spmv_exec_destroy(&e);
     return median(us, ROUNDS);
 }
 
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
     int bad = 0;
     memset(&desc, 0, sizeof desc);
     desc.which = argc > 1 ? argv[1] : NULL;
-    need(ptr && col && val && spmv_device_open(&d, &desc) == SPMV_OK, "opening the device");
+    need(ptr && col && val && spmv_device_create(&d, &desc) == SPMV_OK, "opening the device");
     fill(ptr, col, val);
     size = d.info.f64 ? 8 : 4;
     host_x = malloc(COLS * size);
@@ -177,7 +177,7 @@ int main(int argc, char **argv)
     }
     clReleaseMemObject(x);
     clReleaseMemObject(y);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     free(host_x);
     free(want);
     free(ptr);

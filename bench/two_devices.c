@@ -63,7 +63,7 @@ static void open_halves(void)
         memset(&desc, 0, sizeof desc);
         desc.context = context;
         desc.device = half[i];
-        need(spmv_device_open(&device[i], &desc) == SPMV_OK, "opening a half");
+        need(spmv_device_create(&device[i], &desc) == SPMV_OK, "opening a half");
         on[i] = &device[i];
     }
 }
@@ -82,7 +82,7 @@ static void open_named(char *names)
         memset(&desc, 0, sizeof desc);
         desc.which = name[i];
         if (!strcmp(name[i], "host")) continue;
-        need(spmv_device_open(&device[i], &desc) == SPMV_OK, name[i]);
+        need(spmv_device_create(&device[i], &desc) == SPMV_OK, name[i]);
         on[i] = &device[i];
     }
 }
@@ -134,8 +134,8 @@ static void measure_on(const spmv_csr *a, const char *plan, size_t count, double
     need(spmv_group_vector_write(&u, x) == SPMV_OK, "writing");
     seconds[0] = measure(&g, &u, &v, NULL, NULL);
     seconds[1] = measure(&g, NULL, NULL, x, y);
-    spmv_group_vector_free(&u);
-    spmv_group_vector_free(&v);
+    spmv_group_vector_destroy(&u);
+    spmv_group_vector_destroy(&v);
     spmv_group_destroy(&g);
     free(x);
     free(y);
@@ -191,9 +191,9 @@ int main(int argc, char **argv)
         need(spmv_mm_read_file(&a, argv[i], &options, NULL, NULL) == SPMV_OK, argv[i]);
         report(&a, argv[i]);
         fflush(stdout);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
     }
     for (i = 0; i < 2; i++)
-        if (on[i]) spmv_device_close(on[i]);
+        if (on[i]) spmv_device_destroy(on[i]);
     return 0;
 }

@@ -72,7 +72,7 @@ int main(void)
     }
     ptr[N] = n;
 
-    must(spmv_device_open(&device, &open) == SPMV_OK, "opening a device");
+    must(spmv_device_create(&device, &open) == SPMV_OK, "opening a device");
     queue = device.queue;
     desc.matrix.rows = desc.matrix.cols = N;
     desc.matrix.ptr = ptr;
@@ -92,7 +92,7 @@ int main(void)
     rr = bb = dot(dr, dr);
     for (steps = 0; steps < MOST && rr > 1e-20 * bb; steps++) {
         double alpha, before = rr;
-        must(spmv_exec_mul(&exec, 1, dp, 0, 0, dq, 0, 0, NULL, NULL) == SPMV_OK, "the product"); /* q = A p */
+        must(spmv_cl_mul(&exec, 1, dp, 0, 0, dq, 0, 0, NULL, NULL) == SPMV_OK, "the product"); /* q = A p */
         alpha = rr / dot(dp, dq);
         axpy(alpha, dp, dx);
         axpy(-alpha, dq, dr);
@@ -115,9 +115,9 @@ int main(void)
     clReleaseMemObject(dr);
     clReleaseMemObject(dp);
     clReleaseMemObject(dq);
-    spmv_exec_free(&exec);
+    spmv_exec_destroy(&exec);
     spmv_destroy(&a);
-    spmv_device_close(&device);
+    spmv_device_destroy(&device);
     if (!(left <= 1e-18 * bb)) {
         printf("the residual is too large\n");
         return 1;

@@ -92,7 +92,7 @@ int main(void)
     printf("GPUs by CUDA: %d\n", (int)count);
     if (!count) return 0;
     open.which = "cuda:0"; /* with OpenCL compiled in, a number alone could be one of its devices */
-    must(spmv_device_open(&device, &open) == SPMV_OK, "opening the device");
+    must(spmv_device_create(&device, &open) == SPMV_OK, "opening the device");
     find_all();
 
     for (i = 0; i < N; i++) {
@@ -135,10 +135,10 @@ int main(void)
     destroy_executable(executable);
     destroy_graph(graph);
     pop(&context);
-    spmv_exec_free(&exec);
-    spmv_buffer_free(&device, dx);
-    spmv_buffer_free(&device, dy);
+    spmv_exec_destroy(&exec);
+    spmv_buffer_destroy(&device, dx);
+    spmv_buffer_destroy(&device, dy);
     spmv_destroy(&a);
-    spmv_device_close(&device);
+    spmv_device_destroy(&device);
     return wrong != 0;
 }

@@ -62,7 +62,7 @@ int main(void)
 
     /* the library uses this queue, and its context and device */
     adopt.queue = queue;
-    if (spmv_device_open(&device, &adopt) != SPMV_OK) return 1;
+    if (spmv_device_create(&device, &adopt) != SPMV_OK) return 1;
     desc.matrix.rows = desc.matrix.cols = N;
     desc.matrix.ptr = ptr;
     desc.matrix.col = col;
@@ -75,8 +75,8 @@ int main(void)
 
     /* y = A x as soon as x is written, then y = 2 A x - y */
     must(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, sizeof vectors, vectors, 0, NULL, &written), "writing");
-    if (spmv_exec_mul(&exec, 1, buffer, X, 0, buffer, Y, 1, &written, &first) != SPMV_OK) return 1;
-    if (spmv_exec_mul(&exec, 2, buffer, X, -1, buffer, Y, 1, &first, &second) != SPMV_OK) return 1;
+    if (spmv_cl_mul(&exec, 1, buffer, X, 0, buffer, Y, 1, &written, &first) != SPMV_OK) return 1;
+    if (spmv_cl_mul(&exec, 2, buffer, X, -1, buffer, Y, 1, &first, &second) != SPMV_OK) return 1;
     must(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof result, result, 1, &second, NULL), "reading");
 
     for (i = 0; i < TOTAL; i++) {
@@ -95,9 +95,9 @@ int main(void)
     must(clReleaseEvent(written), "releasing an event");
     must(clReleaseEvent(first), "releasing an event");
     must(clReleaseEvent(second), "releasing an event");
-    spmv_exec_free(&exec);
+    spmv_exec_destroy(&exec);
     spmv_destroy(&a);
-    spmv_device_close(&device);
+    spmv_device_destroy(&device);
     must(clReleaseMemObject(buffer), "releasing the buffer");
     must(clReleaseCommandQueue(queue), "releasing the queue");
     must(clReleaseContext(context), "releasing the context");

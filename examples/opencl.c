@@ -34,7 +34,7 @@ int main(int argc, char **argv)
         printf("%d: %s (%s, %s)\n", (int)d, list[d].name, spmv_device_type_name(list[d].type), list[d].platform);
 
     open.which = argc > 1 ? argv[1] : NULL;
-    if (spmv_device_open(&device, &open) != SPMV_OK) return 1; /* the reason is on stderr */
+    if (spmv_device_create(&device, &open) != SPMV_OK) return 1; /* the reason is on stderr */
     printf("on %s\n", device.info.name);
 
     /* three diagonals and a few entries elsewhere; the values are small integers, so that the result must be exact */
@@ -70,6 +70,6 @@ int main(int argc, char **argv)
     else printf("every row is right\n");
 
     spmv_destroy(&a);
-    spmv_device_close(&device); /* after everything that was made on it */
+    spmv_device_destroy(&device); /* after everything that was made on it */
     return wrong != 0;
 }

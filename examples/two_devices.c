@@ -93,7 +93,7 @@ static size_t open_all(void)
         if (!info[i].f64) continue;
         snprintf(which, sizeof which, "%d", (int)i);
         desc.which = which;
-        must(spmv_device_open(&device[n], &desc) == SPMV_OK, "opening a device");
+        must(spmv_device_create(&device[n], &desc) == SPMV_OK, "opening a device");
         on[1 + n] = &device[n];
         scalar[1 + n] = clCreateBuffer(device[n].context, CL_MEM_READ_WRITE, sizeof(double), NULL, &e);
         must(e == CL_SUCCESS, "clCreateBuffer");
@@ -165,14 +165,14 @@ int main(void)
     printf("%d steps on %d devices, |b - A x|^2 / |b|^2 is %.1e by the recurrence, %.1e on the host\n", steps, (int)group.count, rr / bb,
            left / bb);
 
-    spmv_group_vector_free(&dx);
-    spmv_group_vector_free(&dr);
-    spmv_group_vector_free(&dp);
-    spmv_group_vector_free(&dq);
+    spmv_group_vector_destroy(&dx);
+    spmv_group_vector_destroy(&dr);
+    spmv_group_vector_destroy(&dp);
+    spmv_group_vector_destroy(&dq);
     spmv_group_destroy(&group);
     for (i = 0; i < devices; i++) {
         clReleaseMemObject(scalar[1 + i]);
-        spmv_device_close(&device[i]);
+        spmv_device_destroy(&device[i]);
     }
     if (!(left <= 1e-18 * bb)) {
         printf("the residual is too large\n");

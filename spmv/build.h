@@ -458,7 +458,7 @@ static void spmv__source_free(spmv__source *src)
 #endif
 }
 
-/* The slots and bytes that a part would have, counted without building it. The statuses of spmv_part_build. */
+/* The slots and bytes that a part would have, counted without building it. The statuses of spmv_part_create. */
 SPMV__SHARED spmv_status spmv__part_weigh(const spmv_spec *spec, const spmv_view *view, const spmv_build *how, const spmv_hooks *hooks,
                                           uint64_t *slots, uint64_t *bytes)
 {
@@ -476,11 +476,11 @@ SPMV__SHARED spmv_status spmv__part_weigh(const spmv_spec *spec, const spmv_view
 }
 
 /* The format sets the sizes of the arrays; they are checked against the limit, allocated, and filled. */
-SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
-                                     const spmv_hooks *hooks)
+SPMV_API spmv_status spmv_part_create(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
+                                      const spmv_hooks *hooks)
 {
     if (!out || !spec || !view || !view->a || !how)
-        return spmv__null(hooks, "spmv_part_build", !out ? "out" : !spec ? "spec" : !view ? "view" : !view->a ? "view->a" : "how", out,
+        return spmv__null(hooks, "spmv_part_create", !out ? "out" : !spec ? "spec" : !view ? "view" : !view->a ? "view->a" : "how", out,
                           sizeof *out);
     spmv__source src;
     void *counts;
@@ -498,7 +498,7 @@ SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, cons
     if (!s && how->updatable && !out->elsewhere) s = spmv__part_map(out, &src);
     spmv__source_free(&src);
     spmv_free(hooks, counts);
-    if (s) spmv_part_free(out);
+    if (s) spmv_part_destroy(out);
     return s;
 }
 
@@ -548,7 +548,7 @@ SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
 }
 
 /* Borrowed arrays belong to the CSR matrix. */
-SPMV_API void spmv_part_free(spmv_part *p)
+SPMV_API void spmv_part_destroy(spmv_part *p)
 {
     if (!p) return;
     spmv_hooks h = p->hooks;
@@ -598,7 +598,7 @@ static void spmv__collect_slot(void *user, uint64_t row, uint64_t col, uint64_t 
     c->count++;
 }
 
-/* Collects the entries of all parts as COO and lets spmv_csr_from sort and check them. */
+/* Collects the entries of all parts as COO and lets spmv_csr_create sort and check them. */
 SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_part *parts, size_t count, const spmv_hooks *hooks)
 {
     if (!out || (count && !parts)) return spmv__null(hooks, "spmv_parts_to_csr", !out ? "out" : "parts", out, sizeof *out);
@@ -634,7 +634,7 @@ SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_
     in.row = row;
     in.col = col;
     in.val = val;
-    s = spmv_csr_from(out, &in, in.val_type, hooks);
+    s = spmv_csr_create(out, &in, in.val_type, hooks);
 done:
     spmv_free(hooks, val);
     spmv_free(hooks, col);

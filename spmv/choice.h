@@ -113,14 +113,14 @@ typedef struct spmv_tuning {
 } spmv_tuning;
 
 /* Reads a table. Nothing in the text is trusted.
- *   out     need not be initialised; on failure it is zeroed. Free it with spmv_tuning_free
+ *   out     need not be initialised; on failure it is zeroed. Destroy it with spmv_tuning_destroy
  *   text    the table; need not end in a 0
  *   length  bytes of text
  *   name    for messages such as "name, line 3: ..."; NULL: "tuning table"
  *   hooks   may be NULL
  * SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
-SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks);
-SPMV_API void spmv_tuning_free(spmv_tuning *t);
+SPMV_API spmv_status spmv_tuning_create(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks);
+SPMV_API void spmv_tuning_destroy(spmv_tuning *t);
 /* The text of the bundled table for a device, else of one for its class, of the same runtime if there is one; NULL if there is none of the
  * class.
  *   device        its name; NULL: unknown
@@ -176,7 +176,7 @@ typedef struct spmv_estimate {
  *   target   where products would run; NULL: on the host
  *   tuning   the table to go by; NULL: the bundled one
  *   hooks    may be NULL
- * The statuses of spmv_split_make. */
+ * The statuses of spmv_split_create. */
 SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, const char *variant, const spmv_csr *a, const spmv_build *how,
                                   const spmv_target *target, const spmv_tuning *tuning, const spmv_hooks *hooks);
 

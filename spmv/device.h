@@ -13,14 +13,14 @@
  *   spmv_exec           what one product in flight needs: kernels with their arguments and the carries of rows that work-groups
  *                       share. One for each thread and queue; a second thread that uses the same exec gets SPMV_ERR_BUSY.
  *
- * Close in reverse order: execs, then their matrix, then its device. Each holds pointers to the object it was made from, which
+ * Destroy in reverse order: execs, then their matrix, then its device. Each holds pointers to the object it was made from, which
  * therefore must not move. All three are safe to destroy when zeroed or after their creation failed.
  *
  * What any threads may do at once, without a lock of the caller's ("matrix" is also an spmv_matrix of spmv.h):
  *
  *     to make, update or destroy a matrix           beside all that uses other matrices, also of the same device
- *     products, spmv_exec_create, spmv_exec_free    beside each other on one matrix as well, each thread with an exec of its own
- *     spmv_buffer_..., spmv_device_finish, _program, _programs_take, _programs_give    beside all but spmv_device_close
+ *     products, spmv_exec_create, spmv_exec_destroy    beside each other on one matrix as well, each thread with an exec of its own
+ *     spmv_buffer_..., spmv_device_finish, _program, _programs_take, _programs_give    beside all but spmv_device_destroy
  *     spmv_self_check                               as making a matrix
  *     another call with an spmv_exec, an spmv_converter, an spmv_group (with all of its devices)    one thread
  *
@@ -29,8 +29,8 @@
  * use the device nor wait for a thread that does. One thread alone may use a device whose queue is another one in each thread
  * (CU_STREAM_PER_THREAD), or any device where there is neither Windows nor POSIX with gcc or clang.
  *
- * In a process that was forked off the one which opened a device, all calls but those that free are refused (SPMV_ERR_BACKEND), and those
- * free nothing of the driver's. No device can be opened there either, since drivers do not work in both.
+ * In a process that was forked off the one which made a device, all calls but those that free are refused (SPMV_ERR_BACKEND), and those
+ * free nothing of the driver's. No device can be made there either, since drivers do not work in both.
  *
  * The same matrix, variant and device give the same bits in every product (except with the knob ATOMIC). Configuration macros:
  * spmv_formats.h. The self-check, which tries every variant on a device, is in spmv/device.h.
@@ -85,7 +85,7 @@ typedef struct spmv_device_info {
     unsigned       nvidia;        /* compute capability (90: 9.0) if NVIDIA's own driver drives the device, else 0 */
 } spmv_device_info;
 
-/* Which device to open, or the caller's own context, device and queue. All zero: the default device. */
+/* Which device it is to be, or the caller's own context, device and queue. All zero: the default device. */
 typedef struct spmv_device_desc {
     const char *which;   /* index in the list of devices ("0"), type ("gpu", "cpu", "accelerator": the first of that type), or part of
                             a name in any case; NULL or "": the first GPU, or the first device if there is none. After the name of a back
@@ -95,26 +95,26 @@ typedef struct spmv_device_desc {
     void       *queue;   /* the caller's own, retained; it is enough by itself, as it knows its context and device. NULL: a queue is
                             created. OpenCL: cl_command_queue */
     const struct spmv_backend *backend; /* which back end the caller's handles belong to; NULL: the first, which is OpenCL in
-                            spmv_device_open */
+                            spmv_device_create */
     int         profile; /* 1: the created queue measures time (spmv_exec_seconds) */
     spmv_hooks  hooks;   /* memory and messages of the device and everything made on it */
 } spmv_device_desc;
 
 typedef struct spmv__common spmv__common;
 
-/* An open device; spmv_device_open (spmv.h) makes it. Handles may be used in calls of the back end's own interface. */
+/* A device, from spmv_device_create (spmv.h). Handles may be used in calls of the back end's own interface. */
 typedef struct spmv_device {
     spmv_device_info info;
     void            *context;  /* OpenCL: cl_context */
     void            *queue;    /* OpenCL: cl_command_queue */
     spmv__common    *common;   /* what its matrices share: compiled programs, pinned memory of the host (8 MiB) through which they are
-                                  copied, and memory that one has used and the next may use again; kept until the device is closed */
+                                  copied, and memory that one has used and the next may use again; kept until the device is destroyed */
     uint64_t         compiled; /* how many programs were compiled from source so far */
     spmv_hooks       hooks;
 } spmv_device;
 
 /* Releases programs, queue and context, and zeroes *d. */
-SPMV_API void spmv_device_close(spmv_device *d);
+SPMV_API void spmv_device_destroy(spmv_device *d);
 
 /* All compiled programs that d has or was given, as one string of bytes, which saves the next process the compilation. The string begins
  * with the library's own header: a version, a checksum, a hash of the device and its driver, and for each program its options and a hash of
@@ -158,7 +158,7 @@ typedef struct spmv_device_matrix {
  *   d           must outlive out and must not move
  *   rows, cols  of the whole matrix. A part without a row list must have this many rows, and every part this many columns
  *   type        what to compute in; every part must have this type
- *   parts       count of them, made by spmv_part_build; may be NULL if count is 0. SPMV_ERR_INDEX if a row list has a row beyond rows
+ *   parts       count of them, made by spmv_part_create; may be NULL if count is 0. SPMV_ERR_INDEX if a row list has a row beyond rows
  *   variants    one for each part; NULL: all defaults. Knobs that are not set get defaults that depend on the device and the part
  * SPMV_ERR_NO_F64; SPMV_ERR_BUILD (the message has the build log); SPMV_ERR_LIMIT if the device cannot hold the arrays, or has too
  * little local memory or too small work-groups for a variant. */
@@ -168,8 +168,8 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
  * (spmv_converter_update). No product may be running. */
 SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv_part *parts, size_t count);
 /* With CUDA, buffers that only products in the device's own queue have used are kept for the next matrix, 32 MiB or a 512th of the
- * device's memory at most, until memory runs out or the device is closed. */
-SPMV_API void spmv_device_matrix_free(spmv_device_matrix *m);
+ * device's memory at most, until memory runs out or the device is destroyed. */
+SPMV_API void spmv_device_matrix_destroy(spmv_device_matrix *m);
 /* The variant in use for part i of those the matrix was made from (if the part was cut, for its first stretch); NULL if there is no
  * such part. */
 SPMV_API const spmv_variant *spmv_device_matrix_variant(const spmv_device_matrix *m, size_t i);
@@ -210,19 +210,19 @@ typedef struct spmv_exec {
  *   m      must outlive out and must not move
  *   queue  of the device's context, in order or not; retained. NULL: the device's own. OpenCL: cl_command_queue */
 SPMV_API spmv_status spmv_exec_create(spmv_exec *out, const spmv_device_matrix *m, void *queue);
-SPMV_API void spmv_exec_free(spmv_exec *e);
+SPMV_API void spmv_exec_destroy(spmv_exec *e);
 
 /* y = alpha A x + beta y with host vectors of the type's vector elements, as spmv_mul; returns when y is done. The first call allocates
  * buffers, which e keeps. */
 SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *e, double alpha, const void *x, double beta, void *y);
 
 /* Enqueues y = alpha A x + beta y for buffers of the device, after all that is in the queue. Its conditions are those of
- * spmv_exec_mul (spmv_cl.h), which in addition takes a wait list and returns an event. On an out-of-order queue call
+ * spmv_cl_mul (spmv_cl.h), which in addition takes a wait list and returns an event. On an out-of-order queue call
  * spmv_device_finish between the product and what must come before or after it.
  *   x, y                buffers
  *   x_offset, y_offset  where the vectors begin in them, in elements */
-SPMV_API spmv_status spmv_exec_mul_buffers(spmv_exec *e, double alpha, void *x, uint64_t x_offset, double beta, void *y,
-                                           uint64_t y_offset);
+SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, void *x, uint64_t x_offset, double beta, void *y,
+                                   uint64_t y_offset);
 
 /* Switches timing on (1) or off (0): with it, products keep their events for spmv_exec_seconds. SPMV_ERR_UNSUPPORTED if the queue
  * does not measure time. */
@@ -237,7 +237,7 @@ SPMV_API spmv_status spmv_exec_seconds(spmv_exec *e, double *seconds);
 /* A buffer of uninitialised bytes; 0 bytes give a buffer that may be passed but not read. On failure *out is NULL. SPMV_ERR_LIMIT
  * beyond the device's largest buffer. Free it before closing the device. */
 SPMV_API spmv_status spmv_buffer_create(const spmv_device *d, uint64_t bytes, void **out);
-SPMV_API void spmv_buffer_free(const spmv_device *d, void *buffer);
+SPMV_API void spmv_buffer_destroy(const spmv_device *d, void *buffer);
 /* Copy to and from the first bytes of a buffer. These and spmv_buffer_fill return SPMV_ERR_ARGUMENT for bytes beyond its end. */
 SPMV_API spmv_status spmv_buffer_write(const spmv_device *d, void *buffer, uint64_t bytes, const void *from);
 SPMV_API spmv_status spmv_buffer_read(const spmv_device *d, void *buffer, uint64_t bytes, void *to);
@@ -357,16 +357,16 @@ struct spmv_device_part {
  *   out      the program, which the device owns; NULL on failure */
 SPMV_API spmv_status spmv_device_program(spmv_device *d, spmv_format f, const char *options, void **out);
 
-/* Lists and opens devices of the given back ends; spmv_device_list and spmv_device_open (spmv.h) do it with all that are compiled in.
+/* Lists and creates devices of the given back ends; spmv_device_list and spmv_device_create (spmv.h) do it with all that are compiled in.
  *   all    an array of back ends that ends with NULL
- *   out    list: gets up to max devices, in the order of their index; NULL if max is 0. open: need not be initialised; zeroed on
+ *   out    list: gets up to max devices, in the order of their index; NULL if max is 0. create: need not be initialised; zeroed on
  *          failure
  *   count  gets how many devices there are
  *   desc   NULL: all defaults
- * Open returns SPMV_ERR_NO_DEVICE if no device fits desc->which. */
+ * Create returns SPMV_ERR_NO_DEVICE if no device fits desc->which. */
 SPMV_API spmv_status spmv_backends_list(const struct spmv_backend *const *all, spmv_device_info *out, size_t max, size_t *count,
                                         const spmv_hooks *hooks);
-SPMV_API spmv_status spmv_backends_open(const struct spmv_backend *const *all, spmv_device *out, const spmv_device_desc *desc);
+SPMV_API spmv_status spmv_backends_create(const struct spmv_backend *const *all, spmv_device *out, const spmv_device_desc *desc);
 
 /* ---- back ends ---------------------------------------------------------------------------------------------------
  * Handles (void *) are the back end's own. A function that fails logs the reason to d->hooks, returns a status, and leaves its output
@@ -565,21 +565,21 @@ SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc
 SPMV_API int spmv_convert_here(const spmv_device *d);
 
 /* Makes a converter for one CSR matrix and one device; nothing is copied to the device before the first part needs it. Give it to
- * spmv_part_build or spmv_store_make in spmv_build.converter, and the parts to spmv_device_matrix_create with the same device, which takes
- * over what was filled. Such parts have no data in their arrays of values and columns, so they cannot be multiplied on the host.
- *   out  NULL on failure. Close it with spmv_converter_close
+ * spmv_part_create or spmv_store_create in spmv_build.converter, and the parts to spmv_device_matrix_create with the same device, which
+ * takes over what was filled. Such parts have no data in their arrays of values and columns, so they cannot be multiplied on the host.
+ *   out  NULL on failure. Destroy it with spmv_converter_destroy
  *   d    must outlive the converter and all parts that were made with it, and must not move. A converter is for one thread at a time
  *   a    the matrix whose parts are to be made, and no other; it must outlive the last part's making
  * If the device runs out of memory, a message says so, and this and all later parts are filled on the host. */
-SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, const spmv_csr *a);
+SPMV_API spmv_status spmv_converter_create(spmv_converter **out, spmv_device *d, const spmv_csr *a);
 /* Tells the converter that the columns and values of its matrix, and perhaps the row pointers, are in buffers of the device already. They
  * are neither copied nor freed. Comes before the first part.
- *   a         the matrix of spmv_converter_open. Its ptr (if ptr is given), col and val may be NULL: where a part or spmv_store_make
+ *   a         the matrix of spmv_converter_create. Its ptr (if ptr is given), col and val may be NULL: where a part or spmv_store_create
  *             needs them on the host, they are read from the device and then belong to a. With ptr NULL, there may only be one part, with
  *             all nonzeros and rows. With col NULL, no part of the plan may have the key cols, and none in blocks the key d
  *   ptr       rows + 1 row pointers of 64 bits; NULL: those of a are copied to the device
  *   col, val  nnz 32-bit columns and nnz values of the type of a; NULL only if nnz is 0. They must stay until spmv_converter_finish, and
- *             ptr and col until spmv_converter_close if parts are updatable
+ *             ptr and col until spmv_converter_destroy if parts are updatable
  * SPMV_ERR_ARGUMENT if c or a is NULL, a is another matrix, a buffer is missing or too small or a part was made before. */
 SPMV_API spmv_status spmv_converter_give(spmv_converter *c, spmv_csr *a, void *ptr, void *col, void *val);
 /* Waits for the kernels and frees the CSR matrix on the device; if parts were made with spmv_build.updatable, only its values. Returns the
@@ -593,7 +593,7 @@ SPMV_API spmv_status spmv_converter_update(spmv_converter *c, const void *val, v
 /* How many parts it has filled. 0 for NULL. */
 SPMV_API uint64_t spmv_converter_count(const spmv_converter *c);
 /* Frees it; a matrix made of the parts stays. NULL is ignored. */
-SPMV_API void spmv_converter_close(spmv_converter *c);
+SPMV_API void spmv_converter_destroy(spmv_converter *c);
 
 #ifdef __cplusplus
 }

@@ -60,7 +60,7 @@ typedef struct spmv__import_batch {
     uint32_t row[SPMV__IMPORT_BATCH], col[SPMV__IMPORT_BATCH];
 } spmv__import_batch;
 
-/* The work of spmv_csr_from. A line is a row, column or block row of the input, whichever its pointers count. */
+/* The work of spmv_csr_create. A line is a row, column or block row of the input, whichever its pointers count. */
 typedef struct spmv__import {
     const spmv_input *in;
     const spmv_hooks *h;
@@ -751,18 +751,18 @@ done:
     return s;
 }
 
-/* spmv_csr_from of values that have the type stored. Apart, as a second input would take much of the stack that tiny matrices may use. */
+/* spmv_csr_create of values that have the type stored. Apart, as a second input would take much of the stack that tiny matrices may use. */
 SPMV__APART spmv_status spmv__csr_from_stored(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks)
 {
     spmv_input given = *in;
     given.val_type = spmv__stored_type(store);
-    return spmv_csr_from(out, &given, store, hooks);
+    return spmv_csr_create(out, &given, store, hooks);
 }
 
 /* Checks the input, then copies or borrows it if it is in order, else sorts it. */
-SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks)
+SPMV_API spmv_status spmv_csr_create(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks)
 {
-    if (!out || !in) return spmv__null(hooks, "spmv_csr_from", !out ? "out" : "in", out, sizeof *out);
+    if (!out || !in) return spmv__null(hooks, "spmv_csr_create", !out ? "out" : "in", out, sizeof *out);
     spmv__import m;
     spmv_status s;
     memset(out, 0, sizeof *out);
@@ -783,7 +783,7 @@ SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_typ
     out->source_type = in->val_type;
     out->symmetry = in->symmetry;
     s = spmv__import_in_order(&m) ? spmv__import_copy(out, &m) : spmv__import_general(out, &m);
-    if (s) spmv_csr_free(out);
+    if (s) spmv_csr_destroy(out);
     return s;
 }
 
@@ -800,7 +800,7 @@ static spmv_status spmv__update_skew(const spmv_csr *a, const void *val)
     return SPMV_OK;
 }
 
-/* Sums the new values of each nonzero in the order in which spmv_csr_from summed the old ones. */
+/* Sums the new values of each nonzero in the order in which spmv_csr_create summed the old ones. */
 SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val)
 {
     if (!a) return spmv__null(NULL, "spmv_csr_update", "a", NULL, 0);
@@ -825,7 +825,7 @@ SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val)
 }
 
 /* The hooks are copied, because the matrix that holds them is zeroed. */
-SPMV_API void spmv_csr_free(spmv_csr *a)
+SPMV_API void spmv_csr_destroy(spmv_csr *a)
 {
     spmv_hooks h;
     if (!a) return;

@@ -135,14 +135,14 @@ typedef struct spmv_store {
 } spmv_store;
 
 /* Splits a matrix by a plan and stores every part.
- *   out    need not be initialised; on failure it is zeroed. Free it with spmv_store_free
+ *   out    need not be initialised; on failure it is zeroed. Destroy it with spmv_store_destroy
  *   plan   the plan, which is copied
  *   a      the matrix; must outlive the store only if how->borrow is 1
- *   how    as in spmv_part_build; max_bytes is for each part
+ *   how    as in spmv_part_create; max_bytes is for each part
  *   hooks  may be NULL
- * The message of a failure names the part. Statuses are those of spmv_split_make and spmv_part_build. */
-SPMV_API spmv_status spmv_store_make(spmv_store *out, const spmv_plan *plan, const spmv_csr *a, const spmv_build *how,
-                                     const spmv_hooks *hooks);
+ * The message of a failure names the part. Statuses are those of spmv_split_create and spmv_part_create. */
+SPMV_API spmv_status spmv_store_create(spmv_store *out, const spmv_plan *plan, const spmv_csr *a, const spmv_build *how,
+                                       const spmv_hooks *hooks);
 /* y = alpha A x + beta y on the host.
  *   s            the store; any number of threads may use it at the same time, each with its own y
  *   alpha, beta  with beta 0, y is not read; with alpha 0, neither is x
@@ -152,7 +152,7 @@ SPMV_API spmv_status spmv_store_make(spmv_store *out, const spmv_plan *plan, con
 SPMV_API spmv_status spmv_store_mul(const spmv_store *s, double alpha, const void *x, double beta, void *y);
 /* Takes the values of a, which spmv_csr_update changed. The store must have been made updatable, else SPMV_ERR_FIXED. */
 SPMV_API spmv_status spmv_store_update(spmv_store *s, const spmv_csr *a);
-SPMV_API void spmv_store_free(spmv_store *s);
+SPMV_API void spmv_store_destroy(spmv_store *s);
 /* Bytes that a product reads of all parts, and their slots: stored elements, padding and fill included. */
 SPMV_API uint64_t spmv_store_bytes(const spmv_store *s);
 SPMV_API uint64_t spmv_store_slots(const spmv_store *s);
@@ -169,14 +169,14 @@ typedef struct spmv_split {
 } spmv_split;
 
 /* Assigns every nonzero to a part.
- *   out    need not be initialised; on failure it is zeroed. Free it with spmv_split_free
+ *   out    need not be initialised; on failure it is zeroed. Destroy it with spmv_split_destroy
  *   plan   the plan
  *   a      the matrix
  *   hooks  may be NULL
  * SPMV_ERR_INCOMPLETE if the last part leaves nonzeros; the statuses of spmv_plan_check; SPMV_ERR_MEMORY. */
-SPMV_API spmv_status spmv_split_make(spmv_split *out, const spmv_plan *plan, const spmv_csr *a, const spmv_hooks *hooks);
-SPMV_API void spmv_split_free(spmv_split *s);
-/* The view of part i, for spmv_part_build; it points into s and a. Zeroed if there is no part i. */
+SPMV_API spmv_status spmv_split_create(spmv_split *out, const spmv_plan *plan, const spmv_csr *a, const spmv_hooks *hooks);
+SPMV_API void spmv_split_destroy(spmv_split *s);
+/* The view of part i, for spmv_part_create; it points into s and a. Zeroed if there is no part i. */
 SPMV_API spmv_view spmv_split_view(const spmv_split *s, const spmv_csr *a, int i);
 /* Writes the shares of the nonzeros in the papers' notation, "ELL(81%)COO(19%)", without parts that hold none.
  *   s, plan    a split and the plan it was made by

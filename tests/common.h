@@ -466,7 +466,7 @@ static inline spmv_csr matrix_csr(const matrix *m, spmv_type t)
     spmv_input in = matrix_input(m, t);
     spmv_status s;
     in.borrow = 1;
-    s = spmv_csr_from(&a, &in, t, NULL);
+    s = spmv_csr_create(&a, &in, t, NULL);
     if (s) cr_assert_fail("%s: %s", m->name, spmv_status_name(s));
     return a;
 }

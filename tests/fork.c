@@ -4,7 +4,7 @@
  *
  *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -g -O0 -fopenmp -I. tests/fork.c -o build/fork -lOpenCL -ldl -lm
  *
- * The argument names the device, as for spmv_device_open. Ends with "N passed, N failed". */
+ * The argument names the device, as for spmv_device_create. Ends with "N passed, N failed". */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 #include <stdio.h>
@@ -99,7 +99,7 @@ static int refuses_preparation(spmv_matrix *a)
     memset(&wish, 0, sizeof wish);
     wish.hooks.log = hear;
     return spmv_create(&b, &desc) == SPMV_ERR_BACKEND && spmv_update(a, val) == SPMV_ERR_BACKEND && refuses_products(a) &&
-           spmv_device_open(&own, &wish) == SPMV_ERR_BACKEND;
+           spmv_device_create(&own, &wish) == SPMV_ERR_BACKEND;
 }
 
 /* The end of the matrix and of the device, as in a child that cleans up before it exits; then products on the host. */
@@ -107,7 +107,7 @@ static int ends(spmv_matrix *a)
 {
     spmv_device *d = a->device;
     spmv_destroy(a);
-    spmv_device_close(d);
+    spmv_device_destroy(d);
     desc.device = NULL;
     return !spmv_create(a, &desc) && is_product(a, 2);
 }
@@ -123,13 +123,13 @@ static void test_device(const char *which, const char *plan, spmv_conversion con
     desc.plan = plan;
     desc.convert = convert;
     desc.device = &d;
-    check(!spmv_device_open(&d, &wish) && !spmv_create(&a, &desc) && is_product(&a, 2), "device");
+    check(!spmv_device_create(&d, &wish) && !spmv_create(&a, &desc) && is_product(&a, 2), "device");
     check(in_child(refuses_products, &a), "a child's product on a device");
     check(in_child(refuses_preparation, &a), "a child's matrix on a device");
     check(in_child(ends, &a), "a child's end of a device");
     check(is_product(&a, 2), "device, after all children");
     spmv_destroy(&a);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     desc.device = NULL;
 }
 

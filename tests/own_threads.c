@@ -241,15 +241,15 @@ static void test_input(const sample *m, int kinds)
     for (kind = 0; kind < kinds; kind++) {
         const spmv_input in = input(m, kind);
         pool_threads = 1;
-        check(!spmv_csr_from(&a, &in, SPMV_F64, &h), "input", m->name, 1);
+        check(!spmv_csr_create(&a, &in, SPMV_F64, &h), "input", m->name, 1);
         for (pool_threads = 2; pool_threads <= 4; pool_threads++) {
             pool_backward = pool_threads == 3;
             tasks = pool_tasks;
-            check(!spmv_csr_from(&b, &in, SPMV_F64, &h) && same_csr(&a, &b), "input", m->name, pool_threads);
+            check(!spmv_csr_create(&b, &in, SPMV_F64, &h) && same_csr(&a, &b), "input", m->name, pool_threads);
             check(pool_tasks - tasks >= 6, "input's tasks", m->name, pool_threads);
-            spmv_csr_free(&b);
+            spmv_csr_destroy(&b);
         }
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
     }
     pool_backward = 0;
 }

@@ -100,7 +100,7 @@ Test(features, match_counting)
         }
         CHECK(f.gather >= 0 && f.gather <= 1, "%s: gather %g", m.name, f.gather);
         if (a.nnz) check_places(&m, &a, &f);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         matrix_free(&m);
     }
     cr_assert_gt(checks_done, 1000);
@@ -146,14 +146,14 @@ Test(features, sigma_as_koza_prints_it)
     cr_assert(f.mean >= 3.95 && f.mean < 4.05, "%g", f.mean);
     cr_assert(f.sigma >= 0.035 && f.sigma < 0.045, "%g", f.sigma);
     cr_assert(f.deviation > 0.07, "%g", f.deviation);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     a = of_lengths(&m, CHEBYSHEV, CHEBYSHEV, chebyshev_length);
     v = whole(&a);
     cr_assert_eq(spmv_features_make(&f, &v, 0, ~0u, NULL), SPMV_OK);
     cr_assert(f.mean >= 78.85 && f.mean < 79.05, "%g", f.mean);
     cr_assert(f.sigma >= 0.97 * 119.46 && f.sigma < 1.01 * 119.46, "%g", f.sigma);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -189,7 +189,7 @@ Test(features, samples_come_near)
     }
     CHECK(!some.diagonals_sampled == !(some.diagonals_error > 0) && some.diagonals_error < 0.1, "error %g", some.diagonals_error);
     CHECK(fabs(some.gather - all.gather) < 0.1, "gather %g, %g", some.gather, all.gather);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -241,7 +241,7 @@ Test(features, samples_of_rows_that_differ)
                   s->blocks, b->blocks);
             CHECK(fabs(held / (double)a.nnz - 1) < 1e-6, "%s, %dx%d: blocks hold %g of %g", m.name, b->bh, b->bw, held, (double)a.nnz);
         }
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         matrix_free(&m);
     }
     cr_assert_gt(checks_done, 100);
@@ -271,7 +271,7 @@ Test(wide, features_of_the_nonzeros_alone)
               (unsigned long long)f.diagonals, (unsigned long long)g.diagonals);
         for (j = 0; j < SPMV_BLOCK_SIZES; j++)
             CHECK(!memcmp(&f.block[j], &g.block[j], sizeof f.block[j]), "%s: %dx%d", m.name, f.block[j].bh, f.block[j].bw);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         matrix_free(&m);
     }
     cr_assert_gt(checks_done, 300);
@@ -294,7 +294,7 @@ Test(wide, arrays_of_the_nonzeros_alone)
             memset(&how, 0, sizeof how);
             how.max_bytes = (uint64_t)1 << 28;
             CHECK(spmv_plan_parse(&plan, plans[p], NULL, NULL) == SPMV_OK, "%s", plans[p]);
-            CHECK(spmv_store_make(&s, &plan, &a, &how, NULL) == SPMV_OK && spmv_store_make(&t, &plan, &b, &how, NULL) == SPMV_OK,
+            CHECK(spmv_store_create(&s, &plan, &a, &how, NULL) == SPMV_OK && spmv_store_create(&t, &plan, &b, &how, NULL) == SPMV_OK,
                   "%s: %s", m.name, plans[p]);
             CHECK(s.count == t.count, "%s: %s", m.name, plans[p]);
             for (j = 0; j < s.count; j++)
@@ -303,10 +303,10 @@ Test(wide, arrays_of_the_nonzeros_alone)
                     CHECK(x->count == y->count && x->width == y->width, "%s: %s, array %d", m.name, plans[p], k);
                     CHECK(!x->count || !memcmp(x->data, y->data, (size_t)(x->count * x->width)), "%s: %s, array %d", m.name, plans[p], k);
                 }
-            spmv_store_free(&s);
-            spmv_store_free(&t);
+            spmv_store_destroy(&s);
+            spmv_store_destroy(&t);
         }
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         matrix_free(&m);
     }
     cr_assert_gt(checks_done, 1000);
@@ -330,7 +330,7 @@ Test(features, gather_tells_scattered_from_banded)
     v = whole(&a);
     cr_assert_eq(spmv_features_make(&f, &v, 0, 0, NULL), SPMV_OK);
     cr_assert_gt(f.gather, 0.9);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     matrix_bands(&m, "banded", 2000, 2000, -8, 8, -8, 8);
     matrix_close(&m, INTEGERS);
@@ -338,7 +338,7 @@ Test(features, gather_tells_scattered_from_banded)
     v = whole(&a);
     cr_assert_eq(spmv_features_make(&f, &v, 0, 0, NULL), SPMV_OK);
     cr_assert_lt(f.gather, 0.1);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -355,10 +355,10 @@ static double estimated_slots(const spmv_csr *a, const char *layout, double *sto
     memset(&how, 0, sizeof how);
     how.max_bytes = (uint64_t)1 << 30;
     CHECK(spmv_plan_parse(&plan, layout, NULL, NULL) == SPMV_OK, "%s", layout);
-    CHECK(spmv_store_make(&store, &plan, a, &how, NULL) == SPMV_OK, "%s", layout);
+    CHECK(spmv_store_create(&store, &plan, a, &how, NULL) == SPMV_OK, "%s", layout);
     CHECK(library_estimate(&v, &plan.part[0], &slots, &extra) == SPMV_OK, "%s", layout);
     *stored = (double)spmv_store_slots(&store);
-    spmv_store_free(&store);
+    spmv_store_destroy(&store);
     return slots;
 }
 
@@ -383,7 +383,7 @@ Test(slots, estimated_are_stored)
             CHECK(fabs(real - slots) <= more, "%s: %s has %g slots, %g were estimated", m.name, layouts[j], real, slots);
             compared++;
         }
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         matrix_free(&m);
     }
     cr_assert_gt(compared, 300);
@@ -415,29 +415,29 @@ Test(slots, extra_bytes_of_narrow_tiles)
     a = matrix_csr(&m, SPMV_F64);
     v = whole(&a);
     cr_assert_eq(spmv_plan_parse(&plan, "tcsr:idx=16", NULL, NULL), SPMV_OK);
-    cr_assert_eq(spmv_store_make(&store, &plan, &a, &how, NULL), SPMV_OK);
+    cr_assert_eq(spmv_store_create(&store, &plan, &a, &how, NULL), SPMV_OK);
     bytes = store.part[0].a[SPMV_TCSR_BASE].count * 4 + store.part[0].a[SPMV_TCSR_HIGH_AT].count * 4;
     bytes += store.part[0].a[SPMV_TCSR_HIGH].count;
     cr_assert_eq(bytes, 8 * 4 + 9 * 4 + 3 * 512);
     cr_assert_eq(library_estimate(&v, &plan.part[0], &slots, &extra), SPMV_OK);
     cr_assert(slots == 4096 && extra == 8 * 8 + 3 * 512, "%g slots, %g bytes", slots, extra);
-    spmv_store_free(&store);
-    spmv_csr_free(&a);
+    spmv_store_destroy(&store);
+    spmv_csr_destroy(&a);
     for (r = 0; r < 6; r++) m.col[(r + 1) * 512 - 1] = 99999; /* 6 of 8 are wide, so all have high bytes */
     a = matrix_csr(&m, SPMV_F64);
     v = whole(&a);
-    cr_assert_eq(spmv_store_make(&store, &plan, &a, &how, NULL), SPMV_OK);
+    cr_assert_eq(spmv_store_create(&store, &plan, &a, &how, NULL), SPMV_OK);
     cr_assert_eq(store.part[0].a[SPMV_TCSR_HIGH].count, 8 * 512);
     cr_assert_eq(library_estimate(&v, &plan.part[0], &slots, &extra), SPMV_OK);
     cr_assert(slots == 4096 && extra == 8 * 8 + 8 * 512, "%g slots, %g bytes", slots, extra);
-    spmv_store_free(&store);
-    spmv_csr_free(&a);
+    spmv_store_destroy(&store);
+    spmv_csr_destroy(&a);
     m.cols = (uint64_t)1 << 25;
     m.col[512 - 1] = 1u << 23;
     a = matrix_csr(&m, SPMV_F64);
     v = whole(&a);
     cr_assert_eq(library_estimate(&v, &plan.part[0], &slots, &extra), SPMV_ERR_UNSUPPORTED);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -462,7 +462,7 @@ Test(slots, sorted_rows_of_a_cluster)
         a = matrix_csr(&m, SPMV_F64);
         slots = estimated_slots(&a, "sell:h=32,rows=sorted,sigma=1024", &stored);
         cr_assert_float_eq(slots / stored, 1, 0.1, "cluster %d: %g slots, %g are stored", (int)at, slots, stored);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         matrix_free(&m);
     }
 }
@@ -486,7 +486,7 @@ Test(slots, of_many_tiles)
     slots = estimated_slots(&a, "tcsr:tile=512", &stored);
     cr_assert_gt(stored, 1.01 * (double)a.nnz);
     cr_assert_float_eq(slots / stored, 1, 0.006, "%g slots, %g are stored", slots, stored);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -536,7 +536,7 @@ Test(slots, narrow_columns_at_any_height)
                 if (fits) fitting++;
                 else others++;
             }
-            spmv_csr_free(&a);
+            spmv_csr_destroy(&a);
             matrix_free(&m);
         }
     cr_assert(fitting > 100 && others > 100);
@@ -582,12 +582,12 @@ Test(choice, fits_the_memory_limit)
         a = matrix_csr(&m, SPMV_F32);
         how.type = SPMV_F32;
         hints.tuning = &t;
-        cr_assert_eq(spmv_tuning_read(&t, table, length, NULL, NULL), SPMV_OK);
+        cr_assert_eq(spmv_tuning_create(&t, table, length, NULL, NULL), SPMV_OK);
         cr_assert_eq(spmv_choose(&c, "auto", &a, &how, NULL, &hints, NULL, NULL), SPMV_OK);
-        CHECK(spmv_store_make(&store, &c.plan, &a, &how, NULL) == SPMV_OK, "%s is chosen but cannot be stored", c.option[0].plan);
-        spmv_store_free(&store);
-        spmv_tuning_free(&t);
-        spmv_csr_free(&a);
+        CHECK(spmv_store_create(&store, &c.plan, &a, &how, NULL) == SPMV_OK, "%s is chosen but cannot be stored", c.option[0].plan);
+        spmv_store_destroy(&store);
+        spmv_tuning_destroy(&t);
+        spmv_csr_destroy(&a);
         matrix_free(&m);
     }
 }
@@ -616,7 +616,7 @@ static spmv_tuning host_table(void)
     spmv_tuning t;
     size_t length;
     const char *text = spmv_tuning_bundled("host", SPMV_DEVICE_CLASS_HOST, &length, NULL);
-    if (!text || spmv_tuning_read(&t, text, length, "host", NULL) != SPMV_OK) cr_assert_fail("the host's table");
+    if (!text || spmv_tuning_create(&t, text, length, "host", NULL) != SPMV_OK) cr_assert_fail("the host's table");
     return t;
 }
 
@@ -643,10 +643,10 @@ Test(choice, multiplies_right, .timeout = 120)
             d.strict = 1;
             check_product(&a, &d, m.name);
         }
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         matrix_free(&m);
     }
-    spmv_tuning_free(&t);
+    spmv_tuning_destroy(&t);
 }
 
 /* Formats that hints.without excludes are in no plan that the library finds, whatever is left; nothing left is refused. */
@@ -693,7 +693,7 @@ Test(choice, excluded_formats_stay_out)
                 spmv_destroy(&x);
                 CHECK(l.live == 0, "blocks left");
             }
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         matrix_free(&m);
     }
 }
@@ -740,10 +740,10 @@ Test(choice, tiny_matrices_are_csr)
         CHECK(c->plan.part[c->plan.count - 1].format != SPMV_CSR, "csr was to be left out");
         CHECK(spmv_choose(c, "cocktail", &a, &how, NULL, NULL, NULL, &h) == SPMV_OK && !c->tiny, "%s", l.text);
         CHECK(l.live == 0, "%d blocks left", (int)l.live);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         matrix_free(&m);
     }
-    spmv_tuning_free(&t);
+    spmv_tuning_destroy(&t);
     free(c);
 }
 
@@ -779,7 +779,7 @@ Test(choice, few_products_are_of_csr)
     hints.expected_calls = 1;
     hints.without = 1u << SPMV_CSR;
     cr_assert(spmv_choose(c, NULL, &a, &how, NULL, &hints, NULL, NULL) == SPMV_OK && !c->tiny && c->count);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     free(c);
 }
@@ -795,7 +795,7 @@ static spmv_choice *choice_on_gpu(matrix *m)
     matrix_close(m, INTEGERS);
     a = matrix_csr(m, SPMV_F64);
     CHECK(spmv_choose(c, NULL, &a, &how, &gpu, NULL, NULL, NULL) == SPMV_OK && c->count, "no choice");
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(m);
     return c;
 }
@@ -830,12 +830,12 @@ static spmv_status choose(spmv_choice *c, const char *text, const spmv_csr *a, c
                           const spmv_hooks *hooks)
 {
     spmv_tuning t;
-    spmv_status s = spmv_tuning_read(&t, table, strlen(table), "table", NULL);
+    spmv_status s = spmv_tuning_create(&t, table, strlen(table), "table", NULL);
     cr_assert_eq(s, SPMV_OK);
     hints->tuning = &t;
     s = spmv_choose(c, text, a, how, NULL, hints, NULL, hooks);
     hints->tuning = NULL;
-    spmv_tuning_free(&t);
+    spmv_tuning_destroy(&t);
     return s;
 }
 
@@ -1006,7 +1006,7 @@ Test(choice, follows_table_and_wishes)
     cr_assert_eq(c->plan.part[0].key[SPMV_KEY_H], 7);
     cr_assert_eq(choose(c, "automatic", &a, table, &hints, &how, &(spmv_hooks){ 0 }), SPMV_ERR_PLAN);
     free(c);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -1040,7 +1040,7 @@ Test(choice, counts_what_preparing_costs)
         }
     cr_assert_eq(seen, 4);
     free(c);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -1061,7 +1061,7 @@ Test(choice, one_long_row_is_no_unevenness)
     cr_assert_gt(c->features.deviation, 50 * c->features.mean);
     cr_assert_lt(c->features.uneven, 1);
     free(c);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -1095,16 +1095,16 @@ Test(choice, memory_goes_by_nonzeros, .timeout = 120)
             spmv_store store;
             size_t result;
             CHECK(choose(c, plans[p], &a, table, &hints, &how, &hooks) == SPMV_OK, "%s", plans[p]);
-            CHECK(spmv_store_make(&store, &c->plan, &a, &how, &hooks) == SPMV_OK, "%s", plans[p]);
+            CHECK(spmv_store_create(&store, &c->plan, &a, &how, &hooks) == SPMV_OK, "%s", plans[p]);
             result = (size_t)spmv_store_bytes(&store);
-            spmv_store_free(&store);
+            spmv_store_destroy(&store);
             CHECK(bytes.now == 0, "%s: %lu bytes were not freed", plans[p], (unsigned long)bytes.now);
             /* 64 KiB for a model of a cache, candidates, and tables of constant size */
             CHECK(bytes.most <= result + 4 * csr_bytes(&a) + 65536, "%s, %llu x %llu: %lu bytes at once, the CSR form has %lu", plans[p],
                   (unsigned long long)a.rows, (unsigned long long)a.cols, (unsigned long)bytes.most, (unsigned long)csr_bytes(&a));
             free(c);
         }
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         matrix_free(&m);
     }
 }
@@ -1180,7 +1180,7 @@ Test(choice, peak_of_memory, .timeout = 120)
                 CHECK(2 * most <= 5 * csr || is_filled(m.name, plans[p]), "%s, %s: %.2f times the CSR form", m.name, plans[p],
                       (double)most / (double)csr);
             }
-            spmv_csr_free(&a);
+            spmv_csr_destroy(&a);
         }
     cr_assert_geq(prepared, 280); /* ell, dia and sbell are refused where they would be very large */
 }
@@ -1221,7 +1221,7 @@ Test(choice, peak_of_memory_with_a_clock, .timeout = 120)
             }
             CHECK(most <= csr + 2 * largest + vectors + while_preparing(&a) + sizeof(spmv_matrix), "%s: %.2f times the CSR form", m.name,
                   (double)most / (double)csr);
-            spmv_csr_free(&a);
+            spmv_csr_destroy(&a);
         }
     free(c);
 }
@@ -1283,7 +1283,7 @@ Test(choice, splits_off_diagonals)
     cr_assert_gt(c->plan.part[0].key[SPMV_KEY_D], 300000);
     cr_assert_eq(c->plan.part[1].format, SPMV_CSR);
     free(c);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -1385,14 +1385,14 @@ Test(choice, counts_diagonals_that_seem_to_pay)
     cr_assert_eq(choose(c, "auto", &a, fast, &hints, &how, NULL), SPMV_OK);
     cr_assert(c->plan.count == 1 && c->plan.part[0].format == SPMV_DIA && !c->option[0].sampled);
     cr_assert(c->features.diagonals == 3 && !c->features.diagonals_sampled);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     a = dusty_diagonals(&m, 1000); /* 13 diagonals, more than three for each nonzero of a row */
     hints.without = 0;
     cr_assert_eq(choose(c, "auto", &a, fast, &hints, &how, NULL), SPMV_OK);
     cr_assert(c->plan.count > 1 || c->plan.part[0].format == SPMV_CSR, "%s", c->option[0].plan);
     free(c);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -1424,7 +1424,7 @@ Test(choice, cmrs_by_rule)
         cr_assert_eq(c->plan.part[0].format == SPMV_CMRS, cases[i].cmrs, "case %d: %s, sigma %g", (int)i, c->option[0].plan,
                      c->features.sigma);
         if (cases[i].cmrs) cr_assert_str_eq(c->option[0].plan, "cmrs:h=4"); /* "cmrs" would be the builder */
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         matrix_free(&m);
     }
     free(c);
@@ -1498,7 +1498,7 @@ Test(choice, is_the_same_every_time, .timeout = 120)
         CHECK(!strcmp(c[0]->option[0].plan, first), "%s: %s, but %s is stored", m.name, c[0]->option[0].plan, first);
         different += strcmp(before, first) != 0;
         strcpy(before, first);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
     }
     cr_assert(different > 2 && !reads, "%d plans, %d readings of the clock", different, reads);
     free(c[0]);
@@ -1545,7 +1545,7 @@ Test(measure, keeps_the_fastest_of_three)
     int k, n;
     cr_assert_eq(choose(by_table, "auto", &a, MEASURED, &hints, &how, NULL), SPMV_OK);
     cr_assert_gt(by_table->count, 3);
-    cr_assert_eq(spmv_tuning_read(&table, MEASURED, sizeof MEASURED - 1, "table", NULL), SPMV_OK);
+    cr_assert_eq(spmv_tuning_create(&table, MEASURED, sizeof MEASURED - 1, "table", NULL), SPMV_OK);
     for (i = 0; i < sizeof t / sizeof *t; i++) {
         steered clock = { 0, 1, 0, 0 };
         spmv_matrix made;
@@ -1577,10 +1577,10 @@ Test(measure, keeps_the_fastest_of_three)
         check_product(&a, &d, kept);
         hints.choice = NULL;
     }
-    spmv_tuning_free(&table);
+    spmv_tuning_destroy(&table);
     free(c);
     free(by_table);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -1597,7 +1597,7 @@ Test(measure, a_conversion_must_pay)
     spmv_tuning table;
     size_t i;
     free(fresh(&hints, &how));
-    cr_assert_eq(spmv_tuning_read(&table, text, sizeof text - 1, "table", NULL), SPMV_OK);
+    cr_assert_eq(spmv_tuning_create(&table, text, sizeof text - 1, "table", NULL), SPMV_OK);
     for (i = 0; i < sizeof t / sizeof *t; i++) {
         steered clock = { 0, 1, 0.5, 0 }; /* a product takes 167 ms less, 1,000 s in 6,000 */
         spmv_matrix made;
@@ -1617,8 +1617,8 @@ Test(measure, a_conversion_must_pay)
         CHECK(spmv_plan_of(&made)->part[0].format == t[i].kept, "%g products: %s", (double)t[i].calls, spmv_shares(&made));
         spmv_destroy(&made);
     }
-    spmv_tuning_free(&table);
-    spmv_csr_free(&a);
+    spmv_tuning_destroy(&table);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -1661,7 +1661,7 @@ Test(measure, skips_what_cannot_be_prepared)
     for (i = 0; i < 2; i++) {
         steered clock = { 0, 1, 2, 0 };
         const char *lines = i ? second : first;
-        cr_assert_eq(spmv_tuning_read(&table, lines, strlen(lines), "table", NULL), SPMV_OK);
+        cr_assert_eq(spmv_tuning_create(&table, lines, strlen(lines), "table", NULL), SPMV_OK);
         hints.tuning = &table;
         hints.clock_user = &clock;
         d.plan = "measure";
@@ -1676,10 +1676,10 @@ Test(measure, skips_what_cannot_be_prepared)
         spmv_explain(c, text, sizeof text);
         CHECK(strstr(text, " cannot run "), "%s", text);
         spmv_destroy(&made);
-        spmv_tuning_free(&table);
+        spmv_tuning_destroy(&table);
     }
     free(c);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -1700,7 +1700,7 @@ Test(measure, not_where_the_launch_decides)
         spmv_matrix made;
         spmv_desc d;
         memset(&d, 0, sizeof d);
-        cr_assert_eq(spmv_tuning_read(&table, t[i].table, strlen(t[i].table), "table", NULL), SPMV_OK);
+        cr_assert_eq(spmv_tuning_create(&table, t[i].table, strlen(t[i].table), "table", NULL), SPMV_OK);
         hints.tuning = &table;
         hints.clock = steered_clock;
         hints.clock_user = &clock;
@@ -1710,9 +1710,9 @@ Test(measure, not_where_the_launch_decides)
         cr_assert_eq(spmv_create(&made, &d), SPMV_OK);
         CHECK(clock.reads == t[i].reads, "%d: %d readings", (int)i, clock.reads);
         spmv_destroy(&made);
-        spmv_tuning_free(&table);
+        spmv_tuning_destroy(&table);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -1727,7 +1727,7 @@ Test(measure, every_allocation_fails)
     spmv_status s = SPMV_OK;
     long n = 0, calls = 0, refused = 0;
     free(fresh(&hints, &how));
-    cr_assert_eq(spmv_tuning_read(&table, MEASURED, sizeof MEASURED - 1, "table", NULL), SPMV_OK);
+    cr_assert_eq(spmv_tuning_create(&table, MEASURED, sizeof MEASURED - 1, "table", NULL), SPMV_OK);
     hints.tuning = &table;
     hints.clock = steered_clock;
     do {
@@ -1757,8 +1757,8 @@ Test(measure, every_allocation_fails)
         CHECK(l.live == 0, "allocation %ld: %ld blocks left", n, l.live);
     } while (n <= calls);
     cr_assert(n > refused + 10 && refused > 3, "%ld of %ld", refused, n);
-    spmv_tuning_free(&table);
-    spmv_csr_free(&a);
+    spmv_tuning_destroy(&table);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -1773,7 +1773,7 @@ static void expect_parts(const spmv_csr *a, const char *text, const char *begin)
     spmv_tuning t;
     spmv_desc d;
     memset(&d, 0, sizeof d);
-    cr_assert_eq(spmv_tuning_read(&t, text, strlen(text), "table", NULL), SPMV_OK);
+    cr_assert_eq(spmv_tuning_create(&t, text, strlen(text), "table", NULL), SPMV_OK);
     hints.tuning = &t;
     cr_assert_eq(spmv_choose(c, "auto", a, &how, NULL, &hints, NULL, NULL), SPMV_OK);
     CHECK(c->plan.count == (begin ? 2 : 1), "%s by\n%s", c->option[0].plan, text);
@@ -1783,7 +1783,7 @@ static void expect_parts(const spmv_csr *a, const char *text, const char *begin)
     d.csr = a;
     d.hints = &hints;
     check_product(a, &d, c->option[0].plan);
-    spmv_tuning_free(&t);
+    spmv_tuning_destroy(&t);
     free(c);
 }
 
@@ -1805,7 +1805,7 @@ Test(parts, of_what_is_dense_and_the_rest)
     a = matrix_csr(&m, SPMV_F64);
     expect_parts(&a, PARTS F64("dia", "50") F64("csr", "300"), "dia:d=0.6+");
     expect_parts(&a, PARTS F64("dia", "290") F64("csr", "300"), NULL);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     matrix_open(&m, "blocks and dust", 6000, 6000);
     for (r = 0; r < 6000; r++) {
@@ -1817,7 +1817,7 @@ Test(parts, of_what_is_dense_and_the_rest)
     a = matrix_csr(&m, SPMV_F64);
     expect_parts(&a, PARTS F64("bcsr:b=4x4", "50") F64("csr", "400"), "bcsr:d=0.6,b=4x4+");
     expect_parts(&a, PARTS F64("bcsr:b=4x4", "390") F64("csr", "400"), NULL);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -1829,7 +1829,7 @@ Test(parts, of_short_rows_and_long_ones)
     spmv_csr a = of_lengths(&m, 6000, 3000, odd_length);
     expect_parts(&a, HOST_PARTS F64("ell", "100") "f64 csr - 0 0 0 300 0 900 0 0 0\n", "ell:w=3+");
     expect_parts(&a, HOST_PARTS F64("ell", "100") F64("csr", "100"), NULL);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -1855,7 +1855,7 @@ Test(choice, lines_that_no_matrix_fits_do_no_harm)
     a = matrix_csr(&m, SPMV_F64);
     memset(&hints, 0, sizeof hints);
     memset(&d, 0, sizeof d);
-    cr_assert_eq(spmv_tuning_read(&t, table, sizeof table - 1, "table", NULL), SPMV_OK);
+    cr_assert_eq(spmv_tuning_create(&t, table, sizeof table - 1, "table", NULL), SPMV_OK);
     hints.tuning = &t;
     d.csr = &a;
     d.hints = &hints;
@@ -1864,8 +1864,8 @@ Test(choice, lines_that_no_matrix_fits_do_no_harm)
     check_product(&a, &d, d.plan);
     d.plan = "cocktail";
     check_product(&a, &d, d.plan);
-    spmv_tuning_free(&t);
-    spmv_csr_free(&a);
+    spmv_tuning_destroy(&t);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -1946,7 +1946,7 @@ Test(estimate, not_below_the_floors, .timeout = 120)
         size_t length;
         const char *text = spmv_tuning_text(k, &length);
         spmv_tuning t;
-        cr_assert_eq(spmv_tuning_read(&t, text, length, NULL, NULL), SPMV_OK);
+        cr_assert_eq(spmv_tuning_create(&t, text, length, NULL, NULL), SPMV_OK);
         hints.tuning = &t;
         for (i = 0; i < 100; i++) {
             matrix m;
@@ -1958,12 +1958,12 @@ Test(estimate, not_below_the_floors, .timeout = 120)
                 cr_assert_eq(spmv_choose(c, "auto", &a, &how, NULL, &hints, NULL, NULL), SPMV_OK, "%s", m.name);
                 CHECK(!c->count || !c->option[0].sampled, "%s: the chosen option is estimated from a sample", m.name);
                 for (j = 0; j < c->count; j++) check_floors(m.name, &a, &how, &t, &c->option[j]);
-                spmv_csr_free(&a);
+                spmv_csr_destroy(&a);
             }
             matrix_free(&m);
         }
         cr_assert_gt(i, 20);
-        spmv_tuning_free(&t);
+        spmv_tuning_destroy(&t);
     }
     free(c);
 }
@@ -1990,10 +1990,10 @@ static spmv_estimate predicted(const char *plan_text, const char *variant, const
     spmv_tuning t;
     memset(&how, 0, sizeof how);
     how.type = a->type;
-    if (table) cr_assert_eq(spmv_tuning_read(&t, table, strlen(table), "a table", NULL), SPMV_OK);
+    if (table) cr_assert_eq(spmv_tuning_create(&t, table, strlen(table), "a table", NULL), SPMV_OK);
     cr_assert_eq(spmv_plan_parse(&plan, plan_text, NULL, NULL), SPMV_OK);
     cr_assert_eq(spmv_predict(part, &plan, variant, a, &how, target, table ? &t : NULL, NULL), SPMV_OK);
-    if (table) spmv_tuning_free(&t);
+    if (table) spmv_tuning_destroy(&t);
     return part[0];
 }
 
@@ -2039,7 +2039,7 @@ Test(estimate, is_the_sum_of_the_costs)
             CHECK(fabs(e.seconds - sum) < 1e-12, "%s: %g s, not %g", t[i].plan, e.seconds, sum);
         }
     cr_assert_gt(checks_done, 60);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -2062,7 +2062,7 @@ Test(estimate, on_a_gpu_has_floors)
     cr_assert_float_eq(e.seconds, 60e-6, 1e-12);
     e = predicted("csr", NULL, &a, "spmv tuning table 2\ndevice d\nclass host\nmemory 1\nf64 csr - 0 0.1 0 0 0 0 0 0 0\n", NULL);
     cr_assert_float_eq(e.seconds, 0.1 * 41024e-9, 1e-12);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -2098,12 +2098,12 @@ Test(estimate, goes_by_the_line_that_is_most_like_a_part)
         CHECK(fabs(e.share[SPMV_COST_SLOTS] - t[i].ps * 1e-12 * busy) < 1e-15, "%s / %s: %g ps a slot, not %g", t[i].plan,
               t[i].variant ? t[i].variant : "", 1e12 * e.share[SPMV_COST_SLOTS] / busy, t[i].ps);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     narrow_values = matrix_csr(&m, SPMV_F32);
     cr_assert_float_eq(predicted("csr", NULL, &narrow_values, all, NULL).share[SPMV_COST_SLOTS], 900e-12 * 2048, 1e-15);
     cr_assert_float_eq(predicted("csr", NULL, &narrow_values, no_csr, NULL).seconds, 0, 1e-15);
     cr_assert_float_eq(predicted("sell", NULL, &narrow_values, no_csr, NULL).share[SPMV_COST_SLOTS], 400e-12 * 3072, 1e-15);
-    spmv_csr_free(&narrow_values);
+    spmv_csr_destroy(&narrow_values);
     matrix_free(&m);
 }
 
@@ -2129,7 +2129,7 @@ Test(estimate, huge_rows_are_slow)
     cr_assert(part[0].seconds > 50e-6 && part[0].seconds < 5e-3 && part[0].of[SPMV_COST_CHAIN] > 50e-6, "%g s", part[0].seconds);
     cr_assert_eq(spmv_choose(c, "auto", &a, &how, &gpu, &hints, NULL, NULL), SPMV_OK);
     cr_assert_lt(c->option[0].predicted, 50e-6);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     matrix_random(&m, "few long full rows", 73, 12341, 1);
     matrix_close(&m, INTEGERS);
@@ -2137,7 +2137,7 @@ Test(estimate, huge_rows_are_slow)
     cr_assert_eq(spmv_plan_parse(&plan, "dense", NULL, NULL), SPMV_OK);
     cr_assert_eq(spmv_predict(part, &plan, NULL, &a, &how, &gpu, NULL, NULL), SPMV_OK);
     cr_assert(part[0].seconds > 15e-6 && part[0].slots == 73 * 12341, "%g s", part[0].seconds);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     free(c);
 }
@@ -2179,7 +2179,7 @@ Test(estimate, a_lesser_memory_is_slower)
         spmv_print(text, sizeof text, "spmv tuning table 2\ndevice a device\n%slaunch 1\nf64 sell - 1 1 0 0 0 0 0 0 0\n",
                    c[i].head ? c[i].head : "");
         if (c[i].head) {
-            cr_assert_eq(spmv_tuning_read(&t, text, strlen(text), "a table", NULL), SPMV_OK);
+            cr_assert_eq(spmv_tuning_create(&t, text, strlen(text), "a table", NULL), SPMV_OK);
             target.device_class = t.device_class;
             target.table = &t;
         }
@@ -2189,9 +2189,9 @@ Test(estimate, a_lesser_memory_is_slower)
         cr_assert(e.seconds >= bytes && e.seconds < 1, "case %d: %g s", (int)i, e.seconds);
         if (c[i].slower > 0) cr_assert_gt(bytes, c[i].slower * least, "case %d", (int)i);
         else cr_assert(bytes <= least && bytes >= least, "case %d: %g s, not %g", (int)i, bytes, least);
-        spmv_tuning_free(&t);
+        spmv_tuning_destroy(&t);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -2210,7 +2210,7 @@ static void expect_chain(const char *table, const char *plan, matrix *m, double 
     chain = e.of[SPMV_COST_CHAIN];
     cr_assert(chain >= 0.99e-6 * us && chain <= 1.01e-6 * us, "%s: %g s, not %g us", plan, chain, us);
     cr_assert(e.seconds >= chain);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(m);
 }
 
@@ -2291,11 +2291,11 @@ Test(choice, every_allocation_fails, .timeout = 120)
     a = matrix_csr(&m, SPMV_F64);
     allocations_fail("auto", &a, NULL);
     memset(&hints, 0, sizeof hints);
-    cr_assert_eq(spmv_tuning_read(&t, table, sizeof table - 1, "table", NULL), SPMV_OK);
+    cr_assert_eq(spmv_tuning_create(&t, table, sizeof table - 1, "table", NULL), SPMV_OK);
     hints.tuning = &t;
     allocations_fail("cocktail", &a, &hints); /* by which every policy is tried */
-    spmv_tuning_free(&t);
-    spmv_csr_free(&a);
+    spmv_tuning_destroy(&t);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -2331,7 +2331,7 @@ static void mixed(matrix *m, hand_rates *h, spmv_cocktail_desc d, const char *pl
     spmv_plan_print(&made.plan, text, sizeof text);
     CHECK(!strcmp(text, plan), "%s: %s, not %s\n%s", m->name, text, plan, made.steps);
     for (; *lines; lines++) CHECK(strstr(made.steps, *lines), "%s: no \"%s\" in\n%s", m->name, *lines, made.steps);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(m);
 }
 #define LINES(...) ((const char *const[]){ __VA_ARGS__, NULL })
@@ -2625,7 +2625,7 @@ Test(cocktail, by_a_table)
     cr_assert_eq(choose(c, "cocktail", &a, table, &hints, &how, NULL), SPMV_OK);
     cr_assert_str_eq(c->option[0].plan, "coo");
     free(c);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 

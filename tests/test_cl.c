@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Products on a device: an OpenCL device, or a GPU by CUDA, where tests of OpenCL's own calls are skipped. SPMV_TEST_DEVICE chooses it as
- * spmv_device_open does (unset: its default; "cuda:" is the first by CUDA); SPMV_TEST_SMALL, set to anything, leaves out the larger
+ * spmv_device_create does (unset: its default; "cuda:" is the first by CUDA); SPMV_TEST_SMALL, set to anything, leaves out the larger
  * matrices (for simulators). */
 #include "self/defect.h"
 #define SPMV_IMPLEMENTATION
@@ -128,7 +128,7 @@ static spmv_device open_device(void)
     spmv_device d;
     desc.which = which();
     desc.hooks.log = listen;
-    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_device_create(&d, &desc), SPMV_OK, "%s", said);
     return d;
 }
 
@@ -154,9 +154,9 @@ static int store_make(spmv_store *out, const matrix *m, const char *text, spmv_t
     how.updatable = updatable;
     how.max_bytes = 8000000;
     cr_assert_eq(spmv_plan_parse(&plan, text, NULL, &hooks), SPMV_OK, "%s: %s", text, said);
-    cr_assert_eq(spmv_csr_from(&csr, &in, type, &hooks), SPMV_OK, "%s", said);
-    s = spmv_store_make(out, &plan, &csr, &how, &hooks);
-    spmv_csr_free(&csr);
+    cr_assert_eq(spmv_csr_create(&csr, &in, type, &hooks), SPMV_OK, "%s", said);
+    s = spmv_store_create(out, &plan, &csr, &how, &hooks);
+    spmv_csr_destroy(&csr);
     cr_assert(s == SPMV_OK || s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_INCOMPLETE, "%s: %s", text, said);
     return s == SPMV_OK;
 }
@@ -180,7 +180,7 @@ static int by_opencl(const spmv_device *d) { return d->info.backend == spmv_open
 #define OPENCL_ONLY(d)                                                    \
     do {                                                                  \
         if (!by_opencl(&(d))) {                                           \
-            spmv_device_close(&(d));                                      \
+            spmv_device_destroy(&(d));                                      \
             cr_skip("the device is not driven by OpenCL");                \
         }                                                                 \
     } while (0)
@@ -252,8 +252,8 @@ static bench bench_make(const spmv_device *d, const matrix *m, spmv_type type, i
 
 static void bench_free(bench *b)
 {
-    spmv_buffer_free(b->d, b->xd);
-    spmv_buffer_free(b->d, b->yd);
+    spmv_buffer_destroy(b->d, b->xd);
+    spmv_buffer_destroy(b->d, b->yd);
     free(b->x);
     free(b->y);
     free(b->xs);
@@ -308,12 +308,12 @@ static int try_store(spmv_device *d, bench *b, const spmv_store *store, const sp
         for (j = 0; j < LENGTH(factors); j++) {
             if (few && i != j && i * j == 0) continue;
             bench_start(b, d->queue, factors[j]);
-            cr_assert_eq(spmv_exec_mul_buffers(&e, factors[i], b->xd, X_FRONT, factors[j], b->yd, Y_FRONT), SPMV_OK,
+            cr_assert_eq(spmv_exec_mul(&e, factors[i], b->xd, X_FRONT, factors[j], b->yd, Y_FRONT), SPMV_OK,
                          "%s: %s", what, said);
             bench_check(b, d->queue, factors[i], factors[j], what);
         }
-    spmv_exec_free(&e);
-    spmv_device_matrix_free(&a);
+    spmv_exec_destroy(&e);
+    spmv_device_matrix_destroy(&a);
     return 1;
 }
 
@@ -344,13 +344,13 @@ static int walk(const char *const *plans, int real)
                 if (!takes_type(&d, t, j)) continue;
                 if (!variants_make(&store, v, &m, plans[j], (spmv_type)t, 0)) continue;
                 try_store(&d, &b, &store, strchr(plans[j], '/') ? v : NULL, plans[j], real);
-                spmv_store_free(&store);
+                spmv_store_destroy(&store);
                 tried++;
             }
             bench_free(&b);
         }
     }
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     return tried;
 }
 
@@ -487,7 +487,7 @@ static void try_variant(spmv_device *d, const char *plan, const spmv_variant *v,
             if (try_store(d, &b, &store, v, what, 1)) ++*tried;
             else if (!(*refused)++ || i == 0) printf("refused: %s: %s\n", what, said);
             bench_free(&b);
-            spmv_store_free(&store);
+            spmv_store_destroy(&store);
         }
     }
 }
@@ -524,7 +524,7 @@ static void check_singles(spmv_format f, const char *plan, unsigned without)
         }
     cr_assert_gt(tried, refused, "%s: %d products, %d refused: %s", plan, tried, refused, said);
     free(c);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* The types take turns, but images are tried in f32, which every device with images supports. */
@@ -548,7 +548,7 @@ static void check_pairs(spmv_format f, const char *plan)
     }
     cr_assert_gt(tried, refused, "%s: %d products, %d refused: %s", plan, tried, refused, said);
     free(c);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 #define X(NAME, name, text) \
@@ -688,7 +688,7 @@ Test(images, offsets_and_types, .timeout = 300)
             s = spmv_device_matrix_create(&a, &d, m.rows, m.cols, (spmv_type)t, store.part, 1, &v);
             if (s == SPMV_ERR_UNSUPPORTED) {
                 cr_assert(strstr(said, "images"), "%s", said);
-                spmv_store_free(&store);
+                spmv_store_destroy(&store);
                 continue;
             }
             cr_assert_eq(s, SPMV_OK, "%s: %s", plans[i], said);
@@ -701,21 +701,21 @@ Test(images, offsets_and_types, .timeout = 300)
                 for (k = 0; k < n; k++) set(x, (spmv_type)t, k, k >= at && k - at < m.cols ? b.x[k - at] : (double)NAN);
                 write_mem(&d, d.queue, mem, (m.cols + at) * size, x);
                 bench_start(&b, d.queue, 0);
-                cr_assert_eq(spmv_exec_mul_buffers(&e, 1, mem, at, 0, b.yd, Y_FRONT), SPMV_OK, "%s: %s", plans[i], said);
+                cr_assert_eq(spmv_exec_mul(&e, 1, mem, at, 0, b.yd, Y_FRONT), SPMV_OK, "%s: %s", plans[i], said);
                 bench_check(&b, d.queue, 1, 0, plans[i]);
                 bench_start(&b, d.queue, 1);
-                cr_assert_eq(spmv_exec_mul_buffers(&e, -2.5, mem, at, 1, b.yd, Y_FRONT), SPMV_OK, "%s: %s", plans[i], said);
+                cr_assert_eq(spmv_exec_mul(&e, -2.5, mem, at, 1, b.yd, Y_FRONT), SPMV_OK, "%s: %s", plans[i], said);
                 bench_check(&b, d.queue, -2.5, 1, plans[i]);
-                cr_assert_eq(spmv_exec_mul_buffers(&e, 1, mem, at, 0, mem, at), SPMV_ERR_ARGUMENT);
-                spmv_buffer_free(&d, mem); /* e holdse holds it for as long as it needs it */
+                cr_assert_eq(spmv_exec_mul(&e, 1, mem, at, 0, mem, at), SPMV_ERR_ARGUMENT);
+                spmv_buffer_destroy(&d, mem); /* e holdse holds it for as long as it needs it */
             }
             free(x);
             bench_free(&b);
-            spmv_exec_free(&e);
-            spmv_device_matrix_free(&a);
-            spmv_store_free(&store);
+            spmv_exec_destroy(&e);
+            spmv_device_matrix_destroy(&a);
+            spmv_store_destroy(&store);
         }
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* What a device or a part does not support is refused before anything is made. */
@@ -746,12 +746,12 @@ Test(images, limits)
         cr_assert_eq(spmv_variant_parse(&v, SPMV_SELL, "SLICE=1", NULL), SPMV_OK);
         cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F32, high.part, 1, &v), SPMV_OK, "%s", said);
         cr_assert_geq(spmv_device_matrix_variant(&a, 0)->value[SPMV_KNOB_WG], 128);
-        spmv_device_matrix_free(&a);
+        spmv_device_matrix_destroy(&a);
     }
-    spmv_store_free(&store);
-    spmv_store_free(&grown);
-    spmv_store_free(&high);
-    spmv_device_close(&d);
+    spmv_store_destroy(&store);
+    spmv_store_destroy(&grown);
+    spmv_store_destroy(&high);
+    spmv_device_destroy(&d);
 }
 
 /* Arrays of 8-byte pointers, which otherwise only huge matrices have. */
@@ -788,10 +788,10 @@ Test(offsets, of_64_bits, .timeout = 120)
         cr_assert_eq(spmv_variant_parse(&v, store.part[0].spec.format, "I64=1", NULL), SPMV_OK);
         try_store(&d, &b, &store, NULL, plans[i], 1);
         try_store(&d, &b, &store, &v, plans[i], 1);
-        spmv_store_free(&store);
+        spmv_store_destroy(&store);
     }
     bench_free(&b);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* "*:" sets knobs in every part whose kernel has them, even if the part is empty; the texts after it set them part by part. */
@@ -1024,14 +1024,14 @@ Test(device, open_by_all_names)
     for (i = 0; i < count && i < LENGTH(info); i++) {
         spmv_print(index, sizeof index, "%d", (int)i);
         desc.which = index;
-        cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK);
+        cr_assert_eq(spmv_device_create(&d, &desc), SPMV_OK);
         cr_assert_eq(d.info.id, info[i].id);
         cr_assert(d.info.group_size && d.info.global_bytes && d.info.alloc_bytes && d.info.compute_units && d.info.name[0]);
-        spmv_device_close(&d);
+        spmv_device_destroy(&d);
         desc.which = spmv_device_type_name(info[i].type);
-        cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK);
+        cr_assert_eq(spmv_device_create(&d, &desc), SPMV_OK);
         cr_assert_eq(d.info.type, info[i].type);
-        spmv_device_close(&d);
+        spmv_device_destroy(&d);
     }
     /* part of the name, with upper and lower case exchanged */
     for (i = 0; info[0].name[i + 1]; i++) {
@@ -1040,20 +1040,20 @@ Test(device, open_by_all_names)
     }
     name[i] = 0;
     desc.which = name;
-    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK, "%s", name);
-    spmv_device_close(&d);
-    spmv_device_close(&d);
+    cr_assert_eq(spmv_device_create(&d, &desc), SPMV_OK, "%s", name);
+    spmv_device_destroy(&d);
+    spmv_device_destroy(&d);
     desc.which = "no such device";
-    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_ERR_NO_DEVICE);
+    cr_assert_eq(spmv_device_create(&d, &desc), SPMV_ERR_NO_DEVICE);
     cr_assert(strstr(said, "no such device"));
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     desc.which = "99999999999999999999";
-    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_ERR_NO_DEVICE);
+    cr_assert_eq(spmv_device_create(&d, &desc), SPMV_ERR_NO_DEVICE);
     desc.which = "accelerator";
-    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_ERR_NO_DEVICE);
+    cr_assert_eq(spmv_device_create(&d, &desc), SPMV_ERR_NO_DEVICE);
     desc.which = NULL;
-    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK);
-    spmv_device_close(&d);
+    cr_assert_eq(spmv_device_create(&d, &desc), SPMV_OK);
+    spmv_device_destroy(&d);
 }
 
 Test(device, callers_own)
@@ -1078,13 +1078,13 @@ Test(device, callers_own)
         desc.context = i == 1 ? NULL : context;
         desc.device = i == 1 ? NULL : first.info.id;
         desc.queue = i == 2 ? NULL : queue;
-        cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK);
+        cr_assert_eq(spmv_device_create(&d, &desc), SPMV_OK);
         cr_assert_eq(d.context, context);
         cr_assert(i == 2 || d.queue == queue);
         b = bench_make(&d, &m, SPMV_F32, 0);
         try_store(&d, &b, &store, NULL, "own context", 0);
         bench_free(&b);
-        spmv_device_close(&d);
+        spmv_device_destroy(&d);
     }
     /* the device released what it had retained; finished events may hold the queue for a moment longer */
     for (i = 0; i < 1000000 && references != 1; i++)
@@ -1094,14 +1094,14 @@ Test(device, callers_own)
     desc.context = context;
     desc.device = NULL;
     desc.queue = NULL;
-    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_device_create(&d, &desc), SPMV_ERR_ARGUMENT);
     desc.context = first.context;
     desc.queue = queue;
-    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_ERR_ARGUMENT);
-    spmv_store_free(&store);
+    cr_assert_eq(spmv_device_create(&d, &desc), SPMV_ERR_ARGUMENT);
+    spmv_store_destroy(&store);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);
-    spmv_device_close(&first);
+    spmv_device_destroy(&first);
 }
 
 Test(device, build_log_names_file_and_line)
@@ -1115,7 +1115,7 @@ Test(device, build_log_names_file_and_line)
     else cr_assert(strstr(said, "kernels/csr.cl:") || strstr(said, "kernels/csr.cl\"") || strstr(said, "kernels/csr.cl("), "%s", said);
     cr_assert_null(d.common->programs);
     cr_assert_eq(spmv_device_program(&d, SPMV_CSR, "", &program), SPMV_OK, "%s", said);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* Compilers are told not to warn: with a vector of 16 doubles, PoCL writes to stderr how many warnings there were. */
@@ -1139,9 +1139,9 @@ Test(device, compilers_do_not_warn)
     cr_assert(strstr(options, "-w "), "%s", options);
     clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
     cr_assert(!strstr(log, "warning"), "%s", log);
-    spmv_device_matrix_free(&a);
-    spmv_store_free(&store);
-    spmv_device_close(&d);
+    spmv_device_matrix_destroy(&a);
+    spmv_store_destroy(&store);
+    spmv_device_destroy(&d);
 }
 
 /* The kernel that adds the pieces of rows is part of a program only where it is launched: it would take compilers time in vain. */
@@ -1159,7 +1159,7 @@ Test(device, programs_have_the_kernels_that_are_launched)
         cr_assert_eq(d.info.backend->kernel(&d, program, "finish", &kernel) == SPMV_OK, ways[i].finish, "%s", ways[i].options);
         if (ways[i].finish) d.info.backend->kernel_free(&d, kernel);
     }
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* ---- limits that give a status ------------------------------------------------------------------------------------- */
@@ -1180,7 +1180,7 @@ Test(limits, are_statuses)
 #define CREATE(s, variant) spmv_device_matrix_create(&a, &d, m.rows, m.cols, (s).type, (s).part, 1, variant)
     d.info.f64 = 0;
     cr_assert_eq(CREATE(wide, NULL), SPMV_ERR_NO_F64);
-    spmv_device_matrix_free(&a);
+    spmv_device_matrix_destroy(&a);
     d.info = real;
     d.info.alloc_bytes = 100;
     cr_assert_eq(CREATE(store, NULL), SPMV_ERR_LIMIT);
@@ -1193,14 +1193,14 @@ Test(limits, are_statuses)
     cr_assert_eq(spmv_variant_parse(&v, SPMV_CMRS, "STAGE=1", NULL), SPMV_OK);
     cr_assert_eq(CREATE(store, &v), SPMV_OK, "%s", said);
     cr_assert_eq(spmv_device_matrix_variant(&a, 0)->value[SPMV_KNOB_WG], 1);
-    spmv_device_matrix_free(&a);
+    spmv_device_matrix_destroy(&a);
     cr_assert_eq(spmv_variant_parse(&v, SPMV_CMRS, "WG=64,STAGE=1", NULL), SPMV_OK);
     cr_assert_eq(CREATE(store, &v), SPMV_ERR_LIMIT);
     cr_assert(strstr(said, "local memory"), "%s", said);
     d.info.local_bytes = 4096; /* a streamed run of 1024 takes more than 4096 bytes */
     cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F32, runs.part, 1, NULL), SPMV_OK, "%s", said);
     cr_assert_eq(spmv_device_matrix_variant(&a, 0)->value[SPMV_KNOB_STREAM], 0);
-    spmv_device_matrix_free(&a);
+    spmv_device_matrix_destroy(&a);
     cr_assert_eq(spmv_variants_parse(&w, &runs, "STREAM=1", NULL), SPMV_OK);
     cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F32, runs.part, 1, &w), SPMV_ERR_LIMIT);
     d.info = real;
@@ -1210,14 +1210,14 @@ Test(limits, are_statuses)
     runs.part[0].a[2].width = 2; /* 16-bit columns without bases */
     cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F32, runs.part, 1, NULL), SPMV_ERR_UNSUPPORTED);
     runs.part[0].a[2].width = 4;
-    spmv_store_free(&runs);
-    spmv_store_free(&atoms);
+    spmv_store_destroy(&runs);
+    spmv_store_destroy(&atoms);
     d.info = real;
     d.info.group_size = 32;
     cr_assert_eq(CREATE(store, &v), SPMV_ERR_LIMIT);
     cr_assert_eq(CREATE(store, NULL), SPMV_OK);
     cr_assert_leq(spmv_device_matrix_variant(&a, 0)->value[SPMV_KNOB_WG], 32);
-    spmv_device_matrix_free(&a);
+    spmv_device_matrix_destroy(&a);
     d.info = real;
     v.value[SPMV_KNOB_WG] = 48;
     cr_assert_eq(CREATE(store, &v), SPMV_ERR_PLAN);
@@ -1228,22 +1228,22 @@ Test(limits, are_statuses)
     /* vectors that are larger than their buffers */
     cr_assert_eq(CREATE(store, NULL), SPMV_OK);
     cr_assert_eq(spmv_exec_create(&e, &a, NULL), SPMV_OK);
-    cr_assert_eq(spmv_exec_mul_buffers(&e, 1, x, 1, 0, y, 0), SPMV_ERR_ARGUMENT);
-    cr_assert_eq(spmv_exec_mul_buffers(&e, 1, x, 0, 0, y, 1), SPMV_ERR_ARGUMENT);
-    cr_assert_eq(spmv_exec_mul_buffers(&e, 1, x, 0, 0, y, UINT64_MAX), SPMV_ERR_ARGUMENT);
-    cr_assert_eq(spmv_exec_mul_buffers(&e, 1, NULL, 0, 0, y, 0), SPMV_ERR_ARGUMENT);
-    cr_assert_eq(spmv_exec_mul_buffers(&e, 0, NULL, 0, 0, y, 0), SPMV_OK);
+    cr_assert_eq(spmv_exec_mul(&e, 1, x, 1, 0, y, 0), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_exec_mul(&e, 1, x, 0, 0, y, 1), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_exec_mul(&e, 1, x, 0, 0, y, UINT64_MAX), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_exec_mul(&e, 1, NULL, 0, 0, y, 0), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_exec_mul(&e, 0, NULL, 0, 0, y, 0), SPMV_OK);
     cr_assert_eq(spmv_exec_timing(&e, 1), by_opencl(&d) ? SPMV_ERR_UNSUPPORTED : SPMV_OK); /* CUDA's streams can always be timed */
     cr_assert_eq(spmv_device_finish(&d), SPMV_OK);
-    spmv_exec_free(&e);
-    spmv_device_matrix_free(&a);
-    spmv_device_matrix_free(&a);
-    spmv_exec_free(&e);
-    spmv_buffer_free(&d, x);
-    spmv_buffer_free(&d, y);
-    spmv_store_free(&store);
-    spmv_store_free(&wide);
-    spmv_device_close(&d);
+    spmv_exec_destroy(&e);
+    spmv_device_matrix_destroy(&a);
+    spmv_device_matrix_destroy(&a);
+    spmv_exec_destroy(&e);
+    spmv_buffer_destroy(&d, x);
+    spmv_buffer_destroy(&d, y);
+    spmv_store_destroy(&store);
+    spmv_store_destroy(&wide);
+    spmv_device_destroy(&d);
 }
 
 /* Parts with an array larger than a buffer are cut into stretches: the limit is lowered until this happens to every format. */
@@ -1288,7 +1288,7 @@ static void check_cut(spmv_device *d, bench *b, spmv_store *store, const spmv_va
                 cr_assert_eq(spmv_device_matrix_update(&a, store->part, (size_t)store->count), SPMV_OK, "%s: %s", what, said);
             }
             bench_start(b, d->queue, beta);
-            cr_assert_eq(spmv_exec_mul_buffers(&e, sign * -2.5, b->xd, X_FRONT, beta, b->yd, Y_FRONT), SPMV_OK, "%s: %s",
+            cr_assert_eq(spmv_exec_mul(&e, sign * -2.5, b->xd, X_FRONT, beta, b->yd, Y_FRONT), SPMV_OK, "%s: %s",
                          what, said);
             bench_check(b, d->queue, -2.5, beta, what);
         }
@@ -1296,8 +1296,8 @@ static void check_cut(spmv_device *d, bench *b, spmv_store *store, const spmv_va
         else if (store->count == 1 && store->part[0].reproducible) cr_assert_eq(memcmp(whole, b->ys, bytes), 0, "%s", what);
         *cut += share > 1;
         cr_assert_eq(spmv_device_matrix_update(&a, store->part, 0), SPMV_ERR_ARGUMENT);
-        spmv_exec_free(&e);
-        spmv_device_matrix_free(&a);
+        spmv_exec_destroy(&e);
+        spmv_device_matrix_destroy(&a);
     }
     d->info.alloc_bytes = real;
     free(whole);
@@ -1326,13 +1326,13 @@ Test(limits, large_arrays_are_cut, .timeout = 300)
             spmv_variant v[SPMV_MAX_PARTS];
             if (!variants_make(&store, v, &m, plans[j], type, 0)) continue;
             check_cut(&d, &b, &store, v, plans[j], &cut, &refused);
-            spmv_store_free(&store);
+            spmv_store_destroy(&store);
         }
         bench_free(&b);
     }
     printf("%d matrices cut, %d that cannot be\n", cut, refused);
     cr_assert_gt(cut, 2 * refused);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* For every n, the n-th allocation fails: there is a status, nothing is leaked, and objects can be destroyed. */
@@ -1370,16 +1370,16 @@ Test(limits, every_allocation_fails, .timeout = 120)
         memset(&a, 0, sizeof a);
         memset(&e, 0, sizeof e);
         budget = n;
-        s = spmv_device_open(&d, &desc);
+        s = spmv_device_create(&d, &desc);
         if (!s) s = spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F32, store.part, (size_t)store.count, NULL);
         if (!s) s = spmv_exec_create(&e, &a, NULL);
         cr_assert(s == SPMV_OK || s == SPMV_ERR_MEMORY, "allocation %ld: %s: %s", n, spmv_status_name(s), said);
-        spmv_exec_free(&e);
-        spmv_device_matrix_free(&a);
-        spmv_device_close(&d);
+        spmv_exec_destroy(&e);
+        spmv_device_matrix_destroy(&a);
+        spmv_device_destroy(&d);
         cr_assert_eq(blocks, 0, "allocation %ld", n);
     }
-    spmv_store_free(&store);
+    spmv_store_destroy(&store);
 }
 
 /* ---- queues, events, threads --------------------------------------------------------------------------------------- */
@@ -1407,9 +1407,9 @@ static void rig_make(rig *r, const char *plan, size_t shape, int real) { rig_mak
 static void rig_free(rig *r)
 {
     bench_free(&r->b);
-    spmv_device_matrix_free(&r->a);
-    spmv_store_free(&r->store);
-    spmv_device_close(&r->d);
+    spmv_device_matrix_destroy(&r->a);
+    spmv_store_destroy(&r->store);
+    spmv_device_destroy(&r->d);
 }
 
 static void *new_queue(const rig *r, cl_command_queue_properties p)
@@ -1443,7 +1443,7 @@ Test(queues, wait_list_and_event)
     bench_start(&r.b, r.d.queue, -2.5);
     gate = clCreateUserEvent(r.d.context, &err);
     cr_assert_eq(err, CL_SUCCESS);
-    cr_assert_eq(spmv_exec_mul(&e, 1, r.b.xd, X_FRONT, -2.5, r.b.yd, Y_FRONT, 1, &gate, &done), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_cl_mul(&e, 1, r.b.xd, X_FRONT, -2.5, r.b.yd, Y_FRONT, 1, &gate, &done), SPMV_OK, "%s", said);
     cr_assert_eq(clGetEventInfo(done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL), CL_SUCCESS);
     cr_assert_gt(state, CL_COMPLETE);
     cr_assert_eq(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
@@ -1451,13 +1451,13 @@ Test(queues, wait_list_and_event)
     bench_check(&r.b, r.d.queue, 1, -2.5, "wait list");
     clReleaseEvent(done);
     /* nothing to do: there still is an event, which completes after those that it waits for */
-    cr_assert_eq(spmv_exec_mul(&e, 0, NULL, 0, 1, r.b.yd, Y_FRONT, 1, &gate, &done), SPMV_OK);
+    cr_assert_eq(spmv_cl_mul(&e, 0, NULL, 0, 1, r.b.yd, Y_FRONT, 1, &gate, &done), SPMV_OK);
     cr_assert_not_null(done);
     cr_assert_eq(clWaitForEvents(1, &done), CL_SUCCESS);
     clReleaseEvent(done);
     clReleaseEvent(gate);
     bench_check(&r.b, r.d.queue, 1, -2.5, "alpha 0, beta 1");
-    spmv_exec_free(&e);
+    spmv_exec_destroy(&e);
     rig_free(&r);
 }
 
@@ -1470,13 +1470,13 @@ Test(queues, no_rows_still_an_event)
     OPENCL_ONLY(d);
     cr_assert_eq(spmv_device_matrix_create(&a, &d, 0, 7, SPMV_F32, NULL, 0, NULL), SPMV_OK, "%s", said);
     cr_assert_eq(spmv_exec_create(&e, &a, NULL), SPMV_OK, "%s", said);
-    cr_assert_eq(spmv_exec_mul(&e, 1, NULL, 0, 0, NULL, 0, 0, NULL, &done), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_cl_mul(&e, 1, NULL, 0, 0, NULL, 0, 0, NULL, &done), SPMV_OK, "%s", said);
     cr_assert_eq(clWaitForEvents(1, &done), CL_SUCCESS);
     clReleaseEvent(done);
     cr_assert_eq(spmv_exec_mul_host(&e, 1, NULL, 0, NULL), SPMV_OK);
-    spmv_exec_free(&e);
-    spmv_device_matrix_free(&a);
-    spmv_device_close(&d);
+    spmv_exec_destroy(&e);
+    spmv_device_matrix_destroy(&a);
+    spmv_device_destroy(&d);
 }
 
 Test(queues, out_of_order)
@@ -1494,12 +1494,12 @@ Test(queues, out_of_order)
         cl_event done = NULL;
         double beta = i % 3 ? -2.5 : 0;
         bench_start(&r.b, q, beta);
-        cr_assert_eq(spmv_exec_mul(&e, 1, r.b.xd, X_FRONT, beta, r.b.yd, Y_FRONT, 0, NULL, &done), SPMV_OK, "%s", said);
+        cr_assert_eq(spmv_cl_mul(&e, 1, r.b.xd, X_FRONT, beta, r.b.yd, Y_FRONT, 0, NULL, &done), SPMV_OK, "%s", said);
         cr_assert_eq(clWaitForEvents(1, &done), CL_SUCCESS);
         clReleaseEvent(done);
         bench_check(&r.b, q, 1, beta, "out of order");
     }
-    spmv_exec_free(&e);
+    spmv_exec_destroy(&e);
     free_queue(&r, q);
     rig_free(&r);
 }
@@ -1519,14 +1519,14 @@ Test(queues, x_and_y_in_one_buffer)
     mem = buffer(&r.d, n * 4);
     write_mem(&r.d, r.d.queue, mem, n * 4, all);
     cr_assert_eq(spmv_exec_create(&e, &r.a, NULL), SPMV_OK);
-    cr_assert_eq(spmv_exec_mul_buffers(&e, 1, mem, x, 0, mem, x + r.m.cols + 1), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_exec_mul(&e, 1, mem, x, 0, mem, x + r.m.cols + 1), SPMV_OK, "%s", said);
     read_mem(&r.d, r.d.queue, mem, n * 4, all);
     cr_assert_eq(spmv_exec_mul_host(&e, 1, all + x, 0, y), SPMV_OK, "%s", said);
     for (i = 0; i < r.m.rows; i++) cr_assert_eq(y[i], all[x + r.m.cols + 1 + i]);
-    spmv_buffer_free(&r.d, mem);
+    spmv_buffer_destroy(&r.d, mem);
     free(all);
     free(y);
-    spmv_exec_free(&e);
+    spmv_exec_destroy(&e);
     rig_free(&r);
 }
 
@@ -1545,7 +1545,7 @@ static void *work(void *arg)
     int i;
     w->s = spmv_exec_create(&e, &w->r->a, w->q);
     for (i = 0; !w->s && i < 20; i++) w->s = spmv_exec_mul_host(&e, -2.5, w->x, 0, w->y);
-    spmv_exec_free(&e);
+    spmv_exec_destroy(&e);
     return NULL;
 }
 
@@ -1596,7 +1596,7 @@ Test(queues, timing)
     desc.which = which();
     desc.profile = 1;
     desc.hooks.log = listen;
-    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK);
+    cr_assert_eq(spmv_device_create(&d, &desc), SPMV_OK);
     cr_assert(store_make(&store, &m, "ell:w=2+coo", SPMV_F32, 0));
     cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F32, store.part, (size_t)store.count, NULL), SPMV_OK);
     cr_assert_eq(spmv_exec_create(&e, &a, NULL), SPMV_OK);
@@ -1608,10 +1608,10 @@ Test(queues, timing)
     cr_assert_eq(spmv_exec_mul_host(&e, 0, x, 1, y), SPMV_OK); /* enqueues only a marker */
     cr_assert_eq(spmv_exec_seconds(&e, &seconds), SPMV_OK, "%s", said);
     cr_assert_eq(spmv_exec_timing(&e, 0), SPMV_OK);
-    spmv_exec_free(&e);
-    spmv_device_matrix_free(&a);
-    spmv_store_free(&store);
-    spmv_device_close(&d);
+    spmv_exec_destroy(&e);
+    spmv_device_matrix_destroy(&a);
+    spmv_store_destroy(&store);
+    spmv_device_destroy(&d);
     free(x);
     free(y);
 }
@@ -1640,16 +1640,16 @@ Test(update, values_follow, .timeout = 120)
         in.col = r.m.col;
         in.val = r.m.val;
         in.val_type = SPMV_F64;
-        cr_assert_eq(spmv_csr_from(&csr, &in, SPMV_F32, NULL), SPMV_OK);
+        cr_assert_eq(spmv_csr_create(&csr, &in, SPMV_F32, NULL), SPMV_OK);
         cr_assert_eq(spmv_store_update(&r.store, &csr), SPMV_OK);
         cr_assert_eq(spmv_device_matrix_update(&r.a, r.store.part, (size_t)r.store.count), SPMV_OK);
         bench_start(&r.b, r.d.queue, 1);
-        cr_assert_eq(spmv_exec_mul_buffers(&e, -2.5, r.b.xd, X_FRONT, 1, r.b.yd, Y_FRONT), SPMV_OK);
+        cr_assert_eq(spmv_exec_mul(&e, -2.5, r.b.xd, X_FRONT, 1, r.b.yd, Y_FRONT), SPMV_OK);
         bench_check(&r.b, r.d.queue, -2.5, 1, plans[p]);
         cr_assert_eq(spmv_device_matrix_update(&r.a, r.store.part, 0), SPMV_ERR_ARGUMENT);
         free(val);
-        spmv_csr_free(&csr);
-        spmv_exec_free(&e);
+        spmv_csr_destroy(&csr);
+        spmv_exec_destroy(&e);
         rig_free(&r);
     }
 }
@@ -1673,7 +1673,7 @@ Test(update, infinity_stays_in_its_column)
         for (i = 0; i < r.m.rows; i++) cr_assert(i == 77 ? isfinite(y[i]) : y[i] == 0, "%s: y[%zu] = %g", plans[p], i, y[i]);
         free(x);
         free(y);
-        spmv_exec_free(&e);
+        spmv_exec_destroy(&e);
         rig_free(&r);
     }
 }
@@ -1705,7 +1705,7 @@ static void *crowd_work(void *arg)
         d->info.backend->event_free(d, done);
         w->bad += memcmp(y, w->want, bytes) != 0;
     }
-    spmv_exec_free(&e);
+    spmv_exec_destroy(&e);
     free(y);
     return NULL;
 }
@@ -1737,10 +1737,10 @@ Test(queues, sixteen_threads_over_four_queues, .timeout = 120)
             pthread_join(w[i].thread, NULL);
             cr_assert_eq(w[i].s, SPMV_OK, "%s: %s", plans[p], said);
             cr_assert_eq(w[i].bad, 0, "%s: %d products differ", plans[p], w[i].bad);
-            spmv_buffer_free(&r.d, w[i].y);
+            spmv_buffer_destroy(&r.d, w[i].y);
         }
         for (i = 0; i < LENGTH(q); i++) free_queue(&r, q[i]);
-        spmv_exec_free(&e);
+        spmv_exec_destroy(&e);
         free(x);
         free(want);
         rig_free(&r);
@@ -1768,7 +1768,7 @@ Test(device, several_at_once, .timeout = 120)
         spmv_print(index, sizeof index, "%d", (int)(i % count));
         desc.which = index;
         desc.hooks.log = listen;
-        cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK, "%s", said);
+        cr_assert_eq(spmv_device_create(&d, &desc), SPMV_OK, "%s", said);
         rig_make_on(&r[i], d, plans[i], some[i], 0);
         cr_assert_eq(spmv_exec_create(&e[i], &r[i].a, NULL), SPMV_OK, "%s", said);
     }
@@ -1776,13 +1776,13 @@ Test(device, several_at_once, .timeout = 120)
     for (n = 0; n < 20; n++) {
         for (i = 0; i < LENGTH(r); i++) {
             bench_start(&r[i].b, r[i].d.queue, -2.5);
-            cr_assert_eq(spmv_exec_mul_buffers(&e[i], 1, r[i].b.xd, X_FRONT, -2.5, r[i].b.yd, Y_FRONT), SPMV_OK,
+            cr_assert_eq(spmv_exec_mul(&e[i], 1, r[i].b.xd, X_FRONT, -2.5, r[i].b.yd, Y_FRONT), SPMV_OK,
                          "%s", said);
         }
         for (i = 0; i < LENGTH(r); i++) bench_check(&r[i].b, r[i].d.queue, 1, -2.5, plans[i]);
     }
     for (i = 0; i < LENGTH(r); i++) {
-        spmv_exec_free(&e[i]);
+        spmv_exec_destroy(&e[i]);
         rig_free(&r[i]);
     }
 }
@@ -1844,7 +1844,7 @@ Test(self_check, finds_planted_defects, .timeout = 300)
     n = check(&d, SPMV_DIA, "reqd_work_group_size=>no_such_word(");
     cr_assert_eq(n.failed, n.variants);
     cr_assert(strstr(reason, "did not build"), "%s", reason);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 Test(self_check, limits_are_refusals, .timeout = 120)
@@ -1865,7 +1865,7 @@ Test(self_check, limits_are_refusals, .timeout = 120)
     cr_assert_eq(n.refused, n.variants);
     cr_assert_gt(n.refused, 0);
     cr_assert_eq(n.products, 0);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 Test(self_check, allocations_fail, .timeout = 300)
@@ -1882,7 +1882,7 @@ Test(self_check, allocations_fail, .timeout = 300)
     some.formats = 1u << SPMV_DIA;
     some.types = 1u << SPMV_F32;
     budget = 1000000;
-    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_device_create(&d, &desc), SPMV_OK, "%s", said);
     for (most = 0; s != SPMV_OK; most += most < 90 ? 1 : most / 4) {
         long held = blocks;
         cr_assert_lt(most, 1000000);
@@ -1892,6 +1892,6 @@ Test(self_check, allocations_fail, .timeout = 300)
         cr_assert_eq(blocks, held, "allocation %ld", most);
     }
     cr_assert_eq(n.usable + (d.info.image_texels ? 0 : n.refused), n.variants);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     cr_assert_eq(blocks, 0);
 }

@@ -83,16 +83,16 @@ static uint64_t compare(spmv_device *d, const spmv_csr *a, int updatable, const 
     how.borrow = 1;
     how.updatable = updatable;
     CHECK(!spmv_plan_parse(&plan, text, NULL, &h), "%s: %s", text, l->text);
-    s = spmv_store_make(&here, &plan, a, &how, &h);
+    s = spmv_store_create(&here, &plan, a, &how, &h);
     CHECK(!s || spmv_status_is_refusal(s), "%s on %s: %s", text, name, l->text);
     if (s) {
         free(val);
         return 0;
     }
-    CHECK(!spmv_converter_open(&c, d, a), "open");
+    CHECK(!spmv_converter_create(&c, d, a), "open");
     begin_upload(c);
     how.converter = c;
-    CHECK(!spmv_store_make(&there, &plan, a, &how, &h), "%s on %s: %s", text, name, l->text);
+    CHECK(!spmv_store_create(&there, &plan, a, &how, &h), "%s on %s: %s", text, name, l->text);
     filled = spmv_converter_count(c);
     CHECK(!spmv_converter_finish(c), "finish");
     compare_arrays(d, &here, &there, text, name);
@@ -106,12 +106,12 @@ static uint64_t compare(spmv_device *d, const spmv_csr *a, int updatable, const 
         CHECK(!spmv_buffer_create(d, bytes, &buffer) && !spmv_buffer_write(d, buffer, bytes, a->val), "buffer");
         CHECK(!spmv_converter_update(c, NULL, buffer), "%s: update from the device", text);
         compare_arrays(d, &here, &there, "updated from the device", text);
-        spmv_buffer_free(d, buffer);
+        spmv_buffer_destroy(d, buffer);
     }
-    if (a->rows & 1) spmv_converter_close(c); /* either order will do */
-    spmv_store_free(&there);
-    spmv_store_free(&here);
-    if (!(a->rows & 1)) spmv_converter_close(c);
+    if (a->rows & 1) spmv_converter_destroy(c); /* either order will do */
+    spmv_store_destroy(&there);
+    spmv_store_destroy(&here);
+    if (!(a->rows & 1)) spmv_converter_destroy(c);
     free(val);
     return filled;
 }
@@ -121,7 +121,7 @@ static void open_device(spmv_device *d)
     spmv_device_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.which = getenv("SPMV_TEST_DEVICE");
-    cr_assert_eq(spmv_device_open(d, &desc), SPMV_OK);
+    cr_assert_eq(spmv_device_create(d, &desc), SPMV_OK);
 }
 
 /* Compares every second pair of a matrix and a plan, those that the other test does not have. */
@@ -141,7 +141,7 @@ static void bytes_of(spmv_type type, int updatable)
             filled[j] += compare(&d, &a, updatable, plans[j], m.name, &l);
     }
     for (j = 0; j < sizeof plans / sizeof *plans; j++) cr_assert_gt(filled[j], 0, "the device filled no part of %s", plans[j]);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 Test(convert, every_byte_f64) { bytes_of(SPMV_F64, 0); }
@@ -189,18 +189,18 @@ Test(convert, uploaded_ahead)
     make_banded(&a, SPMV_F64);
     for (j = 0; j < sizeof some / sizeof *some; j++)
         cr_assert_eq(compare(&d, &a, 0, some[j], "bands", &l) > 0, j + 1 < sizeof some / sizeof *some, "%s", some[j]);
-    cr_assert_eq(spmv_converter_open(&c, &d, &a), SPMV_OK);
+    cr_assert_eq(spmv_converter_create(&c, &d, &a), SPMV_OK);
     begin_upload(c);
     cr_assert_eq(spmv_converter_finish(c), SPMV_OK);
-    spmv_converter_close(c);
-    cr_assert_eq(spmv_converter_open(&c, &d, &a), SPMV_OK);
+    spmv_converter_destroy(c);
+    cr_assert_eq(spmv_converter_create(&c, &d, &a), SPMV_OK);
     begin_upload(c);
-    spmv_converter_close(c);
+    spmv_converter_destroy(c);
     a.nnz = 0; /* nothing will be filled, so that nobody would wait for a thread */
     memset((void *)(uintptr_t)a.ptr, 0, (size_t)(a.rows + 1) * 8);
-    cr_assert_eq(spmv_converter_open(&c, &d, &a), SPMV_OK);
+    cr_assert_eq(spmv_converter_create(&c, &d, &a), SPMV_OK);
     begin_upload(c);
-    spmv_converter_close(c);
+    spmv_converter_destroy(c);
 #ifdef SPMV__CONVERT_AHEAD
     if (omp_get_max_threads() > 1) cr_assert_eq(ahead, (int)(sizeof some / sizeof *some) + 2);
 #endif
@@ -209,7 +209,7 @@ Test(convert, uploaded_ahead)
     cr_assert_gt(compare(&d, &a, 1, "sell", "bands", &l), 0);
     cr_assert_gt(compare(&d, &a, 1, "tcsr", "bands", &l), 0);
     free_banded(&a);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* Bytes that a device keeps for the next matrix. */
@@ -275,7 +275,7 @@ Test(convert, scratch_memory_is_kept)
     cr_assert_eq(spmv__scratch_take(&d, 300000, &at[0]), SPMV_OK);
     spmv__scratch_give(&d, at[0]);
     cr_assert_eq(kept_bytes(&d), (SPMV__SCRATCH_BUFFERS - 1) * 1000 + 300000);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* A matrix that is updatable needs buffers for as long as it lives. They are its own, so that other matrices find as much as before. */
@@ -304,7 +304,7 @@ Test(convert, updatable_matrices_hold_no_scratch_memory)
     cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK);
     cr_assert(y[0] == 3 && y[1] == 7 && y[2] == 11 && y[3] == 15);
     spmv_destroy(&m);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* The bytes in buffers of the device, and the most that ever were. */
@@ -362,9 +362,9 @@ Test(convert, peak_of_memory)
         cr_assert(2 * counted.most <= 5 * csr_bytes(&a) + 2 * SPMV__SCRATCH_BYTES, "%s: %.2f times the CSR form", plans[j],
                   (double)counted.most / (double)csr_bytes(&a));
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     cr_assert_eq(counted.now, 0);
 }
 
@@ -392,18 +392,18 @@ Test(convert, pointers_of_an_empty_matrix_are_fetched)
         a.rows = a.cols = v.rows = 8;
         a.type = how.type = SPMV_F64;
         v.a = &a;
-        cr_assert_eq(spmv_converter_open(&c, &d, &a), SPMV_OK);
+        cr_assert_eq(spmv_converter_create(&c, &d, &a), SPMV_OK);
         cr_assert_eq(spmv_converter_give(c, &a, buffer, NULL, NULL), SPMV_OK);
         how.converter = c;
         cr_assert_eq(spmv_plan_parse(&plan, plans[i], NULL, NULL), SPMV_OK);
-        cr_assert_eq(spmv_part_build(&part, &plan.part[0], &v, &how, NULL), SPMV_OK, "%s", plans[i]);
+        cr_assert_eq(spmv_part_create(&part, &plan.part[0], &v, &how, NULL), SPMV_OK, "%s", plans[i]);
         cr_assert_eq(part.nnz, 0);
-        spmv_part_free(&part);
-        spmv_converter_close(c);
+        spmv_part_destroy(&part);
+        spmv_converter_destroy(c);
         if (a.owned) free((void *)(uintptr_t)a.ptr);
     }
-    spmv_buffer_free(&d, buffer);
-    spmv_device_close(&d);
+    spmv_buffer_destroy(&d, buffer);
+    spmv_device_destroy(&d);
 }
 
 /* The arrays of a store that spmv_create has made on the device, against those of a store on the host. */
@@ -475,7 +475,7 @@ static void buffers_plan(const in_buffers *b, spmv_desc *desc, spmv_device *d, c
 static void buffers_free(const in_buffers *b, spmv_device *d)
 {
     int k;
-    for (k = 0; k < 3; k++) spmv_buffer_free(d, b->at[k]);
+    for (k = 0; k < 3; k++) spmv_buffer_destroy(d, b->at[k]);
 }
 
 /* Whether row pointers and columns were on the device only when the watched matrix was uploaded; afterwards it has none. */
@@ -552,28 +552,28 @@ static spmv_status go_through(const door *at, const in_buffers *b, spmv_csr *csr
         view.a = csr;
         view.rows = csr->rows;
         how.updatable = 1;
-        cr_assert_eq(spmv_converter_open(&c, d, csr), SPMV_OK);
+        cr_assert_eq(spmv_converter_create(&c, d, csr), SPMV_OK);
         how.converter = c;
         s = spmv_converter_give(c, csr, ptr_bits == 64 ? tried.at[0] : NULL, tried.at[1], tried.at[2]);
-        if (!s) s = spmv_part_build(&part, &spec, &view, &how, &d->hooks);
+        if (!s) s = spmv_part_create(&part, &spec, &view, &how, &d->hooks);
         if (!s) s = spmv_converter_finish(c);
     } else s = spmv_create(&m, &desc);
     switch (at->at) {
         case DOOR_UPDATE: s = s ? s : spmv_update_buffer(&m, tight); break;
         case DOOR_CONVERTER_UPDATE: s = s ? s : spmv_converter_update(c, NULL, tight); break;
-        case DOOR_X: s = s ? s : spmv_exec_mul_buffers(m.exec, 1, tight, 3, 0, large, 0); break;
-        case DOOR_Y: s = s ? s : spmv_exec_mul_buffers(m.exec, 1, large, 0, 0, tight, 3); break;
+        case DOOR_X: s = s ? s : spmv_exec_mul(m.exec, 1, tight, 3, 0, large, 0); break;
+        case DOOR_Y: s = s ? s : spmv_exec_mul(m.exec, 1, large, 0, 0, tight, 3); break;
         case DOOR_WRITE: s = spmv_buffer_write(d, tight, bytes, copy); break;
         case DOOR_READ: s = spmv_buffer_read(d, tight, bytes, copy); break;
         case DOOR_FILL: s = spmv_buffer_fill(d, tight, bytes, 0); break;
         default: break;
     }
     spmv_device_finish(d);
-    spmv_part_free(&part);
-    spmv_converter_close(c);
+    spmv_part_destroy(&part);
+    spmv_converter_destroy(c);
     spmv_destroy(&m);
-    spmv_buffer_free(d, tight);
-    spmv_buffer_free(d, large);
+    spmv_buffer_destroy(d, tight);
+    spmv_buffer_destroy(d, large);
     return s;
 }
 
@@ -608,7 +608,7 @@ Test(convert, every_buffer_is_checked_against_its_size)
         buffers_free(&b, &d);
     }
     memset(&d.hooks, 0, sizeof d.hooks);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* Columns in a buffer that do not rise, or lie outside the matrix, are found on the device. */
@@ -651,7 +651,7 @@ Test(convert, columns_are_checked_there)
             cr_assert_eq(l.live, 0);
         }
     buffers_free(&b, &d);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* Row pointers in a buffer that are wrong are found on the device, and named by the host. */
@@ -707,7 +707,7 @@ Test(convert, pointers_are_checked_there)
         }
     }
     for (k = 0; k < 2; k++) buffers_free(&b[k], &d);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     free(ptr);
     free(wide);
     free(col);
@@ -753,7 +753,7 @@ Test(convert, many_columns_stay_there)
         cr_assert_eq(l.live, 0);
     }
     buffers_free(&b, &d);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     free(ptr);
     free(col);
     free(val);
@@ -795,7 +795,7 @@ Test(convert, what_a_look_cannot_save_is_left_unseen)
     for (t = H200; t < TABLES; t++) {
         text = spmv_tuning_bundled(names[t], SPMV_DEVICE_CLASS_GPU, &length, &exact);
         cr_assert(exact);
-        cr_assert_eq(spmv_tuning_read(&table[t], text, length, "", NULL), SPMV_OK);
+        cr_assert_eq(spmv_tuning_create(&table[t], text, length, "", NULL), SPMV_OK);
     }
     for (i = 0; i < sizeof tries / sizeof *tries; i++) {
         char stored[SPMV_PLAN_TEXT];
@@ -852,8 +852,8 @@ Test(convert, what_a_look_cannot_save_is_left_unseen)
         cr_assert_eq(l.live, 0);
         buffers_free(&b, &d);
     }
-    for (t = H200; t < TABLES; t++) spmv_tuning_free(&table[t]);
-    spmv_device_close(&d);
+    for (t = H200; t < TABLES; t++) spmv_tuning_destroy(&table[t]);
+    spmv_device_destroy(&d);
     free(ptr);
     free(col);
     free(val);
@@ -931,14 +931,14 @@ Test(convert, tiles_are_found_there)
             cr_assert_eq(spmv_create(&made, &desc), SPMV_OK, "%s: %s", text, l.text);
             cr_assert(pointers_stayed && columns_stayed, "%s of matrix %d: %d %d, %s", text, kind, pointers_stayed, columns_stayed, l.text);
             cr_assert_eq(spmv_plan_parse(&plan, text, NULL, NULL), SPMV_OK);
-            cr_assert_eq(spmv_store_make(&here, &plan, &a, &how, NULL), SPMV_OK);
+            cr_assert_eq(spmv_store_create(&here, &plan, &a, &how, NULL), SPMV_OK);
             cr_assert(!memcmp(here.part[0].n, made.store.part[0].n, sizeof here.part[0].n), "%s of matrix %d: sizes", text, kind);
             compare_created(&d, &made, &here, text);
             if (strstr(text, "idx"))
                 high |= 1u << (!here.part[0].a[SPMV_TCSR_BASE].count ? 3 : !here.part[0].a[SPMV_TCSR_HIGH].count ? 0 :
                                here.part[0].a[SPMV_TCSR_HIGH].count < here.part[0].a[SPMV_TCSR_COL].count ? 1 : 2);
             spmv_destroy(&made);
-            spmv_store_free(&here);
+            spmv_store_destroy(&here);
             cr_assert_eq(l.live, 0);
         }
         for (j = 0; j < 2; j++) buffers_free(&b[j], &d);
@@ -946,7 +946,7 @@ Test(convert, tiles_are_found_there)
         free_banded(&a);
     }
     cr_assert_eq(high, 0xfu);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* One part of a matrix of which the host has nothing but its shape. */
@@ -982,25 +982,25 @@ Test(convert, parts_of_a_matrix_that_is_only_there)
         given.col = NULL;
         given.val = NULL;
         cr_assert_eq(spmv_plan_parse(&plan, some[j], NULL, NULL), SPMV_OK);
-        cr_assert_eq(spmv_part_build(&here, &plan.part[0], &v, &how, NULL), SPMV_OK, "%s", some[j]);
+        cr_assert_eq(spmv_part_create(&here, &plan.part[0], &v, &how, NULL), SPMV_OK, "%s", some[j]);
         v.a = &given;
-        cr_assert_eq(spmv_converter_open(&c, &d, &given), SPMV_OK);
+        cr_assert_eq(spmv_converter_create(&c, &d, &given), SPMV_OK);
         cr_assert_eq(spmv_converter_give(c, &given, b.at[0], b.at[1], b.at[2]), SPMV_OK);
         how.converter = c;
-        cr_assert_eq(spmv_part_build(&there, &plan.part[0], &v, &how, NULL), SPMV_OK, "%s", some[j]);
+        cr_assert_eq(spmv_part_create(&there, &plan.part[0], &v, &how, NULL), SPMV_OK, "%s", some[j]);
         cr_assert_eq(spmv_converter_finish(c), SPMV_OK);
         cr_assert_eq(given.col != NULL, !strcmp(some[j], "cmrs:sort=1"), "%s", some[j]); /* which the host fills */
         for (k = 0; k < SPMV_MAX_ARRAYS; k++) cr_assert(same_array(&d, &there, &here.a[k], k), "%s: array %d", some[j], k);
-        spmv_part_free(&here);
-        spmv_part_free(&there);
-        spmv_converter_close(c);
+        spmv_part_destroy(&here);
+        spmv_part_destroy(&there);
+        spmv_converter_destroy(c);
         if (given.owned & 1u) free((void *)(uintptr_t)given.ptr);
         if (given.owned & 2u) free((void *)(uintptr_t)given.col);
         if (given.owned & 4u) free((void *)(uintptr_t)given.val);
     }
     buffers_free(&b, &d);
     matrix_free(&m);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 static int diagonals_listed; /* matrices whose diagonals a device has listed */
@@ -1021,7 +1021,7 @@ static void compare_diagonals(spmv_device *d, const spmv_csr *a, const in_buffer
     v.a = a;
     cr_assert_eq(spmv__diagonals_count(&here, &v, NULL), SPMV_OK);
     v.a = &given;
-    cr_assert_eq(spmv_converter_open(&c, d, &given), SPMV_OK);
+    cr_assert_eq(spmv_converter_create(&c, d, &given), SPMV_OK);
     cr_assert_eq(spmv_converter_give(c, &given, b->at[0], b->at[1], b->at[2]), SPMV_OK);
     cr_assert_eq(c->diagonals(c, &v, a->nnz, SPMV_DIA, NULL, &there), SPMV_OK);
     cr_assert_eq(there.place != NULL, few);
@@ -1035,7 +1035,7 @@ static void compare_diagonals(spmv_device *d, const spmv_csr *a, const in_buffer
         cr_assert(there.first == here.first && there.end == here.end);
         diagonals_listed++;
     }
-    spmv_converter_close(c);
+    spmv_converter_destroy(c);
     spmv__diagonals_free(&here, NULL);
     spmv__diagonals_free(&there, NULL);
     if (given.owned & 2u) free((void *)(uintptr_t)given.col);
@@ -1076,13 +1076,13 @@ Test(convert, diagonals_are_found_there)
             cr_assert_eq(columns_stayed, a.rows + a.cols <= 3 * a.nnz + 2 * a.rows || (kind == 6 && j == 2), "%s of matrix %d", some[j],
                          kind);
             cr_assert_eq(spmv_plan_parse(&plan, some[j], NULL, NULL), SPMV_OK);
-            cr_assert_eq(spmv_store_make(&here, &plan, &a, &how, NULL), SPMV_OK);
+            cr_assert_eq(spmv_store_create(&here, &plan, &a, &how, NULL), SPMV_OK);
             cr_assert_eq(here.count, made.store.count);
             compare_created(&d, &made, &here, some[j]);
             for (i = 0; i < here.count; i++)
                 if (spmv_format_class_of(here.part[i].spec.format) == SPMV_CLASS_DIAGONAL) owned += here.part[i].nnz;
             spmv_destroy(&made);
-            spmv_store_free(&here);
+            spmv_store_destroy(&here);
             cr_assert_eq(l.live, 0);
         }
         buffers_free(&b, &d);
@@ -1090,7 +1090,7 @@ Test(convert, diagonals_are_found_there)
     }
     cr_assert_gt(owned, 1000);
     cr_assert(diagonals_listed > 0 && diagonals_listed < KINDS);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* Without memory of the host, matrices in buffers are not made, which is said, or the host converts; nothing is left. */
@@ -1126,7 +1126,7 @@ Test(convert, every_request_of_memory_from_buffers_fails)
     }
     buffers_free(&b, &d);
     free_banded(&a);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* Every byte of matrices in buffers, by every second plan for each of them. */
@@ -1159,16 +1159,16 @@ Test(convert, every_byte_from_buffers)
             desc.convert = SPMV_CONVERT_ON_DEVICE;
             desc.updatable = how.updatable = j % 4 >= 2;
             cr_assert_eq(spmv_plan_make(&plan, plans[j], &a, NULL, NULL, NULL), SPMV_OK);
-            s = spmv_store_make(&here, &plan, &a, &how, &desc.hooks);
+            s = spmv_store_create(&here, &plan, &a, &how, &desc.hooks);
             cr_assert_eq(spmv_create(&made, &desc), s, "%s of %s: %s", plans[j], m.name, l.text);
             if (!s) compare_created(&d, &made, &here, plans[j]);
             spmv_destroy(&made);
-            spmv_store_free(&here);
+            spmv_store_destroy(&here);
             cr_assert_eq(l.live, 0);
         }
         buffers_free(&b, &d);
     }
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* A matrix whose CSR form is in buffers; the last plan has a part that the host fills. */
@@ -1225,7 +1225,7 @@ Test(convert, csr_in_buffers)
         buffers_write(&b, &d);
         cr_assert_eq(spmv_create(&made, &desc), SPMV_OK, "%s: %s", some[j], l.text);
         cr_assert_eq(spmv_plan_parse(&plan, some[j], NULL, NULL), SPMV_OK);
-        cr_assert_eq(spmv_store_make(&here, &plan, &a, &how, NULL), SPMV_OK);
+        cr_assert_eq(spmv_store_create(&here, &plan, &a, &how, NULL), SPMV_OK);
         compare_created(&d, &made, &here, some[j]);
         cr_assert_eq(spmv_buffer_write(&d, b.at[2], b.bytes[2], twice), SPMV_OK);
         cr_assert_eq(spmv_update_buffer(&made, b.at[2]), SPMV_OK, "%s", l.text);
@@ -1237,7 +1237,7 @@ Test(convert, csr_in_buffers)
         cr_assert_eq(spmv_store_update(&here, &a), SPMV_OK);
         compare_created(&d, &made, &here, some[j]);
         spmv_destroy(&made);
-        spmv_store_free(&here);
+        spmv_store_destroy(&here);
         cr_assert_eq(l.live, 0);
         /* what is refused, and says why */
         desc.matrix.base = 1;
@@ -1271,7 +1271,7 @@ Test(convert, csr_in_buffers)
         cr_assert_eq(pointers_stayed, stay[j / 4].rows, "%s", text);
         cr_assert_eq(l.text[0], 0, "%s: %s", text, l.text);
         cr_assert_eq(spmv_plan_make(&plan, text, &a, NULL, NULL, NULL), SPMV_OK);
-        cr_assert_eq(spmv_store_make(&here, &plan, &a, &how, NULL), SPMV_OK);
+        cr_assert_eq(spmv_store_create(&here, &plan, &a, &how, NULL), SPMV_OK);
         compare_created(&d, &made, &here, text);
         if (how.updatable) {
             cr_assert_eq(spmv_update(&made, twice), SPMV_OK, "%s", l.text);
@@ -1281,7 +1281,7 @@ Test(convert, csr_in_buffers)
             a.val = m.val;
         }
         spmv_destroy(&made);
-        spmv_store_free(&here);
+        spmv_store_destroy(&here);
         cr_assert_eq(l.live, 0);
     }
     buffers_free(&b, &d);
@@ -1289,5 +1289,5 @@ Test(convert, csr_in_buffers)
     free(ptr);
     free(twice);
     matrix_free(&m);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }

@@ -57,7 +57,7 @@ static spmv_status open_with(spmv_device *d, spmv_device_desc *desc)
     desc->hooks.resize = limited;
     desc->backend = spmv_cuda();
     *said = 0;
-    return spmv_device_open(d, desc);
+    return spmv_device_create(d, desc);
 }
 
 static spmv_status open_device(spmv_device *d, const char *which)
@@ -130,7 +130,7 @@ Test(devices, are_found_by_back_end_and_number)
     for (i = 0; i < LENGTH(which); i++) {
         cr_assert_eq(open_device(&d, which[i][0]), SPMV_OK, "%s", said);
         cr_assert_str_eq(d.info.name + strlen("NVIDIA Fake "), which[i][1]);
-        spmv_device_close(&d);
+        spmv_device_destroy(&d);
         check_clean("open");
     }
     cr_assert_eq(open_device(&d, "cuda:2"), SPMV_ERR_NO_DEVICE);
@@ -187,7 +187,7 @@ Test(devices, callers_own_are_left_alone)
         cr_assert((d.queue == queue) == (desc.queue != NULL));
         cr_assert_str_eq(d.info.name, "NVIDIA Fake 0");
         cr_assert_eq(fake.alive[FAKE_STREAMS], desc.queue ? 1 : 2);
-        spmv_device_close(&d);
+        spmv_device_destroy(&d);
         cr_assert_eq(fake.alive[FAKE_STREAMS], 1);
         cr_assert_eq(fake.alive[FAKE_CONTEXTS], 1);
     }
@@ -197,7 +197,7 @@ Test(devices, callers_own_are_left_alone)
     desc.context = &d;
     desc.queue = queue;
     cr_assert_eq(open_with(&d, &desc), SPMV_ERR_ARGUMENT);
-    spmv_device_close(&first);
+    spmv_device_destroy(&first);
     check_clean("own");
 }
 
@@ -217,14 +217,14 @@ Test(programs, are_compiled_for_the_device)
         cr_assert_eq(open_device(&d, ways[i].which), SPMV_OK);
         cr_assert_eq(spmv_device_program(&d, SPMV_CSR, ways[i].macros, &program), SPMV_OK, "%s", said);
         cr_assert_str_eq(fake.options, ways[i].options);
-        spmv_device_close(&d);
+        spmv_device_destroy(&d);
         check_clean(ways[i].options);
     }
     fake.archs[0] = fake.archs[1] = fake.archs[2] = 120;
     cr_assert_eq(open_device(&d, "0"), SPMV_OK);
     cr_assert_eq(spmv_device_program(&d, SPMV_CSR, NULL, &program), SPMV_ERR_BUILD);
     cr_assert_str_eq(said, "NVRTC does not compile for compute capability 9.0 of NVIDIA Fake 0: that of an older CUDA toolkit may");
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* An older NVRTC does not know --minimal. */
@@ -236,7 +236,7 @@ Test(programs, are_compiled_by_older_compilers)
     cr_assert_eq(open_device(&d, "0"), SPMV_OK);
     cr_assert_eq(spmv_device_program(&d, SPMV_CSR, NULL, &program), SPMV_OK, "%s", said);
     cr_assert_str_eq(fake.options, "--gpu-architecture=sm_90 --fmad=true ");
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     check_clean("old");
 }
 
@@ -266,14 +266,14 @@ Test(programs, are_bytes)
         cr_assert_geq(d.compiled, 2);
         cr_assert_eq(spmv_device_programs_take(&d, &bytes, &size), SPMV_OK, "%s", said);
         spmv_destroy(&m);
-        spmv_device_close(&d);
+        spmv_device_destroy(&d);
         cr_assert_eq(open_device(&d, which[i]), SPMV_OK, "%s", said);
         cr_assert_eq(spmv_device_programs_give(&d, bytes, size), SPMV_OK);
         spmv_free(&d.hooks, bytes);
         cr_assert_eq(store(&m, &d, "ell:w=1+csr"), SPMV_OK, "%s", said);
         cr_assert_eq(d.compiled, 0);
         spmv_destroy(&m);
-        spmv_device_close(&d);
+        spmv_device_destroy(&d);
         check_clean(which[i]);
     }
 }
@@ -299,7 +299,7 @@ Test(programs, for_conversion_are_compiled_when_that_pays)
             rented = d.common->rented;
             spmv_destroy(&m);
         }
-        spmv_device_close(&d);
+        spmv_device_destroy(&d);
         check_clean("conversion");
     }
 }
@@ -323,7 +323,7 @@ Test(programs, that_find_tiles_are_compiled_when_that_pays)
         spmv_destroy(&m);
     }
     memset(fake.found, 0, sizeof fake.found);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     check_clean("tiles");
 }
 
@@ -339,7 +339,7 @@ Test(programs, know_whether_rows_are_cut)
         cr_assert_eq(open_device(&d, NULL), SPMV_OK);
         cr_assert_eq(store(&m, &d, ways[i].plan), ways[i].whole ? SPMV_ERR_BUILD : SPMV_OK, "%s", ways[i].plan);
         spmv_destroy(&m);
-        spmv_device_close(&d);
+        spmv_device_destroy(&d);
         check_clean(ways[i].plan);
     }
 }
@@ -354,7 +354,7 @@ Test(programs, show_the_compilers_words)
     cr_assert_str_eq(said, "kernels/csr.cl did not build with -DOFF=nonsense: error 6 of NVRTC\nwhat is that");
     cr_assert_null(program);
     cr_assert_eq(spmv_device_program(&d, SPMV_CSR, "-DOFF=uint", &program), SPMV_OK);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     check_clean("build");
 }
 
@@ -377,7 +377,7 @@ Test(products, matrices_that_the_cache_cannot_hold_stay_out_of_it)
         cr_assert_eq(m.on_device->part[0].variant.value[SPMV_KNOB_NT], cases[i].nt, "%s, a cache of %d bytes", cases[i].plan,
                      (int)cases[i].cache);
         spmv_destroy(&m);
-        spmv_device_close(&d);
+        spmv_device_destroy(&d);
     }
 }
 
@@ -416,11 +416,11 @@ Test(products, launch_and_nothing_else)
     cr_assert_eq(spmv_cuda_mul(&e, 0, 0, 0, 0, (unsigned long long)(uintptr_t)y, 0), SPMV_OK); /* no x */
     cr_assert_eq(fake.launches, launches + 2);
     cr_assert_eq(fake.overlapped, fake.launches); /* all of them are of products, and the device's compute capability is 9.0 */
-    spmv_exec_free(&e);
-    spmv_buffer_free(&d, x);
-    spmv_buffer_free(&d, y);
+    spmv_exec_destroy(&e);
+    spmv_buffer_destroy(&d, x);
+    spmv_buffer_destroy(&d, y);
     spmv_destroy(&m);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     check_clean("products");
 }
 
@@ -454,10 +454,10 @@ Test(products, refuse_addresses_before_they_launch)
     cr_assert_eq(spmv_cuda_mul(&e, 0, at + 4, ROWS, 0, at, ROWS), SPMV_OK, "%s", said); /* x is not read */
     cr_assert_eq(spmv_cuda_mul(&e, 1, at, ROWS, 0, at, 0), SPMV_OK, "%s", said);
     cr_assert_eq(spmv_cuda_mul(&e, 1, at, ROWS, 0, at, ROWS + COLS), SPMV_OK, "%s", said);
-    spmv_exec_free(&e);
-    spmv_buffer_free(&d, both);
+    spmv_exec_destroy(&e);
+    spmv_buffer_destroy(&d, both);
     spmv_destroy(&m);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     check_clean("addresses");
 }
 
@@ -481,9 +481,9 @@ Test(products, and_all_else_leave_captures_of_other_threads_alone)
     cr_assert_eq(spmv_exec_timing(m.exec, 1), SPMV_OK);
     cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK);
     cr_assert_eq(spmv_exec_timing(m.exec, 0), SPMV_OK);
-    spmv_buffer_free(&d, values);
+    spmv_buffer_destroy(&d, values);
     spmv_destroy(&m);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     fake.capturing = 0;
     cr_assert_gt(fake.forbidden, 0);
     check_clean("a capture in another thread");
@@ -524,11 +524,11 @@ Test(products, are_recorded_in_a_graph)
     fake.fail_in = -1;
     graph_free(g);
     graph_free(NULL);
-    spmv_exec_free(&e);
-    spmv_buffer_free(&d, x);
-    spmv_buffer_free(&d, y);
+    spmv_exec_destroy(&e);
+    spmv_buffer_destroy(&d, x);
+    spmv_buffer_destroy(&d, y);
     spmv_destroy(&m);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     check_clean("graph");
 }
 
@@ -567,7 +567,7 @@ Test(products, are_recorded_anew_for_another_exec)
         cr_assert_eq(fake.alive[FAKE_GRAPHS], 0);
         spmv_destroy(&m[i]);
     }
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     check_clean("runner");
 }
 
@@ -587,7 +587,7 @@ Test(products, overlap_where_it_is_possible)
         cr_assert_gt(fake.launches, 0);
         cr_assert_eq(fake.overlapped, 0);
         spmv_destroy(&m);
-        spmv_device_close(&d);
+        spmv_device_destroy(&d);
     }
     check_clean("overlap");
 }
@@ -606,11 +606,11 @@ Test(products, leave_the_callers_context_current)
     cr_assert_eq(spmv_buffer_write(&d, b, 4, word), SPMV_OK);
     cr_assert_eq(spmv_buffer_read(&d, b, sizeof word, word), SPMV_OK);
     cr_assert(word[0] == 1 && word[1] == 7 && word[2] == 7);
-    spmv_buffer_free(&d, b);
-    spmv_device_close(&d);
+    spmv_buffer_destroy(&d, b);
+    spmv_device_destroy(&d);
     cr_assert_eq(fake.current, first.context);
     fake.current = NULL;
-    spmv_device_close(&first);
+    spmv_device_destroy(&first);
     check_clean("current");
 }
 
@@ -636,7 +636,7 @@ static spmv_status everything(int together)
     if (!s) cr_assert_float_eq(seconds, 2.5e-3, 1e-12);
     if (!s) fake.fail_in = -1; /* freeing makes calls, too, but has nobody to tell */
     spmv_destroy(&m);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     return s;
 }
 
@@ -655,7 +655,7 @@ static spmv_status everything_of_a_group(int with_host)
     if (s) return s;
     s = open_device(&d[1], "cuda:1");
     if (s) {
-        spmv_device_close(&d[0]);
+        spmv_device_destroy(&d[0]);
         return s;
     }
     on[0] = &d[0];
@@ -682,8 +682,8 @@ static spmv_status everything_of_a_group(int with_host)
     if (s) *said = 0; /* freeing waits for the devices, too, but has nobody to tell */
     else fake.fail_in = -1;
     spmv_group_destroy(&g);
-    spmv_device_close(&d[0]);
-    spmv_device_close(&d[1]);
+    spmv_device_destroy(&d[0]);
+    spmv_device_destroy(&d[1]);
     return s;
 }
 
@@ -766,8 +766,8 @@ static spmv_status prepare_from_buffers(const char *plan, long fail_in)
     }
     fake.fail_in = -1;
     spmv_destroy(&m);
-    for (k = 0; k < 3; k++) spmv_buffer_free(&d, buffer[k]);
-    spmv_device_close(&d);
+    for (k = 0; k < 3; k++) spmv_buffer_destroy(&d, buffer[k]);
+    spmv_device_destroy(&d);
     check_clean(*fake.failed ? fake.failed : plan);
     return s;
 }

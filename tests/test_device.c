@@ -516,7 +516,7 @@ static spmv_status open_fake(spmv_device *d, const char *which)
     spmv_device_desc desc = { 0 };
     desc.which = which;
     desc.hooks.log = hear;
-    return spmv_backends_open(all, d, &desc);
+    return spmv_backends_create(all, d, &desc);
 }
 
 /* Copies the matrix to buffers of the device. */
@@ -541,7 +541,7 @@ static void free_buffers(spmv_device *d)
 {
     int i;
     for (i = 0; i < 3; i++) {
-        if (on_device[i]) spmv_buffer_free(d, on_device[i]);
+        if (on_device[i]) spmv_buffer_destroy(d, on_device[i]);
         on_device[i] = NULL;
     }
 }
@@ -605,15 +605,15 @@ Test(device, back_ends_are_listed_one_after_another)
     cr_assert_str_eq(info[1].name, "Fake small");
     cr_assert_str_eq(info[2].name, "Fake large");
     desc.which = "3";
-    cr_assert_eq(spmv_backends_open(two, &d, &desc), SPMV_OK);
+    cr_assert_eq(spmv_backends_create(two, &d, &desc), SPMV_OK);
     cr_assert_str_eq(d.info.name, "Fake small");
-    spmv_device_close(&d);
-    cr_assert_eq(spmv_backends_open(none, &d, &desc), SPMV_ERR_NO_DEVICE);
+    spmv_device_destroy(&d);
+    cr_assert_eq(spmv_backends_create(none, &d, &desc), SPMV_ERR_NO_DEVICE);
     cr_assert_str_eq(said, "no device was found");
-    cr_assert_eq(spmv_backends_open(empty, &d, &desc), SPMV_ERR_NO_DEVICE);
+    cr_assert_eq(spmv_backends_create(empty, &d, &desc), SPMV_ERR_NO_DEVICE);
     cr_assert_str_eq(said, "no device was found: fake; fake: not plugged in");
     desc.context = &d; /* of no back end */
-    cr_assert_eq(spmv_backends_open(none, &d, &desc), SPMV_ERR_NO_DEVICE);
+    cr_assert_eq(spmv_backends_create(none, &d, &desc), SPMV_ERR_NO_DEVICE);
 }
 
 Test(device, is_found_by_type_and_name)
@@ -626,7 +626,7 @@ Test(device, is_found_by_type_and_name)
     for (i = 0; i < LENGTH(which); i++) {
         cr_assert_eq(open_fake(&d, which[i][0]), SPMV_OK, "%s", said);
         cr_assert_str_eq(d.info.name + 5, which[i][1]);
-        spmv_device_close(&d);
+        spmv_device_destroy(&d);
     }
     cr_assert_eq(open_fake(&d, "accelerator"), SPMV_ERR_NO_DEVICE);
     cr_assert_str_eq(said, "no device matches 'accelerator'; 2 found");
@@ -654,7 +654,7 @@ Test(device, takes_a_matrix_without_nonzeros)
         cr_assert_eq(spmv_rows(&m), 3);
         spmv_destroy(&m);
     }
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* Every array of every part is in buffers as it was stored, whole or in stretches. */
@@ -697,7 +697,7 @@ Test(device, every_format_gets_the_arguments_of_its_kernel)
                 }
                 cr_assert_eq(bad, 0, "%s", plans[i]);
                 spmv_destroy(&m);
-                spmv_device_close(&d);
+                spmv_device_destroy(&d);
             }
 }
 
@@ -710,10 +710,10 @@ Test(device, parts_larger_than_a_buffer_are_cut)
     cr_assert_gt(m.on_device->count, 1);
     cr_assert_eq(m.on_device->sources, 1);
     spmv_destroy(&m);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
-/* A zeroed device, as before spmv_device_open and after spmv_device_close. */
+/* A zeroed device, as before spmv_device_create and after spmv_device_destroy. */
 Test(device, that_is_not_open_is_refused)
 {
     spmv_device none;
@@ -751,7 +751,7 @@ Test(device, images_are_refused_where_there_are_none)
     cr_assert_eq(spmv_variant_resolve(&v, &d, &m.store.part[0]), SPMV_ERR_UNSUPPORTED);
     cr_assert_str_eq(said, "IMG=1: Fake large has no images");
     spmv_destroy(&m);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 Test(device, vectors_lie_in_buffers_of_any_back_end)
@@ -776,9 +776,9 @@ Test(device, vectors_lie_in_buffers_of_any_back_end)
     cr_assert_eq(words[0], 7);
     cr_assert_eq(memcmp(&words[1], &from[1], 4), 0);
     cr_assert_eq(spmv_device_finish(&d), SPMV_OK);
-    spmv_buffer_free(&d, b);
-    spmv_buffer_free(&d, empty);
-    spmv_device_close(&d);
+    spmv_buffer_destroy(&d, b);
+    spmv_buffer_destroy(&d, empty);
+    spmv_device_destroy(&d);
 }
 
 Test(device, time_is_told_from_the_first_launch_to_the_last)
@@ -796,7 +796,7 @@ Test(device, time_is_told_from_the_first_launch_to_the_last)
     cr_assert_eq(m.exec->last, previous);
     cr_assert_neq(m.exec->first, m.exec->last);
     spmv_destroy(&m);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 static int by_number(const void *a, const void *b) { return *(const int32_t *)a - *(const int32_t *)b; }
@@ -819,7 +819,7 @@ static spmv_status use_programs(const void *from, size_t bytes, void **out, size
     if (!s) s = spmv_device_programs_take(&d, out, out_bytes);
     if (!s) spare();
     spmv_destroy(&m);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     return s;
 }
 
@@ -840,7 +840,7 @@ Test(device, builds_nothing_for_a_second_matrix_with_the_same_plan)
     cr_assert_gt(builds, before);
     spmv_destroy(&one);
     spmv_destroy(&two);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* The buffers of a matrix are kept when it is destroyed, and the next one gets them, but not before the queue is done with them. Those that
@@ -869,7 +869,7 @@ Test(device, buffers_that_a_matrix_left_serve_the_next)
     cr_assert_eq(count[BUFFER], buffers);
     other = new_thing(QUEUE);
     cr_assert_eq(spmv_exec_create(&e, m.on_device, other), SPMV_OK);
-    spmv_exec_free(&e);
+    spmv_exec_destroy(&e);
     release(other, QUEUE);
     spmv_destroy(&m);
     cr_assert_lt(count[BUFFER], buffers);
@@ -883,8 +883,8 @@ Test(device, buffers_that_a_matrix_left_serve_the_next)
     cr_assert_eq(spmv_buffer_create(&d, 1000, &other), SPMV_OK);
     cr_assert(strstr(said, "so that there may be memory"), "%s", said);
     cr_assert_leq(count[BUFFER], 2); /* that one, and the one that stands for arrays without elements */
-    spmv_buffer_free(&d, other);
-    spmv_device_close(&d);
+    spmv_buffer_destroy(&d, other);
+    spmv_device_destroy(&d);
 }
 
 Test(device, programs_given_back_need_no_compiler)
@@ -946,7 +946,7 @@ Test(device, keeps_its_tuning_table)
     cr_assert_str_eq(spmv_shares(&two), first);
     spmv_destroy(&one);
     spmv_destroy(&two);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* A device that uses only some of the programs that it was given still hands out all of them. */
@@ -965,7 +965,7 @@ Test(device, programs_that_were_given_are_kept)
     cr_assert_eq(spmv_device_programs_take(&d, &taken, &again), SPMV_OK);
     cr_assert_gt(again, bytes);
     spmv_destroy(&m);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     free(all);
     cr_assert_eq(use_programs(taken, again, &all, &bytes), SPMV_OK, "%s", said);
     cr_assert_eq(builds, 0);
@@ -1050,7 +1050,7 @@ Test(device, measure_keeps_the_fastest)
     spmv_device d;
     size_t i;
     int n, k, built = 0;
-    cr_assert_eq(spmv_tuning_read(&table, text, sizeof text - 1, NULL, NULL), SPMV_OK);
+    cr_assert_eq(spmv_tuning_create(&table, text, sizeof text - 1, NULL, NULL), SPMV_OK);
     cr_assert_eq(open_fake(&d, NULL), SPMV_OK);
     hints.tuning = &table;
     hints.choice = c;
@@ -1086,8 +1086,8 @@ Test(device, measure_keeps_the_fastest)
         spmv_destroy(&m);
     }
     cr_assert_gt(n, 100);
-    spmv_tuning_free(&table);
-    spmv_device_close(&d);
+    spmv_tuning_destroy(&table);
+    spmv_device_destroy(&d);
     free(c);
 }
 
@@ -1108,7 +1108,7 @@ static spmv_status everything(const char *plan)
     if (!s) s = spmv_exec_seconds(m.exec, &took);
     if (!s) spare();
     spmv_destroy(&m);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     return s;
 }
 
@@ -1181,7 +1181,7 @@ static int convert_with_fault(const char *plan, int n, int *fell_back)
     if (!s) spare();
     spmv_destroy(&m);
     free_buffers(&d);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     cr_assert_null(alive, "%s: call %d failed, something was left", plan, n);
     if (fails_left >= 0) cr_assert_eq(s, SPMV_OK, "%s: %s", plan, said);
     return fails_left < 0;
@@ -1213,7 +1213,7 @@ Test(device, conversion_needs_room)
     cr_assert_gt(m.on_device->count, 1);
     cr_assert_str_eq(said, "");
     spmv_destroy(&m);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
 }
 
 /* ---- groups: the calls of a product on several devices; tests/test_group.c has the results --------------------------------- */
@@ -1270,11 +1270,11 @@ static spmv_status everything_of_a_group(int n, spmv_status *fault)
     if (!s) s = spmv_group_vector_read(&v, back);
     if (!s) s = spmv_group_update(&g, val);
     if (fails_left >= 0) fails_left = INT_MAX; /* freeing waits for the devices, too, but has nobody to tell */
-    spmv_group_vector_free(&u);
-    spmv_group_vector_free(&v);
+    spmv_group_vector_destroy(&u);
+    spmv_group_vector_destroy(&v);
     spmv_group_destroy(&g);
-    spmv_device_close(&d[0]);
-    spmv_device_close(&d[1]);
+    spmv_device_destroy(&d[0]);
+    spmv_device_destroy(&d[1]);
     return s;
 }
 
@@ -1322,8 +1322,8 @@ Test(device, every_call_of_a_download_may_fail)
         good += !s;
         if (s) cr_assert_eq(spmv__dev_download(&d, buffer, bytes, to), SPMV_OK, "%s", said);
         cr_assert_eq(memcmp(from, to, (size_t)bytes), 0, "call %d", n);
-        spmv_buffer_free(&d, buffer);
-        spmv_device_close(&d);
+        spmv_buffer_destroy(&d, buffer);
+        spmv_device_destroy(&d);
         cr_assert_null(alive, "call %d failed, something was left", n);
         cr_assert_eq(bad, 0, "call %d failed: a bad call", n);
     }
@@ -1355,8 +1355,8 @@ Test(device, memory_is_pinned_when_that_pays)
         }
         cr_assert_not_null(d.common->stage.at[0]);
         cr_assert_eq(d.common->stage.copied, i ? 0 : whole - 1);
-        spmv_buffer_free(&d, buffer);
-        spmv_device_close(&d);
+        spmv_buffer_destroy(&d, buffer);
+        spmv_device_destroy(&d);
         cr_assert_null(alive);
     }
     free(host);
@@ -1376,12 +1376,12 @@ Test(device, groups_need_transfers_and_queues_in_order)
     cr_assert_eq(open_fake(&d, "large"), SPMV_OK);
     cr_assert_eq(spmv_group_create(&g, &desc), SPMV_ERR_UNSUPPORTED);
     cr_assert_str_eq(said, "spmv_group_create: device 0: fake has no transfers");
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     transfers = 1;
     cr_assert_eq(open_fake(&d, "small"), SPMV_OK);
     cr_assert_eq(spmv_group_create(&g, &desc), SPMV_ERR_UNSUPPORTED);
     cr_assert_str_eq(said, "spmv_group_create: the queue of device 0 (Fake small) is out of order");
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     cr_assert_eq(spmv_group_create(&g, &desc), SPMV_ERR_ARGUMENT);
     cr_assert_str_eq(said, "spmv_group_create: device 0 is not open");
 }

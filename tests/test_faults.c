@@ -274,7 +274,7 @@ static spmv_status everything(const char *plan, const char *variant, spmv_device
     spmv_exec e;
     cl_event first = NULL, done = NULL;
     double took = 0;
-    spmv_status s = given ? SPMV_OK : spmv_device_open(&d, &own);
+    spmv_status s = given ? SPMV_OK : spmv_device_create(&d, &own);
     memset(&m, 0, sizeof m);
     memset(&e, 0, sizeof e);
     desc = desc_of(plan, given ? given : &d);
@@ -286,9 +286,9 @@ static spmv_status everything(const char *plan, const char *variant, spmv_device
     if (!s) s = spmv_exec_timing(&e, 1);
     if (!s) s = spmv_exec_mul_host(&e, 1, x, 0, y);
     if (!s) cr_assert(right(y), "%s: wrong", failed);
-    if (!s) s = spmv_exec_mul(&e, 1, e.x, 0, 0, e.y, 0, 0, NULL, &first);
+    if (!s) s = spmv_cl_mul(&e, 1, e.x, 0, 0, e.y, 0, 0, NULL, &first);
     cr_assert(!s == (first != NULL));
-    if (!s) s = spmv_exec_mul(&e, 0, NULL, 0, 1, e.y, 0, 1, &first, &done); /* enqueues only a marker */
+    if (!s) s = spmv_cl_mul(&e, 0, NULL, 0, 1, e.y, 0, 1, &first, &done); /* enqueues only a marker */
     cr_assert(!s == (done != NULL));
     if (!s) s = spmv_exec_seconds(&e, &took);
     if (!s) s = spmv_update(&m, val);
@@ -302,9 +302,9 @@ static spmv_status everything(const char *plan, const char *variant, spmv_device
     }
     if (first) clReleaseEvent(first);
     if (done) clReleaseEvent(done);
-    spmv_exec_free(&e);
+    spmv_exec_destroy(&e);
     spmv_destroy(&m);
-    if (!given) spmv_device_close(&d);
+    if (!given) spmv_device_destroy(&d);
     return s;
 }
 
@@ -366,7 +366,7 @@ static spmv_status everything_in_buffers(const char *plan, const char *variant, 
     if (!s) s = spmv_mul(&m, 1, x, 0, y);
     if (!s) cr_assert(right(y), "%s: wrong", failed);
     spmv_destroy(&m);
-    for (k = 0; k < 3; k++) spmv_buffer_free(given, buffer[k]);
+    for (k = 0; k < 3; k++) spmv_buffer_destroy(given, buffer[k]);
     return s;
 }
 
@@ -431,7 +431,7 @@ Test(faults, every_call_fails_once, .timeout = 300)
     make_matrix();
     every_call("csr:run=64", "FINISH=1", NULL);
     __lsan_disable();
-    cr_assert_eq(spmv_device_open(&d, &own), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_device_create(&d, &own), SPMV_OK, "%s", said);
     every_call("ell:w=3+coo", "IMG=1+IMG=0", &d);
     every_call_of(everything_of_a_group, "csr", NULL, &d);
     conversion = SPMV_CONVERT_ON_DEVICE;
@@ -439,7 +439,7 @@ Test(faults, every_call_fails_once, .timeout = 300)
     every_call("ell:w=3+tcsr:rows=nonempty", NULL, &d);
     conversion = SPMV_CONVERT_DEFAULT;
     every_call_of(everything_in_buffers, "tcsr", NULL, &d);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     cr_assert(!holding() && !over_released && !blocks);
 }
 
@@ -450,14 +450,14 @@ Test(thorough, every_call_in_buffers_fails_once, .timeout = 300)
     spmv_device d;
     make_matrix();
     __lsan_disable();
-    cr_assert_eq(spmv_device_open(&d, &own), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_device_create(&d, &own), SPMV_OK, "%s", said);
     every_call_of(everything_in_buffers, "sell", NULL, &d);
     every_call_of(everything_in_buffers, "bcsr:b=2x2", NULL, &d);
     every_call_of(everything_in_buffers, "tcsr:tile=512,idx=16", NULL, &d);
     every_call_of(everything_in_buffers, "ell:w=1+bdia", NULL, &d);
     every_call_of(everything_in_buffers, "ell:w=1+dia:d=0.1+csr", NULL, &d);
     every_call_of(everything_in_buffers, "sell:w=3,rows=sorted,idx=16+csr:run=64,idx=16,rows=nonempty", NULL, &d);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     cr_assert(!holding() && !over_released && !blocks);
 }
 
@@ -472,7 +472,7 @@ Test(faults, a_failed_copy_waits_for_earlier_ones)
     spmv_matrix m;
     size_t i;
     make_matrix();
-    cr_assert_eq(spmv_device_open(&d, &own), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_device_create(&d, &own), SPMV_OK, "%s", said);
     desc = desc_of("csr", &d);
     cr_assert_eq(spmv_create(&m, &desc), SPMV_OK, "%s", said); /* the pinned memory is in use from here on */
     spmv_destroy(&m);
@@ -491,7 +491,7 @@ Test(faults, a_failed_copy_waits_for_earlier_ones)
         cr_assert(right(y));
         spmv_destroy(&m);
     }
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     cr_assert(!holding() && !over_released && !blocks);
 }
 
@@ -503,7 +503,7 @@ static spmv_status programs_once(const void *from, size_t bytes, void **out, siz
     spmv_desc desc;
     spmv_device d;
     spmv_matrix m;
-    spmv_status s = spmv_device_open(&d, &own);
+    spmv_status s = spmv_device_create(&d, &own);
     memset(&m, 0, sizeof m);
     desc = desc_of("ell:w=3+coo", &d);
     *out = NULL;
@@ -514,7 +514,7 @@ static spmv_status programs_once(const void *from, size_t bytes, void **out, siz
     if (!s) s = spmv_device_programs_take(&d, out, out_bytes);
     *compiled = d.compiled;
     spmv_destroy(&m);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     return s;
 }
 
@@ -567,7 +567,7 @@ Test(choice, goes_on_without_memory_on_the_host)
     spmv_csr csr;
     char first[1024];
     make_matrix();
-    cr_assert_eq(spmv_csr_from(&csr, &in, SPMV_F32, NULL), SPMV_OK);
+    cr_assert_eq(spmv_csr_create(&csr, &in, SPMV_F32, NULL), SPMV_OK);
     d.csr = &csr;
     memset(&d.matrix, 0, sizeof d.matrix);
     cr_assert_eq(spmv_create(&m, &d), SPMV_OK, "%s", said);
@@ -583,7 +583,7 @@ Test(choice, goes_on_without_memory_on_the_host)
     d.plan = "dia"; /* a given plan has no next option, so the status says why */
     cr_assert_eq(spmv_create(&m, &d), SPMV_ERR_MEMORY);
     cr_assert(strstr(said, "no memory for"), "%s", said);
-    spmv_csr_free(&csr);
+    spmv_csr_destroy(&csr);
     cr_assert_eq(blocks, 0);
 }
 
@@ -597,15 +597,15 @@ Test(choice, goes_on_without_memory_on_a_device, .timeout = 120)
     spmv_desc desc = desc_of("auto", &d);
     size_t i, k;
     make_matrix();
-    cr_assert_eq(spmv_device_open(&d, &own), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_device_create(&d, &own), SPMV_OK, "%s", said);
     for (i = 0; i < LENGTH(calls_of); i++)
         for (k = 0; k < LENGTH(codes); k++) {
             spmv_matrix m;
             long around = holding();
             if (!strcmp(calls_of[i], "clBuildProgram")) { /* without the programs that were built so far */
-                spmv_device_close(&d);
+                spmv_device_destroy(&d);
                 around = 0;
-                cr_assert_eq(spmv_device_open(&d, &own), SPMV_OK, "%s", said);
+                cr_assert_eq(spmv_device_create(&d, &own), SPMV_OK, "%s", said);
                 around = holding();
             }
             only = calls_of[i];
@@ -626,7 +626,7 @@ Test(choice, goes_on_without_memory_on_a_device, .timeout = 120)
             fails_left = 0;
             only = NULL;
         }
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     cr_assert_eq(holding(), 0);
     cr_assert_eq(blocks, 0);
     cr_assert_eq(over_released, 0);
@@ -645,7 +645,7 @@ Test(choice, is_measured_on_a_device, .timeout = 120)
     int profile, i, n;
     make_matrix();
     memset(&hints, 0, sizeof hints);
-    cr_assert_eq(spmv_tuning_read(&table, lines, sizeof lines - 1, NULL, NULL), SPMV_OK);
+    cr_assert_eq(spmv_tuning_create(&table, lines, sizeof lines - 1, NULL, NULL), SPMV_OK);
     hints.tuning = &table;
     hints.choice = &c;
     for (profile = 0; profile < 2; profile++) {
@@ -654,7 +654,7 @@ Test(choice, is_measured_on_a_device, .timeout = 120)
         spmv_desc desc = desc_of("measure", &d);
         own.profile = profile;
         desc.hints = &hints;
-        cr_assert_eq(spmv_device_open(&d, &own), SPMV_OK, "%s", said);
+        cr_assert_eq(spmv_device_create(&d, &own), SPMV_OK, "%s", said);
         cr_assert_eq(spmv_create(&m, &desc), SPMV_OK, "%s", said);
         for (i = n = 0; i < c.count; i++) n += c.option[i].measured > 0 && c.option[i].measured < 1;
         cr_assert_eq(n, profile ? 3 : 0, "%d options were timed", n);
@@ -664,10 +664,10 @@ Test(choice, is_measured_on_a_device, .timeout = 120)
         cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK, "%s", said);
         cr_assert(right(y));
         spmv_destroy(&m);
-        spmv_device_close(&d);
+        spmv_device_destroy(&d);
         cr_assert_eq(holding(), 0);
     }
-    spmv_tuning_free(&table);
+    spmv_tuning_destroy(&table);
     cr_assert_eq(blocks, 0);
 }
 
@@ -684,11 +684,11 @@ Test(faults, the_self_check_leaves_nothing, .timeout = 120)
     some.formats = 1u << SPMV_DIA;
     some.types = 1u << SPMV_F32;
     some.brief = 1;
-    cr_assert_eq(spmv_device_open(&d, &own), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_device_create(&d, &own), SPMV_OK, "%s", said);
     before = holding();
     cr_assert_eq(spmv_self_check(&d, &some, &n), SPMV_OK, "%s", said);
     cr_assert(n.usable > 0);
     cr_assert_eq(holding(), before);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     cr_assert(!holding() && !over_released && !blocks);
 }

@@ -57,12 +57,12 @@ static spmv_status build(spmv_part *part, const char *text, const spmv_csr *a, c
     spmv_plan plan = plan_of(text);
     spmv_split split;
     spmv_view view;
-    spmv_status s = spmv_split_make(&split, &plan, a, h);
+    spmv_status s = spmv_split_create(&split, &plan, a, h);
     memset(part, 0, sizeof *part);
     if (s) return s;
     view = spmv_split_view(&split, a, 0);
-    s = spmv_part_build(part, &plan.part[0], &view, how, h);
-    spmv_split_free(&split);
+    s = spmv_part_create(part, &plan.part[0], &view, how, h);
+    spmv_split_destroy(&split);
     return s;
 }
 
@@ -197,10 +197,10 @@ Test(golden, tiles)
     same_index("cut", &p.a[SPMV_TCSR_CUT], cut, 2);
     same_index("empty", &p.a[SPMV_TCSR_EMPTY], empty, 2);
     CHECK(!memcmp(p.n, n, sizeof n), "ints of tcsr");
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
     free(val);
     free(col);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     cr_assert(checks_done > 5000);
 }
@@ -235,15 +235,15 @@ Test(golden, tiles_narrow)
     same_index("high_at", &p.a[SPMV_TCSR_HIGH_AT], high_at, 4);
     same_index("high", &p.a[SPMV_TCSR_HIGH], high, 512);
     CHECK(p.a[SPMV_TCSR_COL].width == 2 && p.a[SPMV_TCSR_HIGH].width == 1, "widths");
-    spmv_part_free(&p);
-    spmv_csr_free(&a);
+    spmv_part_destroy(&p);
+    spmv_csr_destroy(&a);
     m.cols = (uint64_t)1 << 25;
     m.col[519] = (uint32_t)first[1] + 20 + (1u << 23); /* the last of row 1, in the warp where row 2 begins with column 3 */
     a = matrix_csr(&m, SPMV_F64);
     GOLDEN("tcsr:tile=512,idx=16");
     CHECK(p.a[SPMV_TCSR_COL].width == 4 && !p.a[SPMV_TCSR_BASE].count && !p.a[SPMV_TCSR_HIGH].count, "columns that span 2^23");
-    spmv_part_free(&p);
-    spmv_csr_free(&a);
+    spmv_part_destroy(&p);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -313,43 +313,43 @@ Test(golden, clspmv_figures_1_to_6)
     a = matrix_csr(&m, SPMV_F64);
     GOLDEN("dense");
     same_values(&p, b_dense, 16);
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
     GOLDEN("dia");
     spread(data, wide, 12, 4, 32);
     same_values(&p, wide, 96);
     same_index("offset", &p.a[SPMV_DIA_OFFSET], offset, 3);
     CHECK(p.n[SPMV_DIA_DIAGONALS] == 3 && p.n[SPMV_DIA_LD] == 32, "ints of dia");
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
     GOLDEN("bdia");
     same_values(&p, wide, 96);
     same_index("offset", &p.a[SPMV_BDIA_OFFSET], band, 2);
     same_index("band_ptr", &p.a[SPMV_BDIA_BAND_PTR], band_ptr, 3);
     CHECK(p.n[SPMV_BDIA_BANDS] == 2 && p.n[SPMV_BDIA_LD] == 32, "ints of bdia");
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
     GOLDEN("ell");
     spread(ell, wide, 12, 4, 32);
     spread_columns(ell_col, wide_col, 12, 4, 32);
     same_values(&p, wide, 96);
     same_index("col", &p.a[SPMV_ELL_COL], wide_col, 96);
     CHECK(p.n[SPMV_ELL_WIDTH] == 3 && p.n[SPMV_ELL_LD] == 32, "ints of ell");
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
     GOLDEN("sell:h=2");
     same_values(&p, sell, 10);
     same_index("ptr", &p.a[SPMV_SELL_PTR], sell_ptr, 3);
     same_index("col", &p.a[SPMV_SELL_COL], sell_col, 10);
     CHECK(p.n[SPMV_SELL_H] == 2 && p.n[SPMV_SELL_SLICES] == 2 && !p.a[SPMV_SELL_SLICE_ROW].count, "ints of sell");
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
     GOLDEN("csr");
     same_values(&p, b_csr, 9);
     same_index("ptr", &p.a[SPMV_CSR_PTR], row_ptr, 5);
     same_index("col", &p.a[SPMV_CSR_COL], b_col, 9);
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
     GOLDEN("coo");
     same_values(&p, b_csr, 9);
     same_index("row", &p.a[SPMV_COO_ROW], row, 9);
     same_index("col", &p.a[SPMV_COO_COL], b_col, 9);
-    spmv_part_free(&p);
-    spmv_csr_free(&a);
+    spmv_part_destroy(&p);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     cr_assert(checks_done > 100);
 }
@@ -386,22 +386,22 @@ Test(golden, clspmv_figures_7_to_9)
         same_index("col", &p.a[SPMV_BELL_COL], wide_col, 64);
         CHECK(!memcmp(p.n, bell_n, sizeof bell_n), "ints of bell");
         CHECK(p.zeros.count == (uint64_t)keep, "explicit zeros");
-        spmv_part_free(&p);
+        spmv_part_destroy(&p);
         GOLDEN("sbell:b=1x4,h=2");
         block_data("0123 4567 ghij klmn 89ab cdef opqr stuv", want);
         same_values(&p, want, 32);
         same_index("ptr", &p.a[SPMV_SBELL_PTR], sbell_ptr, 3);
         same_index("col", &p.a[SPMV_SBELL_COL], sbell_col, 8);
         CHECK(!memcmp(p.n, sbell_n, sizeof sbell_n), "ints of sbell");
-        spmv_part_free(&p);
+        spmv_part_destroy(&p);
         GOLDEN("bcsr:b=2x4");
         block_data("0123 ghij 89ab opqr 4567 klmn cdef stuv", want);
         same_values(&p, want, 32);
         same_index("ptr", &p.a[SPMV_BCSR_PTR], bcsr_ptr, 3);
         same_index("col", &p.a[SPMV_BCSR_COL], bcsr_col, 4);
         CHECK(!memcmp(p.n, bcsr_n, sizeof bcsr_n), "ints of bcsr");
-        spmv_part_free(&p);
-        spmv_csr_free(&a);
+        spmv_part_destroy(&p);
+        spmv_csr_destroy(&a);
         matrix_free(&m);
     }
     cr_assert(checks_done > 100);
@@ -421,7 +421,7 @@ static void cmrs_golden(const spmv_csr *a, const matrix *m, const char *text, co
     same_index("index", &p.a[SPMV_CMRS_INDEX], index, 10);
     same_index("row", &p.a[SPMV_CMRS_ROW], row, packed ? 0 : 10);
     CHECK(p.n[SPMV_CMRS_HEIGHT] == 2 && p.n[SPMV_CMRS_PACKED] == (uint64_t)packed, "ints of cmrs");
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
 }
 
 Test(golden, koza_section_3)
@@ -438,7 +438,7 @@ Test(golden, koza_section_3)
     cmrs_golden(&a, &m, "cmrs:h=2,wide=1", val, col, row, 0);
     cmrs_golden(&a, &m, "cmrs:h=2,sort=1", by_column, col_sorted, row_sorted, 1);
     cmrs_golden(&a, &m, "cmrs:h=2,sort=1,wide=1", by_column, col_sorted, row_sorted, 0);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     cr_assert(checks_done > 100);
 }
@@ -460,19 +460,19 @@ Test(golden, grewe_figure_1)
     same_values(&p, val, 8);
     same_index("row", &p.a[SPMV_COO_ROW], row, 8);
     same_index("col", &p.a[SPMV_COO_COL], col, 8);
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
     GOLDEN("csr");
     same_values(&p, val, 8);
     same_index("ptr", &p.a[SPMV_CSR_PTR], ptr, 5);
     same_index("col", &p.a[SPMV_CSR_COL], col, 8);
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
     GOLDEN("ell");
     spread(ell, wide, 12, 4, 32);
     spread_columns(ell_col, wide_col, 12, 4, 32);
     same_values(&p, wide, 96);
     same_index("col", &p.a[SPMV_ELL_COL], wide_col, 96);
-    spmv_part_free(&p);
-    spmv_csr_free(&a);
+    spmv_part_destroy(&p);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     cr_assert(checks_done > 100);
 }
@@ -495,28 +495,28 @@ Test(golden, kuresson_5x5)
     a = matrix_csr(&m, SPMV_F64);
     GOLDEN("dense");
     same_values(&p, dense, 25);
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
     GOLDEN("coo");
     same_values(&p, val, 10);
     same_index("row", &p.a[SPMV_COO_ROW], row, 10);
     same_index("col", &p.a[SPMV_COO_COL], col, 10);
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
     GOLDEN("csr");
     same_index("ptr", &p.a[SPMV_CSR_PTR], ptr, 6);
     same_index("col", &p.a[SPMV_CSR_COL], col, 10);
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
     GOLDEN("ell");
     spread(ell, wide, 15, 5, 32);
     spread_columns(ell_col, wide_col, 15, 5, 32);
     same_values(&p, wide, 96);
     same_index("col", &p.a[SPMV_ELL_COL], wide_col, 96);
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
     GOLDEN("dia");
     spread(diagonals, wide, 30, 5, 32);
     same_values(&p, wide, 192);
     same_index("offset", &p.a[SPMV_DIA_OFFSET], offset, 6);
-    spmv_part_free(&p);
-    spmv_csr_free(&a);
+    spmv_part_destroy(&p);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     cr_assert(checks_done > 100);
 }
@@ -538,10 +538,10 @@ static void round_trip(const matrix *m, const char *text, spmv_type t)
         diff = csr_difference(&a, &back);
         CHECK(!diff, "%s, %s, %s: %s", m->name, text, spmv_type_name(t), diff);
         CHECK(spmv_part_slots(&p) >= m->nnz, "%s: slots", text);
-        spmv_csr_free(&back);
-        spmv_part_free(&p);
+        spmv_csr_destroy(&back);
+        spmv_part_destroy(&p);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
 }
 
 Test(round_trip, with_explicit_zeros)
@@ -647,7 +647,7 @@ static void exact_products(const matrix *m, const spmv_csr *a, const char *text,
                       spmv_type_name(t), spmv_simd_name(p.simd), alpha, beta, (int)r, vector_get(t, v->y, r), want);
             }
         }
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
 }
 
 Test(product, exact_on_integers)
@@ -661,7 +661,7 @@ Test(product, exact_on_integers)
             for (j = 0; j < SPECS; j++)
                 if (!too_long(&m, j, k)) exact_products(&m, &a, specs[j], types[k], &v);
             vectors_free(&v);
-            spmv_csr_free(&a);
+            spmv_csr_destroy(&a);
         }
     cr_assert(checks_done > 100000);
 }
@@ -685,10 +685,10 @@ Test(product, row_lists_leave_other_rows_alone)
                 if (m.ptr[r] == m.ptr[r + 1]) want = y0;
                 CHECK(vector_get(SPMV_F64, v.y, r) == want, "%s, %s: row %d", m.name, specs[j], (int)r);
             }
-            spmv_part_free(&p);
+            spmv_part_destroy(&p);
         }
         vectors_free(&v);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
     }
     cr_assert(checks_done > 1000);
 }
@@ -721,7 +721,7 @@ static void bounded_product(const matrix *m, const spmv_csr *a, const char *text
             if (bound > 0 && (double)(error / bound) > *worst) *worst = (double)(error / bound);
         }
     }
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
 }
 
 Test(product, within_the_bound_on_reals)
@@ -740,7 +740,7 @@ Test(product, within_the_bound_on_reals)
                     bounded_product(&m, &a, specs[j], types[k], &v, pairs[n][0], pairs[n][1], &worst);
                 }
             vectors_free(&v);
-            spmv_csr_free(&a);
+            spmv_csr_destroy(&a);
         }
     cr_assert(checks_done > 100000);
     cr_assert(worst > 0 && worst < 1, "worst error over bound: %g", worst);
@@ -775,10 +775,10 @@ Test(product, not_a_number_stays_in_its_rows)
                     if (!used) CHECK(y == row_product(&a, r, SPMV_F64, v.x), "%s, %s: row %d", m.name, specs[j], (int)r);
                 }
             }
-            spmv_part_free(&p);
+            spmv_part_destroy(&p);
         }
         vectors_free(&v);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
     }
     cr_assert(checks_done > 10000);
 }
@@ -805,8 +805,8 @@ Test(product, alpha_zero_reads_nothing)
         multiply(&p, 0, &v, 0);
         for (i = 0; i < m.rows; i++) CHECK(vector_get(SPMV_F64, v.y, i) == 0, "%s: row %d", specs[j], (int)i);
         vectors_free(&v);
-        spmv_part_free(&p);
-        spmv_csr_free(&a);
+        spmv_part_destroy(&p);
+        spmv_csr_destroy(&a);
     }
     matrix_free(&m);
     cr_assert(checks_done > 1000);
@@ -830,13 +830,13 @@ Test(product, level_of_instructions)
         s = build(&p, "csr", &a, &how, &quiet);
         cr_assert(s == (spmv_simd_usable(how.simd) ? SPMV_OK : SPMV_ERR_UNSUPPORTED), "%s", spmv_simd_name(how.simd));
         if (s == SPMV_OK) cr_assert(level == SPMV_SIMD_BEST ? p.simd != SPMV_SIMD_BEST : p.simd == how.simd);
-        spmv_part_free(&p);
+        spmv_part_destroy(&p);
     }
     how.simd = (spmv_simd)77;
     cr_assert(build(&(spmv_part){ 0 }, "csr", &a, &how, &quiet) == SPMV_ERR_ARGUMENT);
     cr_assert(spmv_simd_usable(SPMV_SIMD_BEST) && spmv_simd_usable(SPMV_SIMD_PLAIN));
     cr_assert(!spmv_simd_usable(SPMV_SIMD_COUNT) && spmv_simd_from("mmx") == SPMV_SIMD_COUNT && spmv_simd_from(NULL) == SPMV_SIMD_COUNT);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -861,10 +861,10 @@ Test(product, strict_mode_refuses_fill)
         CHECK(s == (fill ? SPMV_ERR_STRICT : SPMV_OK), "%s: %s", specs[j], spmv_status_name(s));
         CHECK(!fill || (l.messages == 1 && strstr(l.text, spmv_format_name(plan.part[0].format))), "%s: %s", specs[j], l.text);
         refused += fill;
-        spmv_part_free(&p);
+        spmv_part_destroy(&p);
         CHECK(l.live == 0, "%s: %d blocks left", specs[j], (int)l.live);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     cr_assert(refused > 20);
 }
@@ -913,19 +913,19 @@ Test(product, rows_of_all_lengths)
                 a = matrix_csr(&m, types[k]);
                 if (built(&p, "csr", &m, &a, types[k], 0)) {
                     CHECK(rows[i] < 2000 || p.lengths == lengths, "%s: taken for %d", m.name, p.lengths);
-                    spmv_part_free(&p);
+                    spmv_part_destroy(&p);
                 }
                 v = vectors_new(&m, types[k], 0);
                 for (j = 0; j < sizeof texts / sizeof *texts; j++) exact_products(&m, &a, texts[j], types[k], &v);
                 vectors_free(&v);
-                spmv_csr_free(&a);
+                spmv_csr_destroy(&a);
                 matrix_free(&m);
                 matrix_lengths(&m, lengths, rows[i], REALS);
                 a = matrix_csr(&m, types[k]);
                 v = vectors_new(&m, types[k], 1);
                 for (j = 0; j < sizeof texts / sizeof *texts; j++) bounded_product(&m, &a, texts[j], types[k], &v, -2.5, 0.3, &worst);
                 vectors_free(&v);
-                spmv_csr_free(&a);
+                spmv_csr_destroy(&a);
                 matrix_free(&m);
             }
     cr_assert(checks_done > 100000 && worst > 0 && worst < 1, "worst error over bound: %g", worst);
@@ -960,11 +960,11 @@ Test(product, same_bits_for_any_number_of_threads)
                     if (n == 1) memcpy(one, v.y, bytes);
                     CHECK(!memcmp(one, v.y, bytes), "%s, %s: %d threads", m.name, specs[j], n);
                 }
-                spmv_part_free(&p);
+                spmv_part_destroy(&p);
             }
             free(one);
             vectors_free(&v);
-            spmv_csr_free(&a);
+            spmv_csr_destroy(&a);
         }
         matrix_free(&m);
     }
@@ -1008,24 +1008,24 @@ static void prepare_alike(const matrix *m)
         const char *text = j < SPECS ? specs[j] : plans[j - SPECS];
         cr_assert_eq(spmv_plan_parse(&plan, text, NULL, &quiet), SPMV_OK);
         omp_set_num_threads(1);
-        if (spmv_store_make(&one, &plan, &a, &how, &quiet) != SPMV_OK) continue;
+        if (spmv_store_create(&one, &plan, &a, &how, &quiet) != SPMV_OK) continue;
         for (n = 2; n <= 3; n++) {
             omp_set_num_threads(n);
             library_alone(0);
-            cr_assert_eq(spmv_store_make(&more, &plan, &a, &how, &quiet), SPMV_OK);
+            cr_assert_eq(spmv_store_create(&more, &plan, &a, &how, &quiet), SPMV_OK);
             CHECK(one.count == more.count && !strcmp(one.shares, more.shares), "%s, %s: %s with %d threads", m->name, text, more.shares, n);
             for (i = 0; i < one.count; i++)
                 CHECK(same_part(&one.part[i], &more.part[i]), "%s, %s, part %d: %d threads", m->name, text, i, n);
-            spmv_store_free(&more);
+            spmv_store_destroy(&more);
         }
-        spmv_store_free(&one);
+        spmv_store_destroy(&one);
     }
     omp_set_num_threads(1);
     cr_assert_eq(spmv_features_make(&f, &v, 0, 0, NULL), SPMV_OK);
     omp_set_num_threads(3);
     cr_assert_eq(spmv_features_make(&g, &v, 0, 0, NULL), SPMV_OK);
     CHECK(!memcmp(&f, &g, sizeof f), "%s: features", m->name);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
 }
 
 enum { TEAM = 2, TEAM_SHARES = 40 };
@@ -1237,13 +1237,13 @@ static void convert(const matrix *m, const triplets *t, const uint64_t *ptr, uin
     in.base = base;
     in.updatable = (int)(rng() & 1);
     in.borrow = (int)(rng() & 1);
-    s = spmv_csr_from(&out, &in, SPMV_F64, &h);
+    s = spmv_csr_create(&out, &in, SPMV_F64, &h);
     CHECK(s == SPMV_OK, "%s, form %d: %s, %s", m->name, (int)form, spmv_status_name(s), l.text);
     diff = csr_difference(&want, &out);
     CHECK(!diff, "%s, form %d, %d bits, base %d: %s", m->name, (int)form, bits, base, diff);
-    spmv_csr_free(&out);
+    spmv_csr_destroy(&out);
     CHECK(l.live == 0 && l.messages == 0, "%s: %d blocks left", m->name, (int)l.live);
-    spmv_csr_free(&want);
+    spmv_csr_destroy(&want);
     free(row);
     free(col);
     free(lines_ptr);
@@ -1314,7 +1314,7 @@ static void convert_blocks(uint64_t block_rows, uint64_t block_cols, int bh, int
     in.block_cols = bw;
     in.block_by_columns = by_columns;
     in.drop_zeros = drop;
-    s = spmv_csr_from(&out, &in, SPMV_F64, &quiet);
+    s = spmv_csr_create(&out, &in, SPMV_F64, &quiet);
     CHECK(s == SPMV_OK, "%dx%d: %s", bh, bw, spmv_status_name(s));
     CHECK(out.rows == rows && out.cols == cols && out.nnz == nnz, "%dx%d: shape", bh, bw);
     for (r = n = 0; r < rows; r++) {
@@ -1325,7 +1325,7 @@ static void convert_blocks(uint64_t block_rows, uint64_t block_cols, int bh, int
                 n++;
             }
     }
-    spmv_csr_free(&out);
+    spmv_csr_destroy(&out);
     free(p);
     free(q);
     free(ptr);
@@ -1362,24 +1362,24 @@ Test(input, values_absent_narrowed_and_widened)
     in.ptr_bits = 64;
     in.col = col;
     in.borrow = 1;
-    cr_assert(spmv_csr_from(&a, &in, SPMV_F64, NULL) == SPMV_OK);
+    cr_assert(spmv_csr_create(&a, &in, SPMV_F64, NULL) == SPMV_OK);
     cr_assert(csr_value(&a, 0) == 1 && csr_value(&a, 1) == 1 && csr_value(&a, 2) == 1);
     cr_assert(a.ptr == ptr && a.col == col, "borrowed beside made values");
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     in.val = narrow;
     in.val_type = SPMV_F32;
-    cr_assert(spmv_csr_from(&a, &in, SPMV_F64, NULL) == SPMV_OK);
+    cr_assert(spmv_csr_create(&a, &in, SPMV_F64, NULL) == SPMV_OK);
     cr_assert(a.type == SPMV_F64 && csr_value(&a, 0) == (double)0.1f && signbit(csr_value(&a, 1)));
-    spmv_csr_free(&a);
-    cr_assert(spmv_csr_from(&a, &in, SPMV_MIXED, NULL) == SPMV_OK);
+    spmv_csr_destroy(&a);
+    cr_assert(spmv_csr_create(&a, &in, SPMV_MIXED, NULL) == SPMV_OK);
     cr_assert(a.type == SPMV_F32 && a.val == narrow && a.owned == 0);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     in.val = wide;
     in.val_type = SPMV_F64;
-    cr_assert(spmv_csr_from(&a, &in, SPMV_F32, NULL) == SPMV_OK);
+    cr_assert(spmv_csr_create(&a, &in, SPMV_F32, NULL) == SPMV_OK);
     cr_assert(a.type == SPMV_F32 && ((const float *)a.val)[0] == 0.1f && isinf(((const float *)a.val)[1]));
     cr_assert(signbit(((const float *)a.val)[2]));
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
 }
 
 Test(input, borrowed_arrays_are_the_callers)
@@ -1394,23 +1394,23 @@ Test(input, borrowed_arrays_are_the_callers)
         ledger l;
         spmv_hooks h = ledger_hooks(&l);
         in.borrow = 1;
-        CHECK(spmv_csr_from(&a, &in, SPMV_F64, &h) == SPMV_OK, "%s", m.name);
+        CHECK(spmv_csr_create(&a, &in, SPMV_F64, &h) == SPMV_OK, "%s", m.name);
         CHECK(a.ptr == m.ptr && a.col == m.col && a.val == m.val && a.owned == 0 && l.calls == 0, "%s: copied", m.name);
         memset(&how, 0, sizeof how);
         how.borrow = 1;
         CHECK(build(&p, "csr", &a, &how, &h) == SPMV_OK, "%s", m.name);
         CHECK(!m.nnz || (p.a[SPMV_VAL].data == m.val && p.a[SPMV_CSR_COL].data == m.col), "%s: the part copied", m.name);
-        spmv_part_free(&p);
+        spmv_part_destroy(&p);
         how.updatable = 1; /* then the library must have values of its own */
         CHECK(build(&p, "csr", &a, &how, &h) == SPMV_OK, "%s", m.name);
         CHECK(!m.nnz || p.a[SPMV_VAL].data != m.val, "%s: the part borrowed", m.name);
-        spmv_part_free(&p);
-        spmv_csr_free(&a);
+        spmv_part_destroy(&p);
+        spmv_csr_destroy(&a);
         CHECK(l.live == 0, "%s: %d left", m.name, (int)l.live);
         in.borrow = 0;
-        CHECK(spmv_csr_from(&a, &in, SPMV_F64, &h) == SPMV_OK, "%s", m.name);
+        CHECK(spmv_csr_create(&a, &in, SPMV_F64, &h) == SPMV_OK, "%s", m.name);
         CHECK(a.ptr != m.ptr && (!m.nnz || (a.col != m.col && a.val != m.val)) && l.live == (m.nnz ? 3 : 1), "%s: borrowed", m.name);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
     }
     cr_assert(checks_done > 100);
 }
@@ -1428,14 +1428,14 @@ Test(input, dropped_zeros)
     in.row = row;
     in.col = col;
     in.val = val;
-    cr_assert(spmv_csr_from(&a, &in, SPMV_F64, NULL) == SPMV_OK);
+    cr_assert(spmv_csr_create(&a, &in, SPMV_F64, NULL) == SPMV_OK);
     cr_assert(a.nnz == 6, "kept: %d", (int)a.nnz);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     in.drop_zeros = 1;
-    cr_assert(spmv_csr_from(&a, &in, SPMV_F64, NULL) == SPMV_OK);
+    cr_assert(spmv_csr_create(&a, &in, SPMV_F64, NULL) == SPMV_OK);
     cr_assert(a.nnz == 2 && a.ptr[0] == 0 && a.ptr[1] == 1 && a.ptr[2] == 1 && a.ptr[3] == 2);
     cr_assert(a.col[0] == 2 && a.col[1] == 0 && csr_value(&a, 0) == 7 && csr_value(&a, 1) == 5);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
 }
 
 /* A valid 3 x 4 matrix in each form, in which tests then plant faults. */
@@ -1482,14 +1482,14 @@ static void refused(const sample *s, spmv_status want, const char *words, int li
     spmv_csr a;
     spmv_status got;
     memset(&a, 0x77, sizeof a);
-    got = spmv_csr_from(&a, &s->in, SPMV_F64, &h);
+    got = spmv_csr_create(&a, &s->in, SPMV_F64, &h);
     CHECK(got == want, "line %d: %s (%s)", line, spmv_status_name(got), l.text);
     if (want != SPMV_OK) {
         CHECK(l.messages == 1 && l.last == want, "line %d: %d messages", line, l.messages);
         CHECK(strstr(l.text, words), "line %d: \"%s\" lacks \"%s\"", line, l.text, words);
         CHECK(!a.ptr && !a.col && !a.val && !a.rows, "line %d: not zeroed", line);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     CHECK(l.live == 0, "line %d: %d blocks left", line, (int)l.live);
     refusals += want != SPMV_OK;
 }
@@ -1635,7 +1635,7 @@ Test(input, sizes_beyond_memory)
     l.cap = 1u << 20;
     s.in.rows = 0xfffffffe;
     s.in.cols = 0xfffffffe;
-    cr_assert(spmv_csr_from(&a, &s.in, SPMV_F64, &h) == SPMV_ERR_MEMORY);
+    cr_assert(spmv_csr_create(&a, &s.in, SPMV_F64, &h) == SPMV_ERR_MEMORY);
     cr_assert(l.largest == (size_t)0xffffffff * 8, "rows + 1 pointers: %zu bytes", l.largest);
     cr_assert(strstr(l.text, "4294967295"), "%s", l.text);
     s = good(COO);
@@ -1643,11 +1643,11 @@ Test(input, sizes_beyond_memory)
     s.in.rows = 3;
     s.in.cols = 0xfffffffe;
     s.col[4] = -3; /* read as unsigned, this would be the last column, 2^32 - 3 */
-    cr_assert(spmv_csr_from(&a, &s.in, SPMV_F64, &h) == SPMV_OK);
+    cr_assert(spmv_csr_create(&a, &s.in, SPMV_F64, &h) == SPMV_OK);
     cr_assert(a.col[4] == 0xfffffffd);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     s.col[4] = -2;
-    cr_assert(spmv_csr_from(&a, &s.in, SPMV_F64, &h) == SPMV_ERR_INDEX);
+    cr_assert(spmv_csr_create(&a, &s.in, SPMV_F64, &h) == SPMV_ERR_INDEX);
     s = good(BSR);
     point(&s);
     s.in.block_rows = 0x7fffffff;
@@ -1655,11 +1655,11 @@ Test(input, sizes_beyond_memory)
     s.in.rows = s.in.cols = 0x7fffffff;
     s.in.nnz = 1;
     s.ptr[1] = 1;
-    cr_assert(spmv_csr_from(&a, &s.in, SPMV_F64, &h) == SPMV_ERR_MEMORY);
+    cr_assert(spmv_csr_create(&a, &s.in, SPMV_F64, &h) == SPMV_ERR_MEMORY);
     s.in.ptr_bits = 64;
     point(&s);
     s.in.nnz = s.ptr64[1] = (int64_t)1 << 62;
-    cr_assert(spmv_csr_from(&a, &s.in, SPMV_F64, &h) == SPMV_ERR_OVERFLOW);
+    cr_assert(spmv_csr_create(&a, &s.in, SPMV_F64, &h) == SPMV_ERR_OVERFLOW);
     cr_assert(l.live == 0);
 }
 
@@ -1728,7 +1728,7 @@ static triplets triplets_stored(uint64_t rows, uint64_t cols, spmv_symmetry symm
     return t;
 }
 
-/* The results of spmv_csr_from and spmv_csr_update must be the matrix that the stored entries describe. */
+/* The results of spmv_csr_create and spmv_csr_update must be the matrix that the stored entries describe. */
 static void whole(spmv_input *in, triplets *t, uint64_t block, const char *what)
 {
     spmv_csr a;
@@ -1740,7 +1740,7 @@ static void whole(spmv_input *in, triplets *t, uint64_t block, const char *what)
     spmv_status s;
     in->val = t->val;
     in->updatable = 1;
-    s = spmv_csr_from(&a, in, SPMV_F64, &h);
+    s = spmv_csr_create(&a, in, SPMV_F64, &h);
     CHECK(s == SPMV_OK, "%s: %s, %s", what, spmv_status_name(s), l.text);
     for (n = 0; n < 2; n++) {
         triplets w = triplets_whole(t, in->transpose, in->symmetry, block);
@@ -1757,7 +1757,7 @@ static void whole(spmv_input *in, triplets *t, uint64_t block, const char *what)
                     t->val[j] = in->symmetry == SPMV_SKEW ? -t->val[i] : t->val[i];
         CHECK(spmv_csr_update(&a, t->val) == SPMV_OK, "%s: %s", what, l.text);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     CHECK(l.live == 0 && l.messages == 0, "%s: %d blocks left", what, (int)l.live);
     free(t->val);
     t->val = old;
@@ -1900,23 +1900,23 @@ Test(input, borrowed_columns_are_rows_of_the_transpose)
     in.cols = (int64_t)m.rows;
     in.borrow = 1;
     in.transpose = 1;
-    cr_assert(spmv_csr_from(&a, &in, SPMV_F64, &h) == SPMV_OK && l.calls == 0, "%s", l.text);
+    cr_assert(spmv_csr_create(&a, &in, SPMV_F64, &h) == SPMV_OK && l.calls == 0, "%s", l.text);
     cr_assert(a.ptr == m.ptr && a.col == m.col && a.val == m.val && a.rows == m.rows && a.cols == m.cols && a.owned == 0);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     in.transpose = 0;
-    cr_assert(spmv_csr_from(&a, &in, SPMV_F64, &h) == SPMV_OK && a.owned == 7 && a.rows == m.cols);
-    spmv_csr_free(&a);
+    cr_assert(spmv_csr_create(&a, &in, SPMV_F64, &h) == SPMV_OK && a.owned == 7 && a.rows == m.cols);
+    spmv_csr_destroy(&a);
     in = matrix_input(&m, SPMV_F64);
     in.borrow = 1;
     in.transpose = 1;
-    cr_assert(spmv_csr_from(&a, &in, SPMV_F64, &h) == SPMV_OK && a.owned == 7 && a.rows == m.cols);
-    spmv_csr_free(&a);
+    cr_assert(spmv_csr_create(&a, &in, SPMV_F64, &h) == SPMV_OK && a.owned == 7 && a.rows == m.cols);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     CHECK(matrix_awkward(&m, 24, INTEGERS), "matrix"); /* tridiagonal; as a lower half it must not have the entries above the diagonal */
     in = matrix_input(&m, SPMV_F64);
     in.borrow = 1;
     in.symmetry = SPMV_SYMMETRIC;
-    cr_assert(spmv_csr_from(&a, &in, SPMV_F64, &h) == SPMV_ERR_INDEX, "both halves");
+    cr_assert(spmv_csr_create(&a, &in, SPMV_F64, &h) == SPMV_ERR_INDEX, "both halves");
     matrix_free(&m);
     cr_assert(l.live == 0);
 }
@@ -1974,12 +1974,12 @@ Test(input, updates_keep_the_diagonal_zero)
     in.val = val;
     in.symmetry = SPMV_SKEW;
     in.updatable = 1;
-    cr_assert(spmv_csr_from(&a, &in, SPMV_F64, &h) == SPMV_OK, "%s", l.text);
+    cr_assert(spmv_csr_create(&a, &in, SPMV_F64, &h) == SPMV_OK, "%s", l.text);
     cr_assert(spmv_csr_update(&a, good_ones) == SPMV_OK);
     cr_assert(a.nnz == 5 && csr_value(&a, 0) == -5 && csr_value(&a, 1) == 5 && csr_value(&a, 3) == -6 && csr_value(&a, 4) == 6);
     cr_assert(spmv_csr_update(&a, bad_ones) == SPMV_ERR_ARGUMENT && strstr(l.text, "value 1 is not zero"), "%s", l.text);
     cr_assert(csr_value(&a, 0) == -5 && csr_value(&a, 2) == 0 && csr_value(&a, 4) == 6, "changed by a refused update");
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     cr_assert(l.live == 0);
 }
 
@@ -2037,7 +2037,7 @@ static void import_alike(const spmv_input *in, spmv_type type, const char *what)
     for (n = 1; n <= 4; n++) {
         spmv_hooks h = ledger_hooks(n == 1 ? &one : &more);
         omp_set_num_threads(n);
-        t = spmv_csr_from(n == 1 ? &a : &b, in, type, &h);
+        t = spmv_csr_create(n == 1 ? &a : &b, in, type, &h);
         if (n == 1) s = t;
         if (n == 1) continue;
         CHECK(s == t && one.messages == more.messages && one.messages == (s != SPMV_OK), "%s: %d threads: %s", what, n, more.text);
@@ -2045,10 +2045,10 @@ static void import_alike(const spmv_input *in, spmv_type type, const char *what)
         CHECK(a.nnz == b.nnz && same_bits(a.ptr, b.ptr, (a.rows + 1) * 8) && same_bits(a.col, b.col, a.nnz * 4), "%s: %d threads", what, n);
         CHECK(same_bits(a.val, b.val, a.nnz * spmv_value_size(type)), "%s: values, %d threads", what, n);
         CHECK(same_bits(a.from, b.from, (a.nnz + 1) * 8) && (!a.from || same_bits(a.order, b.order, a.from[a.nnz] * 8)), "%s: map", what);
-        spmv_csr_free(&b);
+        spmv_csr_destroy(&b);
         CHECK(more.live == 0, "%s: %d blocks left", what, (int)more.live);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
 }
 
 /* Entries of a matrix of n rows and columns in random order or sorted, with and without symmetry, duplicates and faults. */
@@ -2121,10 +2121,10 @@ Test(input, columns_take_little_memory)
     matrix_close(&m, REALS);
     in = matrix_input(&m, SPMV_F64);
     in.transpose = 1;
-    cr_assert_eq(spmv_csr_from(&a, &in, SPMV_F64, &h), SPMV_OK);
+    cr_assert_eq(spmv_csr_create(&a, &in, SPMV_F64, &h), SPMV_OK);
     cr_assert_eq(bytes.now, a.nnz * 12 + (a.rows + 1) * 8);
     cr_assert(bytes.most < a.nnz * 16 + (a.rows + 1) * 8 + 40000, "%zu bytes for %d entries", bytes.most, (int)a.nnz);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -2150,7 +2150,7 @@ Test(input, one_block_wider_than_memory, .timeout = 10)
         in.col = col;
         in.updatable = i >> 1;
         l.cap = (size_t)1 << 33;
-        cr_assert(spmv_csr_from(&a, &in, SPMV_F64, &h) == SPMV_ERR_MEMORY, "%s", l.text);
+        cr_assert(spmv_csr_create(&a, &in, SPMV_F64, &h) == SPMV_ERR_MEMORY, "%s", l.text);
         cr_assert(strstr(l.text, "2147483647000 elements"), "%s", l.text);
         cr_assert(l.live == 0 && !a.rows && l.calls == 1, "the first request is the one that fails");
     }
@@ -2199,9 +2199,9 @@ static void update_part(const char *text, const matrix *m, const spmv_csr *a, co
     CHECK(!q.a[SPMV_VAL].count || !memcmp(p.a[SPMV_VAL].data, q.a[SPMV_VAL].data, q.a[SPMV_VAL].count * q.a[SPMV_VAL].width),
           "%s, %s: slots", m->name, text);
     CHECK(p.zeros.count == q.zeros.count && (!q.zeros.count || !memcmp(p.zeros.data, q.zeros.data, q.zeros.count * 8)), "%s: zeros", text);
-    spmv_part_free(&q);
-    spmv_csr_free(&back);
-    spmv_part_free(&p);
+    spmv_part_destroy(&q);
+    spmv_csr_destroy(&back);
+    spmv_part_destroy(&p);
 }
 
 Test(update, parts_and_csr)
@@ -2217,7 +2217,7 @@ Test(update, parts_and_csr)
                 spmv_csr a, fresh;
                 spmv_type store = k ? SPMV_F32 : SPMV_F64;
                 const char *diff;
-                CHECK(spmv_csr_from(&a, &in, store, NULL) == SPMV_OK, "%s", m.name);
+                CHECK(spmv_csr_create(&a, &in, store, NULL) == SPMV_OK, "%s", m.name);
                 new_values(&t, &m);
                 triplets_sum(&t, &m);
                 fresh = matrix_csr(&m, store);
@@ -2226,8 +2226,8 @@ Test(update, parts_and_csr)
                 CHECK(spmv_csr_update(&a, t.val) == SPMV_OK, "%s", m.name);
                 diff = csr_difference(&fresh, &a);
                 CHECK(!diff, "%s: csr's %s after the update", m.name, diff);
-                spmv_csr_free(&fresh);
-                spmv_csr_free(&a);
+                spmv_csr_destroy(&fresh);
+                spmv_csr_destroy(&a);
             }
         free(row);
         free(col);
@@ -2322,14 +2322,14 @@ Test(update, without_sorting)
                 CHECK(spmv_update(&p, val) == SPMV_OK, "%s", plans[j]);
                 vectors_reset(&v, 1);
                 CHECK(spmv_mul(&p, 1, v.x, -2.5, v.y) == SPMV_OK, "%s", plans[j]);
-                spmv_csr_free(&a);
+                spmv_csr_destroy(&a);
                 m.val = val;
                 a = matrix_csr(&m, SPMV_F64);
                 for (k = 0; k < m.rows; k++)
                     CHECK(vector_get(SPMV_F64, v.y, k) == row_product(&a, k, SPMV_F64, v.x) - 2.5 * vector_get(SPMV_F64, v.y0, k),
                           "%s, %s: row %d", m.name, plans[j], (int)k);
                 m.val = old;
-                spmv_csr_free(&a);
+                spmv_csr_destroy(&a);
                 spmv_destroy(&p);
                 vectors_free(&v);
                 free(val);
@@ -2352,9 +2352,9 @@ Test(update, fixed_matrices_say_so)
         spmv_part p;
         CHECK(built(&p, specs[j], &m, &a, SPMV_F64, 0), "%s", specs[j]);
         CHECK(spmv_part_update(&p, m.val) == SPMV_ERR_FIXED, "%s", specs[j]);
-        spmv_part_free(&p);
+        spmv_part_destroy(&p);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -2393,7 +2393,7 @@ Test(limit, wasteful_formats_name_their_figures)
         CHECK(l.live == 0 && l.largest <= 4u << 20, "%s: asked for %zu bytes", wasteful[i], l.largest);
         CHECK(!p.a[SPMV_VAL].data && !p.rows, "%s: not zeroed", wasteful[i]);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     cr_assert(checks_done > 30);
 }
@@ -2413,14 +2413,14 @@ Test(limit, max_bytes_is_exact)
         CHECK(build(&p, specs[j], &a, &how, &quiet) == SPMV_OK, "%s", specs[j]);
         bytes = spmv_part_bytes(&p);
         CHECK(bytes >= m.nnz * 8, "%s", specs[j]);
-        spmv_part_free(&p);
+        spmv_part_destroy(&p);
         how.max_bytes = bytes;
         CHECK(build(&p, specs[j], &a, &how, &quiet) == SPMV_OK, "%s", specs[j]);
-        spmv_part_free(&p);
+        spmv_part_destroy(&p);
         how.max_bytes = bytes - 1;
         CHECK(build(&p, specs[j], &a, &how, &quiet) == SPMV_ERR_TOO_LARGE, "%s", specs[j]);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     cr_assert(checks_done > 200);
 }
@@ -2459,9 +2459,9 @@ Test(limit, widest_matrices)
         if (!s) {
             CHECK(f != SPMV_CMRS || p.n[SPMV_CMRS_PACKED] == 0, "%s is packed", specs[j]);
             CHECK(spmv_parts_to_csr(&back, a.rows, &p, 1, &h) == SPMV_OK && !csr_difference(&a, &back), "%s: back", specs[j]);
-            spmv_csr_free(&back);
+            spmv_csr_destroy(&back);
         }
-        spmv_part_free(&p);
+        spmv_part_destroy(&p);
         CHECK(l.live == 0, "%s: %d left", specs[j], (int)l.live);
     }
     free(ptr);
@@ -2491,8 +2491,8 @@ Test(limit, cmrs_packs_28_bits)
         CHECK(build(&p, "cmrs:h=16", &a, &how, &quiet) == SPMV_OK, "build");
         CHECK(p.n[SPMV_CMRS_PACKED] == (cols == 1u << 28), "packed %d", (int)p.n[SPMV_CMRS_PACKED]);
         CHECK(spmv_parts_to_csr(&back, 2, &p, 1, NULL) == SPMV_OK && !csr_difference(&a, &back), "back");
-        spmv_csr_free(&back);
-        spmv_part_free(&p);
+        spmv_csr_destroy(&back);
+        spmv_part_destroy(&p);
     }
     cr_assert(checks_done >= 6);
 }
@@ -2516,18 +2516,18 @@ Test(limit, build_refusals)
     v.a = &a;
     v.rows = a.rows;
     spec.format = SPMV_FORMAT_COUNT;
-    cr_assert(spmv_part_build(&p, &spec, &v, &how, &quiet) == SPMV_ERR_ARGUMENT);
+    cr_assert(spmv_part_create(&p, &spec, &v, &how, &quiet) == SPMV_ERR_ARGUMENT);
     spec.format = SPMV_CSR;
     how.type = SPMV_F32;
-    cr_assert(spmv_part_build(&p, &spec, &v, &how, &quiet) == SPMV_ERR_ARGUMENT, "floats from doubles");
+    cr_assert(spmv_part_create(&p, &spec, &v, &how, &quiet) == SPMV_ERR_ARGUMENT, "floats from doubles");
     how.type = SPMV_TYPE_COUNT;
-    cr_assert(spmv_part_build(&p, &spec, &v, &how, &quiet) == SPMV_ERR_ARGUMENT);
+    cr_assert(spmv_part_create(&p, &spec, &v, &how, &quiet) == SPMV_ERR_ARGUMENT);
     v.a = &f;
     how.type = SPMV_F64;
-    cr_assert(spmv_part_build(&p, &spec, &v, &how, &quiet) == SPMV_ERR_ARGUMENT, "doubles from floats");
+    cr_assert(spmv_part_create(&p, &spec, &v, &how, &quiet) == SPMV_ERR_ARGUMENT, "doubles from floats");
     how.type = SPMV_MIXED;
-    cr_assert(spmv_part_build(&p, &spec, &v, &how, &quiet) == SPMV_OK);
-    spmv_part_free(&p);
+    cr_assert(spmv_part_create(&p, &spec, &v, &how, &quiet) == SPMV_OK);
+    spmv_part_destroy(&p);
     for (i = 0; i < SPMV_FORMAT_COUNT; i++)
         for (j = 0; j < SPMV_KEY_COUNT; j++) {
             spmv_status s;
@@ -2546,9 +2546,9 @@ Test(limit, build_refusals)
     memset(spec.key, 0, sizeof spec.key);
     v.list = m.col;
     v.rows = 3;
-    cr_assert(spmv_part_build(&p, &spec, &v, &how, &quiet) == SPMV_ERR_UNSUPPORTED, "coo with a list");
-    spmv_csr_free(&a);
-    spmv_csr_free(&f);
+    cr_assert(spmv_part_create(&p, &spec, &v, &how, &quiet) == SPMV_ERR_UNSUPPORTED, "coo with a list");
+    spmv_csr_destroy(&a);
+    spmv_csr_destroy(&f);
     matrix_free(&m);
     cr_assert(refused_keys > 60);
 }
@@ -2594,7 +2594,7 @@ static void grown(const matrix *m, const spmv_csr *a, uint64_t h, int percent)
             }
     }
     CHECK(m->rows < 500 || h == 1 || (lowest < h && highest > 1 && lowest < highest), "%s: heights do not vary", text);
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
 }
 
 Test(sell, slices_grow_to_the_limit)
@@ -2610,7 +2610,7 @@ Test(sell, slices_grow_to_the_limit)
         a = matrix_csr(&m, SPMV_F64);
         for (j = 0; j < 4; j++)
             for (k = 0; k < 4; k++) grown(&m, &a, heights[j], percents[k]);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         matrix_free(&m);
     }
     cr_assert(checks_done > 1000);
@@ -2627,16 +2627,16 @@ Test(sell, defaults_align_to_128_bytes)
     a = matrix_csr(&m, SPMV_F32);
     CHECK(built(&p, "sell", &m, &a, SPMV_F32, 0), "sell");
     for (t = 0; t <= p.n[SPMV_SELL_SLICES]; t++) CHECK(offset_at(&p.a[SPMV_SELL_PTR], t) * 4 % 128 == 0, "slice %d", (int)t);
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
     CHECK(built(&p, "sbell", &m, &a, SPMV_F32, 0), "sbell");
     for (t = 0; t <= p.n[SPMV_SBELL_SLICES]; t++)
         CHECK(offset_at(&p.a[SPMV_SBELL_PTR], t) * p.n[SPMV_SBELL_UW] * 4 % 128 == 0, "slice %d of blocks", (int)t);
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
     CHECK(built(&p, "ell", &m, &a, SPMV_F32, 0) && p.n[SPMV_ELL_LD] * 4 % 128 == 0, "ell");
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
     CHECK(built(&p, "dia", &m, &a, SPMV_F32, 0) && p.n[SPMV_DIA_LD] * 4 % 128 == 0, "dia");
-    spmv_part_free(&p);
-    spmv_csr_free(&a);
+    spmv_part_destroy(&p);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     cr_assert(checks_done > 20);
 }
@@ -2728,9 +2728,9 @@ static spmv_status try_csr(const operation *op, const spmv_hooks *h, ledger *l, 
     spmv_csr a;
     spmv_status s;
     arm(l, n);
-    s = spmv_csr_from(&a, op->in, op->type, h);
+    s = spmv_csr_create(&a, op->in, op->type, h);
     if (s) CHECK(!a.rows && !a.ptr && !a.owned, "not zeroed");
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     return s;
 }
 
@@ -2745,7 +2745,7 @@ static spmv_status try_build(const operation *op, const spmv_hooks *h, ledger *l
     arm(l, n);
     s = build(&p, op->text, op->a, &how, h);
     if (s) CHECK(!p.rows && !p.a[SPMV_VAL].data, "%s: not zeroed", op->text);
-    spmv_part_free(&p);
+    spmv_part_destroy(&p);
     return s;
 }
 
@@ -2767,8 +2767,8 @@ static spmv_status try_update(const operation *op, const spmv_hooks *h, ledger *
     CHECK(spmv_parts_to_csr(&back, op->a->rows, &p, 1, h) == SPMV_OK, "%s", op->text);
     diff = csr_difference(op->a, &back);
     CHECK(!diff, "%s: %s after a failed update", op->text, diff);
-    spmv_csr_free(&back);
-    spmv_part_free(&p);
+    spmv_csr_destroy(&back);
+    spmv_part_destroy(&p);
     return s;
 }
 
@@ -2784,8 +2784,8 @@ static spmv_status try_back(const operation *op, const spmv_hooks *h, ledger *l,
     CHECK(build(&p, op->text, op->a, &how, h) == SPMV_OK, "%s", op->text);
     arm(l, n);
     s = spmv_parts_to_csr(&back, op->a->rows, &p, 1, h);
-    spmv_csr_free(&back);
-    spmv_part_free(&p);
+    spmv_csr_destroy(&back);
+    spmv_part_destroy(&p);
     return s;
 }
 
@@ -2878,7 +2878,7 @@ Test(memory, parts)
             every_request_fails(try_update, &op);
             every_request_fails(try_back, &op);
         }
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         matrix_free(&m);
     }
     cr_assert(faults > 1000, "%ld faults", faults);
@@ -3082,9 +3082,9 @@ Test(matrix, values_have_the_type_of_products)
                 d.matrix.val_type = (spmv_type)given;
                 d.type = (spmv_type)type;
                 d.updatable = 1;
-                cr_assert_eq(spmv_csr_from(&csr, &d.matrix, d.type, NULL), SPMV_OK);
+                cr_assert_eq(spmv_csr_create(&csr, &d.matrix, d.type, NULL), SPMV_OK);
                 cr_assert_eq(csr.type, spmv_value_size(d.type) == 8 ? SPMV_F64 : SPMV_F32);
-                spmv_csr_free(&csr);
+                spmv_csr_destroy(&csr);
                 cr_assert_eq(spmv_create(&a, &d), SPMV_OK);
                 for (i = 0; i < 2; i++) {
                     cr_assert_eq(spmv_mul(&a, 1, x, 0, y), SPMV_OK);
@@ -3121,7 +3121,7 @@ Test(matrix, a_csr_may_be_transposed)
     in.row = row;
     in.col = col;
     in.val = val;
-    cr_assert_eq(spmv_csr_from(&csr, &in, SPMV_F64, NULL), SPMV_OK);
+    cr_assert_eq(spmv_csr_create(&csr, &in, SPMV_F64, NULL), SPMV_OK);
     memset(&d, 0, sizeof d);
     d.csr = &csr;
     d.matrix.transpose = 1;
@@ -3163,7 +3163,7 @@ Test(matrix, a_csr_may_be_transposed)
         d.matrix.transpose = (int)i;
         cr_assert_eq(spmv_create(&a, &d), SPMV_ERR_ARGUMENT);
     }
-    spmv_csr_free(&csr);
+    spmv_csr_destroy(&csr);
 }
 
 /* ---- what a conversion costs ----------------------------------------------------------------------------------------- */
@@ -3204,11 +3204,11 @@ Test(conversion, blocks_among_millions_of_columns)
         CHECK(l.largest <= spmv_part_bytes(&p), "%s: a table with %lu bytes", wide[j], (unsigned long)l.largest);
         CHECK(spmv_part_update(&p, a.val) == SPMV_OK, "%s: update", wide[j]);
         CHECK(spmv_parts_to_csr(&back, a.rows, &p, 1, &h) == SPMV_OK && !csr_difference(&a, &back), "%s: back", wide[j]);
-        spmv_csr_free(&back);
-        spmv_part_free(&p);
+        spmv_csr_destroy(&back);
+        spmv_part_destroy(&p);
         CHECK(l.live == 0, "%s: %d left", wide[j], (int)l.live);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -3235,13 +3235,13 @@ Test(conversion, requests_little_memory)
         memset(&v, 0, sizeof v);
         v.a = &a;
         v.rows = a.rows;
-        if (spmv_part_build(&p, &plan.part[0], &v, &how, &h) != SPMV_OK) continue;
+        if (spmv_part_create(&p, &plan.part[0], &v, &how, &h) != SPMV_OK) continue;
         for (k = 0; k < SPMV_MAX_ARRAYS; k++) arrays += p.a[k].count != 0;
         arrays += (p.list.count != 0) + (p.zeros.count != 0);
         CHECK(l.calls <= arrays + 4, "%s: %ld requests for %ld arrays", specs[j], l.calls, arrays);
-        spmv_part_free(&p);
+        spmv_part_destroy(&p);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     cr_assert(checks_done > 20);
 }
@@ -3265,9 +3265,9 @@ Test(conversion, diagonals_are_counted_in_little_memory)
         if (build(&p, formats[j], &a, &how, &h) != SPMV_OK) continue;
         CHECK(bytes.most <= spmv_part_bytes(&p) + 16 * p.zeros.count + 8 * 4 * range + list, "%s: %lu bytes at once, the part has %lu",
               formats[j], (unsigned long)bytes.most, (unsigned long)spmv_part_bytes(&p));
-        spmv_part_free(&p);
+        spmv_part_destroy(&p);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -3289,11 +3289,11 @@ Test(parts, one_place_in_two_parts_is_refused)
     cr_assert(spmv_parts_to_csr(&back, m.rows, p, 2, &h) == SPMV_ERR_ARGUMENT);
     cr_assert(spmv_parts_to_csr(&back, m.rows - 1, p, 1, &h) == SPMV_ERR_INDEX, "a row outside");
     cr_assert(spmv_parts_to_csr(&back, 4, NULL, 0, &h) == SPMV_OK && back.rows == 4 && back.nnz == 0, "no parts");
-    spmv_csr_free(&back);
+    spmv_csr_destroy(&back);
     cr_assert(l.live == 0);
-    spmv_part_free(&p[0]);
-    spmv_part_free(&p[1]);
-    spmv_csr_free(&a);
+    spmv_part_destroy(&p[0]);
+    spmv_part_destroy(&p[1]);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 

@@ -28,7 +28,7 @@ static void open_device(spmv_device *d, const char *which, cl_context context, c
     desc.which = which;
     desc.context = context;
     desc.device = id;
-    cr_assert_eq(spmv_device_open(d, &desc), SPMV_OK);
+    cr_assert_eq(spmv_device_create(d, &desc), SPMV_OK);
 }
 
 /* Divides the device, if that is possible. */
@@ -60,7 +60,7 @@ static void set_up(void)
 static void tear_down(void)
 {
     int i;
-    for (i = 0; i < DEVICES; i++) spmv_device_close(&device[i]);
+    for (i = 0; i < DEVICES; i++) spmv_device_destroy(&device[i]);
     if (shared) clReleaseContext(shared);
     for (i = 0; i < (int)halves; i++) clReleaseDevice(half[i]);
     shared = NULL;
@@ -168,7 +168,7 @@ Test(group, multiplies_every_awkward_matrix)
             check_product(&g, &a, type, what);
             spmv_group_destroy(&g);
             CHECK(l.live == 0, "%s: %ld blocks are left", what, l.live);
-            spmv_csr_free(&a);
+            spmv_csr_destroy(&a);
         }
         matrix_free(&m);
     }
@@ -257,7 +257,7 @@ Test(group, splits_blocks_of_devices)
     cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
     cr_assert(g.block[1].pieces == 1 && !g.block[1].split);
     spmv_group_destroy(&g);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     matrix_open(&m, "arrow", N, N);
     for (i = 0; i < N; i++) {
@@ -274,7 +274,7 @@ Test(group, splits_blocks_of_devices)
     check_product(&g, &a, SPMV_F64, "arrow");
     spmv_group_destroy(&g);
     cr_assert_eq(l.live, 0);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -327,8 +327,8 @@ Test(group, products_follow_each_other_on_the_devices)
             cr_assert_eq(spmv_group_vector_read(&u, x), SPMV_OK);
             cr_assert_eq(memcmp(x, want, N * sizeof *x), 0, "%s, %s", teams[t].name, plans[p] ? plans[p] : "auto");
             cr_assert_eq(spmv_group_mul_vectors(&g, 1, &u, 0, &u), SPMV_ERR_ARGUMENT);
-            spmv_group_vector_free(&u);
-            spmv_group_vector_free(&v);
+            spmv_group_vector_destroy(&u);
+            spmv_group_vector_destroy(&v);
             spmv_group_destroy(&g);
             cr_assert_eq(l.live, 0);
         }
@@ -367,8 +367,8 @@ Test(group, pieces_of_vectors_are_the_callers)
         for (want = 0, k = m.ptr[i]; k < m.ptr[i + 1]; k++) want += 10 * m.val[k];
         cr_assert_float_eq(got[i], want, 0);
     }
-    spmv_group_vector_free(&x);
-    spmv_group_vector_free(&y);
+    spmv_group_vector_destroy(&x);
+    spmv_group_vector_destroy(&y);
     spmv_group_destroy(&g);
     matrix_free(&m);
     cr_assert_eq(l.live, 0);
@@ -516,7 +516,7 @@ Test(group, hints_hold_for_each_block)
     free(x);
     free(y[0]);
     free(y[1]);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     cr_assert_eq(l.live, 0);
 }
@@ -553,7 +553,7 @@ Test(group, takes_new_values)
         spmv_group_destroy(&g);
         cr_assert_eq(l.live, 0);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -570,7 +570,7 @@ Test(group, takes_a_csr_transposed)
     a = matrix_csr(&m, SPMV_F64);
     in = matrix_input(&m, SPMV_F64);
     in.transpose = 1;
-    cr_assert_eq(spmv_csr_from(&turned, &in, SPMV_F64, &h), SPMV_OK);
+    cr_assert_eq(spmv_csr_create(&turned, &in, SPMV_F64, &h), SPMV_OK);
     d = desc_of(&teams[3], &m, SPMV_F64, "csr", &h);
     memset(&d.desc.matrix, 0, sizeof d.desc.matrix);
     d.desc.csr = &turned;
@@ -580,8 +580,8 @@ Test(group, takes_a_csr_transposed)
     cr_assert_eq(spmv_group_update(&g, turned.val), SPMV_OK, "%s", l.text);
     check_product(&g, &a, SPMV_F64, "after an update in the order of that CSR");
     spmv_group_destroy(&g);
-    spmv_csr_free(&turned);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&turned);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     cr_assert_eq(l.live, 0);
 }
@@ -728,8 +728,8 @@ Test(group, refuses_what_makes_no_sense)
     cr_assert(x.length == 301 && y.length == 21);
     cr_assert_eq(spmv_group_mul_vectors(&g, 1, &y, 0, &x), SPMV_ERR_ARGUMENT);
     cr_assert_eq(spmv_group_mul_vectors(&g, 1, &x, 0, &x), SPMV_ERR_ARGUMENT);
-    spmv_group_vector_free(&x);
-    spmv_group_vector_free(&y);
+    spmv_group_vector_destroy(&x);
+    spmv_group_vector_destroy(&y);
     spmv_group_destroy(&g);
     matrix_free(&m);
     cr_assert_eq(l.live, 0);

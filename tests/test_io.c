@@ -344,7 +344,7 @@ Test(io, locale_changes_nothing)
     cr_assert_str_eq(text, "0.5");
     cr_assert_eq(spmv_mm_read_memory(&a, file, sizeof file - 1, NULL, NULL, NULL, NULL), SPMV_OK);
     cr_assert_eq(((const double *)a.val)[0], 1.5);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
 }
 
 /* ---- Matrix Market: files that must be read ---------------------------------------------------------------------- */
@@ -464,7 +464,7 @@ Test(io, good_files_give_the_exact_matrix)
         cr_assert_eq(l.messages, io_may_be_cut(io_goods[i].text), "%d: %s", (int)i, l.text);
         cr_assert_eq(l.status, SPMV_OK);
         cr_assert(io_is(&a, &io_goods[i]), "%d: %s", (int)i, io_goods[i].text);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         cr_assert_eq(l.live, 0);
     }
 }
@@ -485,7 +485,7 @@ Test(io, short_reads_change_nothing)
             cr_assert_eq(spmv_mm_read(&a, &src, NULL, NULL, &h), SPMV_OK, "%d", (int)i);
             cr_assert_eq(l.messages, io_may_be_cut(io_goods[i].text));
             cr_assert(io_is(&a, &io_goods[i]), "%d", (int)i);
-            spmv_csr_free(&a);
+            spmv_csr_destroy(&a);
         }
     }
 }
@@ -518,7 +518,7 @@ Test(io, nan_is_read_and_keeps_its_sign)
     v = (const double *)a.val;
     cr_assert(isnan(v[0]) && isnan(v[1]) && isnan(v[2]));
     cr_assert(!signbit(v[0]) && signbit(v[1]) && !signbit(v[2]));
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
 }
 
 /* A file of size bytes: head, then filler, then tail. The caller frees it. */
@@ -563,7 +563,7 @@ Test(io, lines_are_read_up_to_a_limit)
         if (longer) cr_assert_eq(strncmp(l.text, place, strlen(place)), 0, "%s", l.text);
         else cr_assert_eq(((const double *)a.val)[0], 7);
         cr_assert_leq(l.largest, IO_LINE + 1 + 1024 * sizeof(double));
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         cr_assert_eq(l.live, 0);
         free(file);
     }
@@ -601,7 +601,7 @@ Test(io, comments_and_refused_lines_take_no_memory)
             if (kind[i].s) cr_assert_eq(strncmp(l.text, place, strlen(place)), 0, "%d: %s", (int)i, l.text);
             else cr_assert(a.nnz == 1 && ((const double *)a.val)[0] == 7, "%d", (int)i);
             cr_assert_leq(l.largest, IO_LINE + 1 + 1024 * sizeof(double), "%d: %d bytes", (int)i, (int)l.largest);
-            spmv_csr_free(&a);
+            spmv_csr_destroy(&a);
             cr_assert_eq(l.live, 0);
         }
         free(file);
@@ -632,7 +632,7 @@ Test(io, no_cut_file_is_taken_silently)
                 cr_assert_eq(strncmp(l.text, "f:", 2), 0);
                 warned++;
             }
-            spmv_csr_free(&a);
+            spmv_csr_destroy(&a);
             cr_assert_eq(l.live, 0);
         }
     }
@@ -862,7 +862,7 @@ Test(io, unsigned_integers_are_read_as_the_nearest_doubles)
     cr_assert_eq(f.field, SPMV_MM_INTEGER);
     cr_assert(((const double *)a.val)[0] == 4 && ((const double *)a.val)[1] == 18446744073709551616.0);
     cr_assert_eq(((const double *)a.val)[2], 18446744073709549568.0);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
 }
 
 /* A message quotes what it found, shortened and without control characters. */
@@ -905,7 +905,7 @@ Test(io, lying_headers_cost_no_memory)
         if (spmv_mm_read_memory(&a, file, bytes, "f", NULL, NULL, &h) == SPMV_OK) {
             cr_assert_leq(a.rows, ((uint64_t)1 << 20) + 64 * a.nnz);
             taken++;
-            spmv_csr_free(&a);
+            spmv_csr_destroy(&a);
         }
         if (l.largest > largest) largest = l.largest;
         cr_assert_leq(l.largest, 16 * bytes + 8 * (((size_t)1 << 20) + 64 * 2 + 2) + 131072, "%s", file);
@@ -940,7 +940,7 @@ Test(io, memory_is_in_proportion_to_the_file)
         cr_assert_eq(spmv_mm_read(&a, &src, NULL, NULL, &h), SPMV_OK, "%s", l.text);
         cr_assert_leq(l.largest, 16 * used + 16 * kind[k].rows + 131072, "%s: %g times", kind[k].head,
                       (double)l.largest / (double)used);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         cr_assert_eq(l.live, 0);
     }
     free(file);
@@ -970,7 +970,7 @@ static long io_fail_each(const void *data, size_t bytes, int binary, int known)
             s = io_read_any(&a, data, bytes, binary, known, &h);
             if (l.calls < at) {
                 cr_assert_eq(s, SPMV_OK);
-                spmv_csr_free(&a);
+                spmv_csr_destroy(&a);
                 cr_assert_eq(l.live, 0);
                 break;
             }
@@ -1015,16 +1015,16 @@ Test(io, options_do_what_they_say)
     memset(&o, 0, sizeof o);
     cr_assert_eq(spmv_mm_read_memory(&a, zeros, sizeof zeros - 1, NULL, &o, NULL, NULL), SPMV_OK);
     cr_assert_eq(a.nnz, 4);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     o.drop_zeros = 1;
     cr_assert_eq(spmv_mm_read_memory(&a, zeros, sizeof zeros - 1, NULL, &o, NULL, NULL), SPMV_OK);
     cr_assert(a.nnz == 1 && a.col[0] == 1 && ((const double *)a.val)[0] == 1);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     for (o.store = SPMV_F32; o.store <= SPMV_MIXED; o.store = (spmv_type)(o.store + 1)) {
         cr_assert_eq(spmv_mm_read_memory(&a, tenth, sizeof tenth - 1, NULL, &o, NULL, NULL), SPMV_OK);
         cr_assert_eq(a.type, SPMV_F32);
         cr_assert_eq(((const float *)a.val)[0], 0.1f);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
     }
     memset(&o, 0, sizeof o);
     cr_assert_eq(spmv_mm_read_memory(&a, wide, sizeof wide - 1, NULL, &o, NULL, &h), SPMV_ERR_TOO_LARGE);
@@ -1032,7 +1032,7 @@ Test(io, options_do_what_they_say)
     o.max_dim = 5000000;
     cr_assert_eq(spmv_mm_read_memory(&a, wide, sizeof wide - 1, NULL, &o, NULL, &h), SPMV_OK);
     cr_assert_eq(a.rows, 5000000);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     o.max_dim = 4999999;
     cr_assert_eq(spmv_mm_read_memory(&a, wide, sizeof wide - 1, NULL, &o, NULL, &h), SPMV_ERR_TOO_LARGE);
     o.max_dim = 1;
@@ -1053,10 +1053,10 @@ Test(io, info_tells_what_the_file_said)
     cr_assert(!f.array && f.field == SPMV_MM_INTEGER && f.symmetry == SPMV_MM_SYMMETRIC);
     cr_assert(f.rows == 3 && f.cols == 3 && f.stored == 3 && f.lines == 6 && f.bytes == sizeof sym - 1);
     cr_assert_eq(a.nnz, 3);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     cr_assert_eq(spmv_mm_read_memory(&a, array, sizeof array - 1, NULL, NULL, &f, &h), SPMV_OK);
     cr_assert(f.array && f.field == SPMV_MM_REAL && f.symmetry == SPMV_MM_SKEW && f.stored == 3 && a.nnz == 2);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     cr_assert_eq(spmv_mm_read_memory(&a, complex_, sizeof complex_ - 1, NULL, NULL, &f, &h), SPMV_ERR_COMPLEX);
     cr_assert(f.field == SPMV_MM_COMPLEX && f.symmetry == SPMV_MM_HERMITIAN && f.rows == 0);
     cr_assert_eq(l.live, 0);
@@ -1155,7 +1155,7 @@ static spmv_csr io_sample(spmv_type store, uint64_t rows, uint64_t cols, uint64_
     in.col = col;
     in.val = val;
     in.val_type = SPMV_F64;
-    cr_assert_eq(spmv_csr_from(&a, &in, store, NULL), SPMV_OK);
+    cr_assert_eq(spmv_csr_create(&a, &in, store, NULL), SPMV_OK);
     free(row);
     free(col);
     free(val);
@@ -1184,8 +1184,8 @@ Test(io, written_files_read_back_bit_for_bit)
             src = spmv_source_memory(&m, "m");
             cr_assert_eq(k < 2 ? spmv_mm_read(&b, &src, &o, NULL, NULL) : spmv_bin_read(&b, &src, 0, NULL), SPMV_OK);
             cr_assert(io_same(&a, &b), "shape %d, kind %d", (int)i, (int)k);
-            spmv_csr_free(&a);
-            spmv_csr_free(&b);
+            spmv_csr_destroy(&a);
+            spmv_csr_destroy(&b);
             free(heap.data);
         }
     }
@@ -1201,7 +1201,7 @@ Test(io, a_written_file_looks_like_this)
     cr_assert_eq(spmv_mm_write(&sink, &a, NULL), SPMV_OK);
     cr_assert_eq(heap.bytes, sizeof want - 1);
     cr_assert_eq(memcmp(heap.data, want, heap.bytes), 0);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     free(heap.data);
 }
 
@@ -1271,7 +1271,7 @@ Test(io, a_failing_sink_is_an_io_error_wherever_it_fails)
         }
         cr_assert_geq(at, 4);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
 }
 
 /* ---- the binary form --------------------------------------------------------------------------------------------- */
@@ -1302,7 +1302,7 @@ Test(io, binary_damage_is_noticed)
                 heap.data[at] = (char)(was ^ (char)v);
                 if (io_read_any(&b, heap.data, heap.bytes, 1, known, &h) == SPMV_OK) {
                     cr_assert(io_same(&a, &b), "byte %d", (int)at);
-                    spmv_csr_free(&b);
+                    spmv_csr_destroy(&b);
                     read++;
                 } else {
                     cr_assert_eq(l.messages, 1);
@@ -1316,8 +1316,8 @@ Test(io, binary_damage_is_noticed)
         cr_assert_eq(read, 0);
         cr_assert_eq(io_read_any(&b, heap.data, heap.bytes, 1, known, NULL), SPMV_OK);
         cr_assert(io_same(&a, &b));
-        spmv_csr_free(&a);
-        spmv_csr_free(&b);
+        spmv_csr_destroy(&a);
+        spmv_csr_destroy(&b);
         free(heap.data);
     }
 }
@@ -1337,11 +1337,11 @@ Test(io, binary_of_another_length_is_refused)
             spmv_status s = io_read_any(&b, heap.data, bytes, 1, known, &h);
             cr_assert_eq(s, bytes == heap.bytes ? SPMV_OK : SPMV_ERR_PARSE, "%d bytes", (int)bytes);
             cr_assert_eq(l.messages, s != SPMV_OK);
-            spmv_csr_free(&b);
+            spmv_csr_destroy(&b);
             cr_assert_eq(l.live, 0);
         }
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     free(heap.data);
 }
 
@@ -1383,7 +1383,7 @@ Test(io, binary_structure_is_checked_behind_a_right_checksum)
             cr_assert_eq(l.status, SPMV_ERR_INDEX);
             refused++;
         }
-        spmv_csr_free(&b);
+        spmv_csr_destroy(&b);
         cr_assert_eq(l.live, 0);
         memcpy(at, keep, 8);
     }
@@ -1400,8 +1400,8 @@ Test(io, binary_structure_is_checked_behind_a_right_checksum)
     }
     io_resum(&heap);
     cr_assert_eq(io_read_any(&b, heap.data, heap.bytes, 1, 0, NULL), SPMV_OK);
-    spmv_csr_free(&b);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&b);
+    spmv_csr_destroy(&a);
     free(heap.data);
 }
 
@@ -1440,7 +1440,7 @@ Test(io, binary_headers_are_checked_field_by_field)
     }
     cr_assert(spmv_bin_is(heap.data, heap.bytes) && spmv_bin_is(heap.data, 8) && !spmv_bin_is(heap.data, 7));
     cr_assert_not(spmv_bin_is("%%Matrix", 8));
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     free(heap.data);
 }
 
@@ -1482,7 +1482,7 @@ Test(io, binary_headers_ask_for_no_memory)
             cr_assert(!known || l.calls == 0 || (dims[i] == 6 && dims[k] == 1));
         }
         cr_assert_leq(l.largest, 65536);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         cr_assert_eq(l.live, 0);
     }
     cr_assert_eq(taken, 2 * 9); /* of 1 to 1048640 columns */
@@ -1520,8 +1520,8 @@ Test(io, both_forms_have_the_same_limit)
         cr_assert_eq(s, open || kind[i].taken ? SPMV_OK : SPMV_ERR_TOO_LARGE, "%s: %s", text, l.text);
         if (!s) cr_assert(io_same(&a, &b));
         else cr_assert_not_null(strstr(l.text, "max_dim"));
-        spmv_csr_free(&a);
-        spmv_csr_free(&b);
+        spmv_csr_destroy(&a);
+        spmv_csr_destroy(&b);
         free(heap.data);
         cr_assert_eq(l.live, 0);
     }
@@ -1549,8 +1549,8 @@ Test(io, binary_reading_survives_every_failing_allocation_and_source)
         cr_assert_eq(l.live, 0);
         cr_assert_null(b.ptr);
     }
-    spmv_csr_free(&a);
-    spmv_csr_free(&big);
+    spmv_csr_destroy(&a);
+    spmv_csr_destroy(&big);
     free(heap.data);
     free(heap2.data);
 }
@@ -1571,7 +1571,7 @@ Test(io, files_are_written_and_read_by_path)
         remove(path);
         cr_assert_eq(s, SPMV_OK, "%s", l.text);
         cr_assert(io_same(&a, &b));
-        spmv_csr_free(&b);
+        spmv_csr_destroy(&b);
     }
     cr_assert_eq(info.stored, a.nnz);
     cr_assert_eq(spmv_mm_read_file(&b, path, NULL, NULL, &h), SPMV_ERR_IO);
@@ -1584,7 +1584,7 @@ Test(io, files_are_written_and_read_by_path)
     cr_assert_eq(spmv_mm_read_file(&b, ".", NULL, NULL, &h), SPMV_ERR_IO);
     cr_assert_eq(spmv_bin_read_file(&b, ".", 0, &h), SPMV_ERR_IO);
     cr_assert_eq(l.live, 0);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
 }
 
 Test(io, streams_are_read_from_where_they_stand)
@@ -1603,7 +1603,7 @@ Test(io, streams_are_read_from_where_they_stand)
     cr_assert_eq(src.bytes, 64 + 8 * (a.rows + 1) + 12 * a.nnz);
     cr_assert_eq(spmv_bin_read(&b, &src, 0, NULL), SPMV_OK);
     cr_assert(io_same(&a, &b));
-    spmv_csr_free(&b);
+    spmv_csr_destroy(&b);
     fclose(f);
     cr_assert_eq(pipe(fd), 0); /* which cannot seek */
     f = fdopen(fd[1], "wb");
@@ -1616,6 +1616,6 @@ Test(io, streams_are_read_from_where_they_stand)
     cr_assert_eq(spmv_mm_read(&b, &src, NULL, NULL, NULL), SPMV_OK);
     cr_assert(io_same(&a, &b));
     fclose(f);
-    spmv_csr_free(&a);
-    spmv_csr_free(&b);
+    spmv_csr_destroy(&a);
+    spmv_csr_destroy(&b);
 }

@@ -87,15 +87,15 @@ static void set_up(void)
     in.col = col;
     in.val = val;
     in.updatable = how.updatable = 1;
-    FINE(spmv_csr_from(&a, &in, SPMV_F64, &h));
+    FINE(spmv_csr_create(&a, &in, SPMV_F64, &h));
     FINE(spmv_plan_parse(&plan, "csr", NULL, &h));
-    FINE(spmv_store_make(&store, &plan, &a, &how, &h));
+    FINE(spmv_store_create(&store, &plan, &a, &how, &h));
 }
 
 static void tear_down(void)
 {
-    spmv_store_free(&store);
-    spmv_csr_free(&a);
+    spmv_store_destroy(&store);
+    spmv_csr_destroy(&a);
 }
 
 TestSuite(null, .init = set_up, .fini = tear_down);
@@ -117,20 +117,20 @@ Test(null, formats)
     cr_assert_str_eq(why, "spec is NULL");
     cr_assert_eq(spmv_spec_check(NULL, NULL), SPMV_ERR_ARGUMENT);
     FINE(spmv_spec_check(&plan.part[0], NULL));
-    REFUSED("out", spmv_csr_from(NULL, &in, SPMV_F64, &h));
-    REFUSED_AND_ZEROED("in", c, spmv_csr_from(&c, NULL, SPMV_F64, &h));
+    REFUSED("out", spmv_csr_create(NULL, &in, SPMV_F64, &h));
+    REFUSED_AND_ZEROED("in", c, spmv_csr_create(&c, NULL, SPMV_F64, &h));
     REFUSED_UNHEARD(spmv_csr_update(NULL, val));
     FINE(spmv_csr_update(&a, NULL)); /* every value is 1 */
-    spmv_csr_free(NULL);
-    REFUSED("out", spmv_part_build(NULL, &plan.part[0], &v, &how, &h));
-    REFUSED_AND_ZEROED("spec", p, spmv_part_build(&p, NULL, &v, &how, &h));
-    REFUSED_AND_ZEROED("view", p, spmv_part_build(&p, &plan.part[0], NULL, &how, &h));
-    REFUSED_AND_ZEROED("how", p, spmv_part_build(&p, &plan.part[0], &v, NULL, &h));
+    spmv_csr_destroy(NULL);
+    REFUSED("out", spmv_part_create(NULL, &plan.part[0], &v, &how, &h));
+    REFUSED_AND_ZEROED("spec", p, spmv_part_create(&p, NULL, &v, &how, &h));
+    REFUSED_AND_ZEROED("view", p, spmv_part_create(&p, &plan.part[0], NULL, &how, &h));
+    REFUSED_AND_ZEROED("how", p, spmv_part_create(&p, &plan.part[0], &v, NULL, &h));
     v.a = NULL;
-    REFUSED_AND_ZEROED("view->a", p, spmv_part_build(&p, &plan.part[0], &v, &how, &h));
+    REFUSED_AND_ZEROED("view->a", p, spmv_part_create(&p, &plan.part[0], &v, &how, &h));
     REFUSED_UNHEARD(spmv_part_update(NULL, val));
     REFUSED("val", spmv_part_update(&store.part[0], NULL));
-    spmv_part_free(NULL);
+    spmv_part_destroy(NULL);
     cr_assert(!spmv_part_bytes(NULL) && !spmv_part_slots(NULL) && !spmv_part_repeats(NULL));
     REFUSED_UNHEARD(spmv_part_mul(NULL, 1, x, 0, y));
     REFUSED("x", spmv_part_mul(&store.part[0], 1, NULL, 0, y));
@@ -141,7 +141,7 @@ Test(null, formats)
     REFUSED("out", spmv_parts_to_csr(NULL, 2, store.part, 1, &h));
     REFUSED_AND_ZEROED("parts", c, spmv_parts_to_csr(&c, 2, NULL, 1, &h));
     FINE(spmv_parts_to_csr(&c, 0, NULL, 0, &h));
-    spmv_csr_free(&c);
+    spmv_csr_destroy(&c);
     REFUSED_UNHEARD(spmv_csr_to_cmrs(2, 4, NULL, 32, index));
     REFUSED_UNHEARD(spmv_csr_to_cmrs(2, 4, wide, 32, NULL));
     REFUSED_UNHEARD(spmv_cmrs_to_csr(2, 4, NULL, 32, index));
@@ -174,10 +174,10 @@ Test(null, plans)
     REFUSED_AND_ZEROED("text", p, spmv_plan_make(&p, NULL, &a, NULL, NULL, &h));
     REFUSED_AND_ZEROED("a", p, spmv_plan_make(&p, "hyb", NULL, NULL, NULL, &h));
     FINE(spmv_plan_make(&p, "ell", NULL, NULL, NULL, &h)); /* a plan's text needs no matrix */
-    FINE(spmv_split_make(&split, &plan, &a, &h));
-    REFUSED("out", spmv_split_make(NULL, &plan, &a, &h));
-    REFUSED_AND_ZEROED("plan", s, spmv_split_make(&s, NULL, &a, &h));
-    REFUSED_AND_ZEROED("a", s, spmv_split_make(&s, &plan, NULL, &h));
+    FINE(spmv_split_create(&split, &plan, &a, &h));
+    REFUSED("out", spmv_split_create(NULL, &plan, &a, &h));
+    REFUSED_AND_ZEROED("plan", s, spmv_split_create(&s, NULL, &a, &h));
+    REFUSED_AND_ZEROED("a", s, spmv_split_create(&s, &plan, NULL, &h));
     v = spmv_split_view(NULL, &a, 0);
     cr_assert(!v.a && !v.rows);
     v = spmv_split_view(&split, NULL, 0);
@@ -185,15 +185,15 @@ Test(null, plans)
     text[0] = 'q';
     cr_assert(spmv_split_print(NULL, &plan, text, sizeof text) == 0 && !text[0]);
     cr_assert_eq(spmv_split_print(&split, NULL, text, sizeof text), 0);
-    spmv_split_free(&split);
-    spmv_split_free(NULL);
-    REFUSED("out", spmv_store_make(NULL, &plan, &a, &how, &h));
-    REFUSED_AND_ZEROED("plan", st, spmv_store_make(&st, NULL, &a, &how, &h));
-    REFUSED_AND_ZEROED("a", st, spmv_store_make(&st, &plan, NULL, &how, &h));
-    REFUSED_AND_ZEROED("how", st, spmv_store_make(&st, &plan, &a, NULL, &h));
+    spmv_split_destroy(&split);
+    spmv_split_destroy(NULL);
+    REFUSED("out", spmv_store_create(NULL, &plan, &a, &how, &h));
+    REFUSED_AND_ZEROED("plan", st, spmv_store_create(&st, NULL, &a, &how, &h));
+    REFUSED_AND_ZEROED("a", st, spmv_store_create(&st, &plan, NULL, &how, &h));
+    REFUSED_AND_ZEROED("how", st, spmv_store_create(&st, &plan, &a, NULL, &h));
     REFUSED_UNHEARD(spmv_store_update(NULL, &a));
     REFUSED("a", spmv_store_update(&store, NULL));
-    spmv_store_free(NULL);
+    spmv_store_destroy(NULL);
     cr_assert(!spmv_store_bytes(NULL) && !spmv_store_slots(NULL) && !spmv_part_covers(NULL, 0));
     REFUSED_UNHEARD(spmv_store_mul(NULL, 1, x, 0, y));
     REFUSED("x", spmv_store_mul(&store, 1, NULL, 0, y));
@@ -222,12 +222,12 @@ Test(null, choices)
     size_t length = 0;
     int column = 7;
     memset(&cocktail, 0, sizeof cocktail);
-    REFUSED("out", spmv_tuning_read(NULL, table, sizeof table - 1, "t", &h));
-    REFUSED_AND_ZEROED("text", t, spmv_tuning_read(&t, NULL, 9, "t", &h));
-    cr_assert_eq(spmv_tuning_read(&t, table, sizeof table - 1, NULL, &h), SPMV_ERR_PARSE);
+    REFUSED("out", spmv_tuning_create(NULL, table, sizeof table - 1, "t", &h));
+    REFUSED_AND_ZEROED("text", t, spmv_tuning_create(&t, NULL, 9, "t", &h));
+    cr_assert_eq(spmv_tuning_create(&t, table, sizeof table - 1, NULL, &h), SPMV_ERR_PARSE);
     cr_assert_str_eq(said, "tuning table, line 2: expected a number of up to 1e12");
-    cr_assert_eq(spmv_tuning_read(&t, NULL, 0, NULL, &h), SPMV_ERR_PARSE); /* empty */
-    spmv_tuning_free(NULL);
+    cr_assert_eq(spmv_tuning_create(&t, NULL, 0, NULL, &h), SPMV_ERR_PARSE); /* empty */
+    spmv_tuning_destroy(NULL);
     cr_assert_eq(spmv_tuning_bundled(NULL, SPMV_DEVICE_CLASS_HOST, NULL, NULL),
                  spmv_tuning_bundled("host", SPMV_DEVICE_CLASS_HOST, &length, NULL));
     cr_assert_eq(spmv_tuning_text(0, NULL), spmv_tuning_text(0, &length));
@@ -286,11 +286,11 @@ Test(null, files)
     dead = spmv_source_stream(NULL, NULL);
     REFUSED_AND_ZEROED("src->read", c, spmv_mm_read(&c, &dead, NULL, NULL, &h));
     FINE(spmv_mm_read(&c, &src, NULL, NULL, &h));
-    spmv_csr_free(&c);
+    spmv_csr_destroy(&c);
     REFUSED("out", spmv_mm_read_memory(NULL, file, 9, NULL, NULL, NULL, &h));
     REFUSED_AND_ZEROED("data", c, spmv_mm_read_memory(&c, NULL, 9, NULL, NULL, NULL, &h));
     FINE(spmv_mm_read_memory(&c, file, sizeof file - 1, NULL, NULL, NULL, &h));
-    spmv_csr_free(&c);
+    spmv_csr_destroy(&c);
     REFUSED("out", spmv_mm_read_vector(NULL, &n, &src, NULL, NULL, &h));
     REFUSED("n", spmv_mm_read_vector(&vector, NULL, &src, NULL, NULL, &h));
     REFUSED("src", spmv_mm_read_vector(&vector, &n, NULL, NULL, NULL, &h));
@@ -329,7 +329,7 @@ static spmv_device open_device(void)
     memset(&desc, 0, sizeof desc);
     desc.which = getenv("SPMV_TEST_DEVICE");
     desc.hooks.log = listen;
-    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_device_create(&d, &desc), SPMV_OK, "%s", said);
     return d;
 }
 
@@ -376,7 +376,7 @@ Test(null, matrices)
         cr_assert(y[0] == 2 && y[1] == 30);
         spmv_destroy(&m);
         REFUSED_ON_STDERR("spmv_update: m is a matrix that was not created, or that was destroyed", spmv_update(&m, val));
-        if (on) spmv_device_close(&d);
+        if (on) spmv_device_destroy(&d);
     }
 }
 
@@ -406,17 +406,17 @@ Test(null, devices, .timeout = 120)
     REFUSED("count", spmv_device_list(&info, 1, NULL, &h));
     REFUSED("out", spmv_device_list(NULL, 1, &count, &h));
     FINE(spmv_device_list(NULL, 0, &count, &h));
-    REFUSED_UNHEARD(spmv_device_open(NULL, NULL));
-    FINE(spmv_device_open(&none, NULL)); /* all defaults */
-    spmv_device_close(&none);
+    REFUSED_UNHEARD(spmv_device_create(NULL, NULL));
+    FINE(spmv_device_create(&none, NULL)); /* all defaults */
+    spmv_device_destroy(&none);
     REFUSED("all", spmv_backends_list(NULL, NULL, 0, &count, &h));
     REFUSED("count", spmv_backends_list(all, &info, 1, NULL, &h));
     REFUSED("out", spmv_backends_list(all, NULL, 1, &count, &h));
-    REFUSED_UNHEARD(spmv_backends_open(NULL, &none, NULL));
-    REFUSED_UNHEARD(spmv_backends_open(all, NULL, NULL));
-    FINE(spmv_backends_open(all, &none, NULL));
-    spmv_device_close(&none);
-    spmv_device_close(NULL);
+    REFUSED_UNHEARD(spmv_backends_create(NULL, &none, NULL));
+    REFUSED_UNHEARD(spmv_backends_create(all, NULL, NULL));
+    FINE(spmv_backends_create(all, &none, NULL));
+    spmv_device_destroy(&none);
+    spmv_device_destroy(NULL);
     cr_assert_eq(spmv_knob_values(SPMV_CSR, SPMV_KNOB_L, NULL, 4), spmv_knob_values(SPMV_CSR, SPMV_KNOB_L, values, 4));
     cr_assert(spmv_variant_print(NULL, text, sizeof text) == 0 && !text[0]);
     cr_assert_eq(spmv_variant_print(NULL, NULL, 16), 0);
@@ -439,11 +439,11 @@ Test(null, devices, .timeout = 120)
     REFUSED("parts", spmv_device_matrix_update(&m, NULL, 1));
     cr_assert_null(spmv_device_matrix_variant(NULL, 0));
     cr_assert_eq(spmv_convert_here(NULL), 0);
-    REFUSED("out", spmv_converter_open(NULL, &d, &csr));
-    REFUSED_UNHEARD(spmv_converter_open(&converter, NULL, &csr));
+    REFUSED("out", spmv_converter_create(NULL, &d, &csr));
+    REFUSED_UNHEARD(spmv_converter_create(&converter, NULL, &csr));
     cr_assert_null(converter);
-    REFUSED("a", spmv_converter_open(&converter, &d, NULL));
-    FINE(spmv_converter_open(&converter, &d, &csr));
+    REFUSED("a", spmv_converter_create(&converter, &d, NULL));
+    FINE(spmv_converter_create(&converter, &d, &csr));
     REFUSED_UNHEARD(spmv_converter_give(NULL, &csr, NULL, NULL, NULL));
     REFUSED_UNHEARD(spmv_converter_give(converter, NULL, NULL, NULL, NULL));
     REFUSED_UNHEARD(spmv_converter_finish(NULL));
@@ -451,8 +451,8 @@ Test(null, devices, .timeout = 120)
     REFUSED_UNHEARD(spmv_converter_update(NULL, NULL, NULL));
     FINE(spmv_converter_update(converter, NULL, NULL)); /* it has filled nothing */
     cr_assert_eq(spmv_converter_count(NULL), 0);
-    spmv_converter_close(NULL);
-    spmv_converter_close(converter);
+    spmv_converter_destroy(NULL);
+    spmv_converter_destroy(converter);
     REFUSED("out", spmv_device_programs_take(&d, NULL, &bytes));
     REFUSED("bytes", spmv_device_programs_take(&d, &program, NULL));
     REFUSED_UNHEARD(spmv_device_programs_take(NULL, &program, &bytes));
@@ -471,17 +471,17 @@ Test(null, devices, .timeout = 120)
     FINE(spmv_exec_create(&e, &m, NULL));
     FINE(spmv_exec_mul_host(&e, 1, x, 0, y));
     mem = e.x;
-    REFUSED_UNHEARD(spmv_exec_mul(NULL, 1, mem, 0, 0, e.y, 0, 0, NULL, NULL));
+    REFUSED_UNHEARD(spmv_cl_mul(NULL, 1, mem, 0, 0, e.y, 0, 0, NULL, NULL));
     event = (cl_event)(void *)&count;
     never.hooks = h;
-    REFUSED("e->matrix", spmv_exec_mul(&never, 1, mem, 0, 0, e.y, 0, 0, NULL, &event));
+    REFUSED("e->matrix", spmv_cl_mul(&never, 1, mem, 0, 0, e.y, 0, 0, NULL, &event));
     cr_assert_null(event);
-    cr_assert_eq(spmv_exec_mul(&e, 1, NULL, 0, 0, e.y, 0, 0, NULL, NULL), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_cl_mul(&e, 1, NULL, 0, 0, e.y, 0, 0, NULL, NULL), SPMV_ERR_ARGUMENT);
     cr_assert_str_eq(said, "x is NULL");
-    cr_assert_eq(spmv_exec_mul(&e, 1, mem, 0, 0, NULL, 0, 0, NULL, NULL), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_cl_mul(&e, 1, mem, 0, 0, NULL, 0, 0, NULL, NULL), SPMV_ERR_ARGUMENT);
     cr_assert_str_eq(said, "y is NULL");
-    REFUSED("wait", spmv_exec_mul(&e, 1, mem, 0, 0, e.y, 0, 1, NULL, NULL));
-    FINE(spmv_exec_mul(&e, 0, NULL, 0, 0, e.y, 0, 0, NULL, NULL));
+    REFUSED("wait", spmv_cl_mul(&e, 1, mem, 0, 0, e.y, 0, 1, NULL, NULL));
+    FINE(spmv_cl_mul(&e, 0, NULL, 0, 0, e.y, 0, 0, NULL, NULL));
     REFUSED_UNHEARD(spmv_cuda_mul(NULL, 1, 1, 0, 0, 1, 0)); /* tests/test_cuda.c has the rest */
     REFUSED("e->matrix", spmv_cuda_mul(&never, 1, 1, 0, 0, 1, 0));
     REFUSED("out", spmv_buffer_create(&d, 16, NULL));
@@ -504,13 +504,13 @@ Test(null, devices, .timeout = 120)
     cr_assert_eq(memcmp((char *)y + 4, (const char *)x + 4, 12), 0);
     REFUSED_UNHEARD(spmv_device_finish(NULL));
     FINE(spmv_device_finish(&d));
-    spmv_buffer_free(NULL, NULL);
-    spmv_buffer_free(&d, NULL);
-    spmv_buffer_free(&d, buffer);
-    REFUSED_UNHEARD(spmv_exec_mul_buffers(NULL, 1, mem, 0, 0, e.y, 0));
-    REFUSED("e->matrix", spmv_exec_mul_buffers(&never, 1, mem, 0, 0, e.y, 0));
-    cr_assert_eq(spmv_exec_mul_buffers(&e, 1, NULL, 0, 0, e.y, 0), SPMV_ERR_ARGUMENT);
-    cr_assert_eq(spmv_exec_mul_buffers(&e, 1, mem, 0, 0, NULL, 0), SPMV_ERR_ARGUMENT);
+    spmv_buffer_destroy(NULL, NULL);
+    spmv_buffer_destroy(&d, NULL);
+    spmv_buffer_destroy(&d, buffer);
+    REFUSED_UNHEARD(spmv_exec_mul(NULL, 1, mem, 0, 0, e.y, 0));
+    REFUSED("e->matrix", spmv_exec_mul(&never, 1, mem, 0, 0, e.y, 0));
+    cr_assert_eq(spmv_exec_mul(&e, 1, NULL, 0, 0, e.y, 0), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_exec_mul(&e, 1, mem, 0, 0, NULL, 0), SPMV_ERR_ARGUMENT);
     REFUSED_UNHEARD(spmv_exec_mul_host(NULL, 1, x, 0, y));
     REFUSED("x", spmv_exec_mul_host(&e, 1, NULL, 0, y));
     REFUSED("y", spmv_exec_mul_host(&e, 1, x, 0, NULL));
@@ -522,11 +522,11 @@ Test(null, devices, .timeout = 120)
     memset(&counts, 0x5a, sizeof counts);
     REFUSED_UNHEARD(spmv_self_check(NULL, NULL, &counts));
     cr_assert(zeroed(&counts, sizeof counts));
-    spmv_exec_free(&e);
-    spmv_exec_free(NULL);
-    spmv_device_matrix_free(&m);
-    spmv_device_matrix_free(NULL);
-    spmv_device_close(&d);
+    spmv_exec_destroy(&e);
+    spmv_exec_destroy(NULL);
+    spmv_device_matrix_destroy(&m);
+    spmv_device_matrix_destroy(NULL);
+    spmv_device_destroy(&d);
 }
 
 Test(null, groups)
@@ -572,10 +572,10 @@ Test(null, groups)
     REFUSED("val", spmv_group_update(&g, NULL));
     cr_assert_eq(spmv_group_explain(NULL, text, sizeof text), 0);
     cr_assert_str_eq(text, "");
-    spmv_group_vector_free(NULL);
-    spmv_group_vector_free(&none);
-    spmv_group_vector_free(&u);
-    spmv_group_vector_free(&v);
+    spmv_group_vector_destroy(NULL);
+    spmv_group_vector_destroy(&none);
+    spmv_group_vector_destroy(&u);
+    spmv_group_vector_destroy(&v);
     spmv_group_destroy(NULL);
     spmv_group_destroy(&g);
 }
@@ -594,12 +594,12 @@ static spmv_status by_group(double alpha, const double *from, double *to) { retu
 static spmv_status by_exec_host(double alpha, const double *from, double *to) { return spmv_exec_mul_host(&made_exec, alpha, from, 0, to); }
 static spmv_status by_buffers(double alpha, const double *from, double *to)
 {
-    return spmv_exec_mul_buffers(&made_exec, alpha, both_on_device, (uint64_t)(from - both), 0, both_on_device, (uint64_t)(to - both));
+    return spmv_exec_mul(&made_exec, alpha, both_on_device, (uint64_t)(from - both), 0, both_on_device, (uint64_t)(to - both));
 }
 static spmv_status by_cl_mem(double alpha, const double *from, double *to)
 {
-    return spmv_exec_mul(&made_exec, alpha, (cl_mem)both_on_device, (uint64_t)(from - both), 0, (cl_mem)both_on_device,
-                         (uint64_t)(to - both), 0, NULL, NULL);
+    return spmv_cl_mul(&made_exec, alpha, (cl_mem)both_on_device, (uint64_t)(from - both), 0, (cl_mem)both_on_device,
+                       (uint64_t)(to - both), 0, NULL, NULL);
 }
 
 /* x of 2 elements in the middle, y of 2 elements everywhere around it. */
@@ -666,11 +666,11 @@ Test(null, vectors_that_overlap_on_a_device)
         check_overlaps(plans[i], by_exec_host);
         check_overlaps(plans[i], by_buffers);
         if (!strcmp(d.info.backend->name, "OpenCL")) check_overlaps(plans[i], by_cl_mem);
-        spmv_exec_free(&made_exec);
+        spmv_exec_destroy(&made_exec);
         spmv_destroy(&made);
     }
-    spmv_buffer_free(&d, both_on_device);
-    spmv_device_close(&d);
+    spmv_buffer_destroy(&d, both_on_device);
+    spmv_device_destroy(&d);
 }
 
 /* ---- arrays and structs made by hand ------------------------------------------------------------------------------------ */
@@ -770,19 +770,19 @@ Test(null, views_and_parts_made_by_hand)
     spmv_features f;
     spmv_part p;
     listed.list = outside;
-    GIVES(SPMV_ERR_ARGUMENT, "3 rows without a row list", spmv_part_build(&p, &plan.part[0], &all, &how, &h));
-    GIVES(SPMV_ERR_INDEX, "row list: entry 0 is row 2", spmv_part_build(&p, &plan.part[0], &listed, &how, &h));
+    GIVES(SPMV_ERR_ARGUMENT, "3 rows without a row list", spmv_part_create(&p, &plan.part[0], &all, &how, &h));
+    GIVES(SPMV_ERR_INDEX, "row list: entry 0 is row 2", spmv_part_create(&p, &plan.part[0], &listed, &how, &h));
     GIVES(SPMV_ERR_ARGUMENT, "3 rows without a row list", spmv_features_make(&f, &all, 0, 0, &h));
     GIVES(SPMV_ERR_INDEX, "row list: entry 0 is row 2", spmv_features_make(&f, &listed, 0, 0, &h));
     listed.list = list;
     listed.owner = (const uint8_t *)"\1"; /* the first nonzero is of part 1, this is part 0 */
-    FINE(spmv_part_build(&p, &plan.part[0], &listed, &how, &h));
+    FINE(spmv_part_create(&p, &plan.part[0], &listed, &how, &h));
     GIVES(SPMV_ERR_INDEX, "part 0: its row list has row 1, but the matrix has 1 rows",
           spmv_device_matrix_create(&m, &d, 1, 2, SPMV_F64, &p, 1, NULL));
     FINE(spmv_device_matrix_create(&m, &d, 2, 2, SPMV_F64, &p, 1, NULL));
-    spmv_device_matrix_free(&m);
-    spmv_part_free(&p);
-    spmv_device_close(&d);
+    spmv_device_matrix_destroy(&m);
+    spmv_part_destroy(&p);
+    spmv_device_destroy(&d);
 }
 
 /* Handles of a device's buffers are not memory of the host. */

@@ -424,7 +424,7 @@ static void same_split(const matrix *m, const spmv_csr *a, const spmv_plan *plan
     spmv_status s;
     spmv_plan_print(plan, text, sizeof text);
     sim_open(&t, m);
-    s = spmv_split_make(&split, plan, a, &h);
+    s = spmv_split_create(&split, plan, a, &h);
     for (part = 0; part < plan->count; part++) {
         uint64_t before = 0, after = 0;
         for (i = 0; i < m->rows; i++) before += t.left[i];
@@ -453,7 +453,7 @@ static void same_split(const matrix *m, const spmv_csr *a, const spmv_plan *plan
         }
     }
     CHECK(!s || (!split.owner && !split.count), "%s: not zeroed", text);
-    spmv_split_free(&split);
+    spmv_split_destroy(&split);
     CHECK(l.live == 0, "%s: %d blocks left", text, (int)l.live);
     sim_close(&t);
 }
@@ -500,7 +500,7 @@ Test(split, follows_the_definitions)
                 same_split(&m, &a, &p);
             }
         }
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
     }
     cr_assert(all > 500);
 }
@@ -523,7 +523,7 @@ Test(split, thresholds_are_exact)
             p = plan_of(text);
             same_split(&m, &a, &p);
         }
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         matrix_free(&m);
     }
     /* a diagonal of 100 places with n entries is taken if d is n / 100, and left if d is a millionth more */
@@ -543,11 +543,11 @@ Test(split, thresholds_are_exact)
             spmv_split split;
             snprintf(text, sizeof text, "dia:d=%d.%02d000%d+csr", i / 100, i % 100, over);
             p = plan_of(text);
-            CHECK(spmv_split_make(&split, &p, &a, NULL) == SPMV_OK, "%s", text);
+            CHECK(spmv_split_create(&split, &p, &a, NULL) == SPMV_OK, "%s", text);
             CHECK(split.nnz[0] == (over ? 0 : (uint64_t)i), "%s of %d entries", text, i);
-            spmv_split_free(&split);
+            spmv_split_destroy(&split);
         }
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
         matrix_free(&m);
     }
     cr_assert(checks_done > 1000);
@@ -577,12 +577,12 @@ Test(split, thin_bands_are_left)
     for (i = 0; i < sizeof want / sizeof *want; i++) {
         spmv_plan p = plan_of(want[i].plan);
         spmv_split s;
-        cr_assert_eq(spmv_split_make(&s, &p, &a, NULL), SPMV_OK, "%s", want[i].plan);
+        cr_assert_eq(spmv_split_create(&s, &p, &a, NULL), SPMV_OK, "%s", want[i].plan);
         cr_assert_eq(s.nnz[0], want[i].taken, "%s took %u", want[i].plan, (unsigned)s.nnz[0]);
         cr_assert_eq(s.nnz[0] + s.nnz[1] + (p.count > 2 ? s.nnz[2] : 0), m.nnz, "%s", want[i].plan);
-        spmv_split_free(&s);
+        spmv_split_destroy(&s);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -634,7 +634,7 @@ static void whole_store(const matrix *m, const spmv_csr *a, const spmv_plan *pla
     how.type = t;
     how.updatable = (int)(rng() & 1);
     how.max_bytes = 1u << 28;
-    s = spmv_store_make(&st, plan, a, &how, &h);
+    s = spmv_store_create(&st, plan, a, &how, &h);
     CHECK(s == SPMV_OK, "%s, %s: %s", m->name, text, l.text);
     for (i = 0; i < st.count; i++) {
         nnz += st.part[i].nnz;
@@ -649,11 +649,11 @@ static void whole_store(const matrix *m, const spmv_csr *a, const spmv_plan *pla
         CHECK(spmv_parts_to_csr(&back, m->rows, st.part, (size_t)st.count, &h) == SPMV_OK, "%s, %s: %s", m->name, text, l.text);
         diff = csr_difference(a, &back);
         CHECK(!diff, "%s, %s: %s", m->name, text, diff);
-        spmv_csr_free(&back);
+        spmv_csr_destroy(&back);
     }
     store_products(m, a, &st, text);
     CHECK(how.updatable || !m->nnz || spmv_store_update(&st, a) == SPMV_ERR_FIXED, "%s, %s: updated", m->name, text);
-    spmv_store_free(&st);
+    spmv_store_destroy(&st);
     CHECK(l.live == 0, "%s, %s: %d blocks left", m->name, text, (int)l.live);
 }
 
@@ -672,7 +672,7 @@ Test(store, parts_partition_and_multiply)
             for (k = 0; k < p.count; k++) /* slices of 500 rows are only for tests of the grammar */
                 if (p.part[k].key[SPMV_KEY_H] > 64) p.part[k].key[SPMV_KEY_H] = 64;
             whole_store(&m, &a, &p, types[n % 3]);
-            spmv_csr_free(&a);
+            spmv_csr_destroy(&a);
         }
     }
     cr_assert(checks_done > 50000);
@@ -691,13 +691,13 @@ Test(store, refusals_name_the_part)
     a = matrix_csr(&m, SPMV_F64);
     memset(&how, 0, sizeof how);
     how.max_bytes = 20000;
-    cr_assert(spmv_store_make(&st, &p, &a, &how, &h) == SPMV_ERR_TOO_LARGE);
+    cr_assert(spmv_store_create(&st, &p, &a, &how, &h) == SPMV_ERR_TOO_LARGE);
     cr_assert(l.messages == 1 && strstr(l.text, "part 2: dense would take "), "%d messages, %s", l.messages, l.text);
     cr_assert(strstr(l.text, "the limit is 20000 bytes") && !st.part && !st.count && l.live == 0, "%s", l.text);
     how.strict = 1;
     h = ledger_hooks(&l);
-    cr_assert(spmv_store_make(&st, &p, &a, &how, &h) == SPMV_ERR_STRICT && strstr(l.text, "part 2"), "%s", l.text);
-    spmv_csr_free(&a);
+    cr_assert(spmv_store_create(&st, &p, &a, &how, &h) == SPMV_ERR_STRICT && strstr(l.text, "part 2"), "%s", l.text);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -723,13 +723,13 @@ Test(store, shares_in_the_papers_notation)
         char text[64], small[6];
         spmv_plan p = plan_of(want[i].plan);
         spmv_split s;
-        CHECK(spmv_split_make(&s, &p, &a, NULL) == SPMV_OK, "%s", want[i].plan);
+        CHECK(spmv_split_create(&s, &p, &a, NULL) == SPMV_OK, "%s", want[i].plan);
         CHECK(spmv_split_print(&s, &p, text, sizeof text) == strlen(want[i].shares), "%s: %s", want[i].plan, text);
         CHECK(!strcmp(text, want[i].shares), "%s: %s, not %s", want[i].plan, text, want[i].shares);
         CHECK(spmv_split_print(&s, &p, small, sizeof small) == strlen(text) && !strncmp(small, text, strlen(small)), "cut");
-        spmv_split_free(&s);
+        spmv_split_destroy(&s);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     cr_assert(checks_done >= 20);
 }
@@ -819,10 +819,10 @@ static void expect_plan(const matrix *m, const char *text, const spmv_build_hint
     CHECK(spmv_plan_check(&p, 0, &h) == SPMV_OK && l.live == 0, "%s", got);
     if (m->rows < 3000) {
         spmv_split split;
-        CHECK(spmv_split_make(&split, &p, &a, &h) == SPMV_OK, "%s does not cover", got);
-        spmv_split_free(&split);
+        CHECK(spmv_split_create(&split, &p, &a, &h) == SPMV_OK, "%s does not cover", got);
+        spmv_split_destroy(&split);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
 }
 
 static void check_hyb(const matrix *m, uint64_t key, int preset)
@@ -1076,7 +1076,7 @@ Test(builder, hybr_measurement_needs_a_clock)
     cr_assert(spmv_plan_make(&p, "hybr:k=0", &a, NULL, &column, &quiet) == SPMV_ERR_ARGUMENT && column == 0);
     cr_assert(spmv_plan_make(&p, "hybr:k=0", &a, &none, &column, &quiet) == SPMV_ERR_ARGUMENT && p.count == 0);
     expect_plan(&m, "hybr:k=0", &never, "coo");
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -1209,7 +1209,7 @@ Test(builder, panels_of_too_many_parts)
     cr_assert(spmv_plan_make(&p, "panels:n=50:ell:w=1+coo", &a, NULL, NULL, &h) == SPMV_ERR_PLAN && !p.count);
     cr_assert(strstr(l.text, "50 panels of 2 parts") && strstr(l.text, "64 parts"), "%s", l.text);
     cr_assert(spmv_plan_make(&p, "panels:n=30:ell:w=1+coo", &a, NULL, NULL, &h) == SPMV_OK && p.count == 60);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
 }
 
@@ -1248,7 +1248,7 @@ Test(builder, faults_point_at_their_column)
         CHECK(strstr(l.text, bad[i].words), "\"%s\": \"%s\" lacks \"%s\"", bad[i].text, l.text, bad[i].words);
         CHECK(p.count == 0, "\"%s\": not zeroed", bad[i].text);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     cr_assert(checks_done > 80);
 }
@@ -1282,13 +1282,13 @@ static spmv_status try_plan(const spmv_csr *a, const char *text, int step, const
     }
     CHECK(spmv_plan_make(&p, text, a, NULL, NULL, &quiet) == SPMV_OK, "%s", text);
     if (step == 1) {
-        s = spmv_split_make(&split, &p, a, h);
+        s = spmv_split_create(&split, &p, a, h);
         CHECK(!s || (!split.count && !split.owner), "%s: not zeroed", text);
-        spmv_split_free(&split);
+        spmv_split_destroy(&split);
     } else {
-        s = spmv_store_make(&st, &p, a, &how, h);
+        s = spmv_store_create(&st, &p, a, &how, h);
         CHECK(!s || (!st.count && !st.part && !st.rows), "%s: not zeroed", text);
-        spmv_store_free(&st);
+        spmv_store_destroy(&st);
     }
     return s;
 }
@@ -1327,7 +1327,7 @@ Test(memory, every_request_fails)
                 CHECK(n < 1000, "%s never succeeds", text);
             }
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     matrix_free(&m);
     cr_assert(faults > 1000, "%ld faults", faults);
 }

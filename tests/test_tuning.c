@@ -20,7 +20,7 @@ static spmv_status read_text(spmv_tuning *t, const char *text, ledger *l)
     char *exact = (char *)need_exact(n); /* without a terminator, so that a sanitizer detects reading past the end */
     spmv_status s;
     memcpy(exact, text, n);
-    s = spmv_tuning_read(t, exact, n, "t.tune", &h);
+    s = spmv_tuning_create(t, exact, n, "t.tune", &h);
     free(exact);
     return s;
 }
@@ -28,7 +28,7 @@ static spmv_status read_text(spmv_tuning *t, const char *text, ledger *l)
 static spmv_tuning good(const char *text)
 {
     spmv_tuning t;
-    spmv_status s = spmv_tuning_read(&t, text, strlen(text), "t.tune", NULL);
+    spmv_status s = spmv_tuning_create(&t, text, strlen(text), "t.tune", NULL);
     if (s) cr_assert_fail("%s: %s", spmv_status_name(s), text);
     return t;
 }
@@ -66,7 +66,7 @@ Test(tuning, whole_table)
     cr_assert(t.line[1].type == SPMV_F32 && t.line[1].layout.format == SPMV_SBELL);
     cr_assert_str_eq(t.line[1].variant, "");
     cr_assert_eq(t.line[2].type, SPMV_MIXED);
-    spmv_tuning_free(&t);
+    spmv_tuning_destroy(&t);
     cr_assert(t.count == 0 && !t.line);
 }
 
@@ -168,7 +168,7 @@ Test(tuning, damaged_tables)
             read += s == SPMV_OK;
             refused += s == SPMV_ERR_PARSE;
             CHECK(s == SPMV_OK || l.live == 0, "byte %d: %ld blocks left", (int)i, l.live);
-            spmv_tuning_free(&t);
+            spmv_tuning_destroy(&t);
             CHECK(l.live == 0, "byte %d: %ld blocks lost", (int)i, l.live);
         }
     cr_assert(read > 50 && refused > 500, "%d read, %d refused", (int)read, (int)refused);
@@ -187,16 +187,16 @@ Test(tuning, allocation_failures)
         strcat(text, line);
     }
     h = ledger_hooks(&l);
-    cr_assert(spmv_tuning_read(&t, text, strlen(text), "t", &h) == SPMV_OK);
+    cr_assert(spmv_tuning_create(&t, text, strlen(text), "t", &h) == SPMV_OK);
     cr_assert(t.count == 130);
-    spmv_tuning_free(&t);
+    spmv_tuning_destroy(&t);
     cr_assert(l.live == 0);
     most = l.calls;
     for (at = 1; at <= most; at++) {
         spmv_status s;
         h = ledger_hooks(&l);
         l.fail_at = at;
-        s = spmv_tuning_read(&t, text, strlen(text), "t", &h);
+        s = spmv_tuning_create(&t, text, strlen(text), "t", &h);
         CHECK(s == SPMV_ERR_MEMORY, "request %ld of %ld: %s", at, most, spmv_status_name(s));
         CHECK(l.live == 0, "request %ld: %ld blocks left", at, l.live);
         CHECK(!t.count && !t.line, "request %ld: not zeroed", at);
@@ -208,9 +208,9 @@ Test(tuning, zeros_are_blanks)
 {
     static const char text[] = TITLE "\0\0\0device x\n\0class host\nmemory\0 9\0\nf32 coo -" COSTS "\0\0\n\0\0";
     spmv_tuning t;
-    cr_assert_eq(spmv_tuning_read(&t, text, sizeof text, "pieces", NULL), SPMV_OK);
+    cr_assert_eq(spmv_tuning_create(&t, text, sizeof text, "pieces", NULL), SPMV_OK);
     cr_assert(t.count == 1 && same(t.read, 9) && same(t.line[0].slot, 8e-12));
-    spmv_tuning_free(&t);
+    spmv_tuning_destroy(&t);
 }
 
 Test(tuning, costs_have_names_and_units)
@@ -236,7 +236,7 @@ Test(tuning, bundled_tables)
         char name[40];
         spmv_status s;
         snprintf(name, sizeof name, "table %d", (int)i);
-        s = spmv_tuning_read(&t, text, length, name, NULL);
+        s = spmv_tuning_create(&t, text, length, name, NULL);
         CHECK(s == SPMV_OK, "%s: %s", name, spmv_status_name(s));
         for (k = 0, characters = 0; k < length; k++) characters += text[k] != 0;
         CHECK(characters <= 8192, "%s has %d characters", t.device, (int)characters);
@@ -253,7 +253,7 @@ Test(tuning, bundled_tables)
         CHECK(exact == 1 && found_length > 0 && found, "%s is not found by its name", t.device);
         found = spmv_tuning_bundled("none such", t.device_class, &found_length, &exact);
         CHECK(exact == 0 && found && found_length > 0, "no table of class %s is found", spmv_device_class_name(t.device_class));
-        spmv_tuning_free(&t);
+        spmv_tuning_destroy(&t);
     }
 }
 
@@ -270,9 +270,9 @@ Test(tuning, runtimes)
         spmv_tuning t;
         const char *text = spmv_tuning_bundled(device[i][0], SPMV_DEVICE_CLASS_CPU, &length, &exact);
         cr_assert(text && !exact, "%s", device[i][0]);
-        cr_assert_eq(spmv_tuning_read(&t, text, length, NULL, NULL), SPMV_OK);
+        cr_assert_eq(spmv_tuning_create(&t, text, length, NULL, NULL), SPMV_OK);
         CHECK(!strncmp(t.device, device[i][1], strlen(device[i][1])), "%s gets the table of %s", device[i][0], t.device);
-        spmv_tuning_free(&t);
+        spmv_tuning_destroy(&t);
     }
 }
 
@@ -286,11 +286,11 @@ Test(tuning, of_gpus_are_timed_in_graphs)
         int exact = 7;
         spmv_tuning t;
         const char *text = spmv_tuning_bundled(name[i][0], SPMV_DEVICE_CLASS_GPU, &length, &exact);
-        cr_assert_eq(spmv_tuning_read(&t, text, length, NULL, NULL), SPMV_OK);
+        cr_assert_eq(spmv_tuning_create(&t, text, length, NULL, NULL), SPMV_OK);
         cr_assert_str_eq(t.device, name[i][1]);
         cr_assert_eq(exact, i > 1);
         cr_assert(t.call > t.launch && t.launch > 0, "%s", t.device);
-        spmv_tuning_free(&t);
+        spmv_tuning_destroy(&t);
     }
 }
 

@@ -68,7 +68,7 @@ static void *work(void *arg)
         else if (memcmp(y, want, sizeof want) != 0) w->wrong++;
         else w->right++;
     }
-    spmv_exec_free(&e);
+    spmv_exec_destroy(&e);
     free(y);
     return NULL;
 }
@@ -149,7 +149,7 @@ static void try_products(owner *o, const spmv_matrix *m, double times)
         for (i = 0; i < ROWS && y[i] == times * want[i]; i++) {}
         o->wrong += i < ROWS;
     }
-    spmv_exec_free(&e);
+    spmv_exec_destroy(&e);
 }
 
 /* From the making of a matrix to its end. The plans, and where arrays are filled, differ from thread to thread and from life to life. */
@@ -228,12 +228,12 @@ int main(int argc, char **argv)
     memset(&desc, 0, sizeof desc);
     desc.hooks.log = quiet;
     desc.which = argc > 1 ? argv[1] : NULL;
-    if (spmv_device_open(&device, &desc)) return 2;
+    if (spmv_device_create(&device, &desc)) return 2;
     fine &= owners("host", NULL);
     fine &= owners("device", &device); /* while no program is built yet */
     for (i = 0; i < sizeof plans / sizeof *plans; i++) fine &= plan(plans[i], NULL);
     for (i = 0; i < 3; i++) fine &= plan(plans[i], &device);
-    spmv_device_close(&device);
+    spmv_device_destroy(&device);
     puts(fine ? "all right" : "NOT RIGHT");
     return !fine;
 }

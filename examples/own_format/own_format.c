@@ -59,7 +59,7 @@ static double microseconds(const spmv_matrix *a)
         for (k = i; k > 0 && seconds[k - 1] > t; k--) seconds[k] = seconds[k - 1]; /* keeps them sorted */
         seconds[k] = t;
     }
-    spmv_exec_free(&e);
+    spmv_exec_destroy(&e);
     return i == PRODUCTS ? 1e6 * seconds[PRODUCTS / 2] : 0;
 }
 
@@ -95,9 +95,9 @@ int main(int argc, char **argv)
     make_matrix();
     open.which = argc > 1 ? argv[1] : NULL;
     open.profile = 1;
-    found = !(open.which && !strcmp(open.which, "host")) && spmv_device_open(&device, &open) == SPMV_OK;
+    found = !(open.which && !strcmp(open.which, "host")) && spmv_device_create(&device, &open) == SPMV_OK;
     printf("on %s\n", found ? device.info.name : "the host");
     for (i = 0; i < sizeof plans / sizeof *plans; i++) bad |= try_plan(plans[i], found ? &device : NULL);
-    if (found) spmv_device_close(&device);
+    if (found) spmv_device_destroy(&device);
     return bad != 0;
 }

@@ -71,7 +71,7 @@ static PetscErrorCode File(Mat A, const char *path)
     PetscCall(MatSeqAIJSetPreallocationCSR(A, ptr, col, (const PetscScalar *)a.val + begin));
     PetscCall(MatMPIAIJSetPreallocationCSR(A, ptr, col, (const PetscScalar *)a.val + begin));
     PetscCall(PetscFree2(ptr, col));
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     PetscFunctionReturn(0);
 }
 

@@ -174,7 +174,7 @@ static PetscErrorCode CloseDevices(void)
     while (opened) {
         Opened *o = opened;
         opened = o->next;
-        spmv_device_close(&o->device);
+        spmv_device_destroy(&o->device);
         PetscCall(PetscFree(o));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -201,7 +201,7 @@ static PetscErrorCode OpenDevice(const Settings *how, spmv_device **device)
     PetscCall(PetscStrncpy(o->name, how->device, sizeof o->name));
     desc.which = how->device;
     desc.hooks = Hooks();
-    s = spmv_device_open(&o->device, &desc);
+    s = spmv_device_create(&o->device, &desc);
     if (s) PetscCall(PetscFree(o));
     CheckSpmv(s, device_option[how->block], how->device);
     if (!opened) PetscCall(PetscRegisterFinalize(CloseDevices));

@@ -424,7 +424,7 @@ static spmv_status spmv__count_two(spmv__chooser *c, spmv__two *two, int *there)
     plan->count = 2;
     plan->part[0] = two->spec;
     plan->part[1] = spmv__rest_layout(two->rest);
-    s = spmv_split_make(&split, plan, c->e.a, c->e.h); /* on failure zeroed */
+    s = spmv_split_create(&split, plan, c->e.a, c->e.h); /* on failure zeroed */
     *there = !s;
     for (i = 0; i < 2 && !s && *there; i++) {
         spmv_view own = spmv_split_view(&split, c->e.a, i);
@@ -435,7 +435,7 @@ static spmv_status spmv__count_two(spmv__chooser *c, spmv__two *two, int *there)
         l->slots = (double)by->slots;
         l->rows = (double)split.rows[i];
     }
-    spmv_split_free(&split);
+    spmv_split_destroy(&split);
     spmv_free(c->e.h, f);
     return s;
 }

@@ -191,11 +191,11 @@ static spmv_status spmv__brew_split(spmv__brew *c)
     spmv_plan *plan = &c->out->plan;
     spmv_spec *last = &plan->part[plan->count];
     spmv_status s;
-    spmv_split_free(&c->split);
+    spmv_split_destroy(&c->split);
     memset(last, 0, sizeof *last);
     last->format = c->last;
     plan->count++;
-    s = spmv_split_make(&c->split, plan, c->a, c->h);
+    s = spmv_split_create(&c->split, plan, c->a, c->h);
     plan->count--;
     if (s) return s;
     c->left = spmv_split_view(&c->split, c->a, plan->count);
@@ -729,7 +729,7 @@ static spmv_status spmv__brew_estimate(spmv__brew *c, spmv_plan *plan, double *s
 {
     spmv_split split;
     int i, kept = 0;
-    spmv_status s = spmv_split_make(&split, plan, c->a, c->h);
+    spmv_status s = spmv_split_create(&split, plan, c->a, c->h);
     *seconds = 0;
     if (s) return s;
     for (i = 0; i < split.count && !s; i++) {
@@ -749,7 +749,7 @@ static spmv_status spmv__brew_estimate(spmv__brew *c, spmv_plan *plan, double *s
         plan->part[kept++] = plan->part[i];
     }
     if (!s) plan->count = kept;
-    spmv_split_free(&split);
+    spmv_split_destroy(&split);
     return s;
 }
 
@@ -859,7 +859,7 @@ SPMV_API spmv_status spmv_cocktail_make(spmv_cocktail *out, const spmv_csr *a, c
     s = spmv__last_format(&c.last, desc->without, hooks);
     if (!s) s = spmv__brew_plan(&c);
     spmv__text_close(&c.steps);
-    spmv_split_free(&c.split);
+    spmv_split_destroy(&c.split);
     if (s) memset(out, 0, sizeof *out);
     return s;
 }

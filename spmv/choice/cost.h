@@ -69,7 +69,7 @@ static spmv_status spmv__bundled_table(spmv_tuning *out, int *exact, const spmv_
         length = strlen(text);
         *exact = 0;
     }
-    return spmv_tuning_read(out, text, length, "the bundled tuning table", h);
+    return spmv_tuning_create(out, text, length, "the bundled tuning table", h);
 }
 
 /* The types by whose lines a product of a type is estimated, the first of which the table has any: the type itself, then the one that moves
@@ -97,7 +97,7 @@ static double spmv__at_most(const spmv__estimator *e, double table, double devic
     return device > 0 && device < table && !e->exact ? device : table;
 }
 
-static void spmv__estimator_free(spmv__estimator *e) { spmv_tuning_free(&e->own); }
+static void spmv__estimator_free(spmv__estimator *e) { spmv_tuning_destroy(&e->own); }
 
 /* Finds the table to go by: the caller's, one that was read before, or the bundled one.
  *   without  bits of formats that must not be used
@@ -377,14 +377,14 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
     if (s) return s;
     memset(out, 0, (size_t)plan->count * sizeof *out);
     s = spmv__estimator_make(&e, a, how, target, tuning, 0, hooks);
-    if (!s) s = spmv_split_make(&split, plan, a, hooks);
+    if (!s) s = spmv_split_create(&split, plan, a, hooks);
     if (!s) {
         for (i = 0; i < split.count && !s; i++) {
             spmv_view v = spmv_split_view(&split, a, i);
             variant = spmv__part_variant(variant, knobs);
             s = spmv__part_estimate(&e, &plan->part[i], knobs, &v, &f, &out[i]);
         }
-        spmv_split_free(&split);
+        spmv_split_destroy(&split);
     }
     spmv__estimator_free(&e);
     if (s) memset(out, 0, (size_t)plan->count * sizeof *out);

@@ -50,12 +50,12 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
     for (;;) {
         const char *next;
         spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
-        s = spmv_store_make(&m->store, &c->plan, csr, how, &d->hooks);
+        s = spmv_store_create(&m->store, &c->plan, csr, how, &d->hooks);
         if (!s) s = spmv__to_device(m, d, d->variant ? d->variant : c->variant);
         /* the table of another version may name knobs that there are no longer */
         if (!(spmv__try_next(s) || (s == SPMV_ERR_PLAN && !d->variant)) || ++i >= count) break;
         spmv__off_device(m);
-        spmv_store_free(&m->store);
+        spmv_store_destroy(&m->store);
         c->option[i - 1].measured = -1;
         next = i < c->count ? c->option[i].plan : "csr";
         spmv_log(&d->hooks, SPMV_OK, "plan \"%s\" could not be built; trying \"%s\"", c->option[i - 1].plan, next);
@@ -111,8 +111,8 @@ static void spmv__vectors_free(const spmv_matrix *m, spmv__vectors *v)
 {
 #ifdef SPMV_DEVICE_H
     if (m->device) {
-        spmv_buffer_free(m->device, v->x);
-        spmv_buffer_free(m->device, v->y);
+        spmv_buffer_destroy(m->device, v->x);
+        spmv_buffer_destroy(m->device, v->y);
         return;
     }
 #endif
@@ -259,7 +259,7 @@ static void spmv__challenge(spmv_matrix *m, const spmv_desc *d, const spmv_csr *
     quiet.hooks.log = spmv__hush;
     spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
     s = spmv_plan_parse(&c->plan, c->option[option].plan, NULL, &quiet.hooks);
-    if (!s) s = spmv_store_make(&other->store, &c->plan, csr, how, &quiet.hooks);
+    if (!s) s = spmv_store_create(&other->store, &c->plan, csr, how, &quiet.hooks);
     if (!s) s = spmv__to_device(other, &quiet, c->option[option].variant);
     spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
     if (s) c->option[option].measured = -1;
@@ -267,7 +267,7 @@ static void spmv__challenge(spmv_matrix *m, const spmv_desc *d, const spmv_csr *
     for (i = 0; !s && i < other->store.count; i++) other->store.part[i].hooks.log = d->hooks.log;
     if (!s) spmv__compare(m, other, d, c, option);
     spmv__off_device(other);
-    spmv_store_free(&other->store);
+    spmv_store_destroy(&other->store);
     spmv_free(&d->hooks, other);
 }
 

@@ -244,9 +244,9 @@ static spmv_status spmv__tune_lines(spmv_tuning *t, spmv__lines *l)
     return s;
 }
 
-SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks)
+SPMV_API spmv_status spmv_tuning_create(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks)
 {
-    if (!out || (length && !text)) return spmv__null(hooks, "spmv_tuning_read", !out ? "out" : "text", out, sizeof *out);
+    if (!out || (length && !text)) return spmv__null(hooks, "spmv_tuning_create", !out ? "out" : "text", out, sizeof *out);
     static const spmv_hooks plain = { NULL, NULL, NULL, NULL, 0 };
     spmv__lines l;
     spmv_status s;
@@ -262,11 +262,11 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
     if (spmv__next_line(&l)) spmv__rest_of_line(&l, first, sizeof first);
     if (strcmp(first, "spmv tuning table 2") != 0) s = spmv__bad_line(&l, "a table begins with \"spmv tuning table 2\"");
     else s = spmv__tune_lines(out, &l);
-    if (s) spmv_tuning_free(out);
+    if (s) spmv_tuning_destroy(out);
     return s;
 }
 
-SPMV_API void spmv_tuning_free(spmv_tuning *t)
+SPMV_API void spmv_tuning_destroy(spmv_tuning *t)
 {
     if (!t) return;
     spmv_free(&t->hooks, t->line);

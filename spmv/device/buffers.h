@@ -31,12 +31,12 @@ SPMV_API spmv_status spmv_device_list(spmv_device_info *out, size_t max, size_t 
     return spmv_backends_list(all, out, max, count, hooks);
 }
 
-SPMV_API spmv_status spmv_device_open(spmv_device *out, const spmv_device_desc *desc)
+SPMV_API spmv_status spmv_device_create(spmv_device *out, const spmv_device_desc *desc)
 {
     const spmv_backend *all[SPMV__BACKENDS + 1];
-    if (!out) return spmv__null(desc ? &desc->hooks : NULL, "spmv_device_open", "out", NULL, 0);
+    if (!out) return spmv__null(desc ? &desc->hooks : NULL, "spmv_device_create", "out", NULL, 0);
     spmv__backends(all);
-    return spmv_backends_open(all, out, desc);
+    return spmv_backends_create(all, out, desc);
 }
 
 /* 1 if the device has filled parts of the store. */
@@ -74,8 +74,8 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const cha
 
 static void spmv__off_device(spmv_matrix *m)
 {
-    if (m->exec) spmv_exec_free(m->exec);
-    if (m->on_device) spmv_device_matrix_free(m->on_device);
+    if (m->exec) spmv_exec_destroy(m->exec);
+    if (m->on_device) spmv_device_matrix_destroy(m->on_device);
     spmv_free(&m->store.hooks, m->exec);
     spmv_free(&m->store.hooks, m->on_device);
     m->exec = NULL;
@@ -178,7 +178,7 @@ static void spmv__kept_free(void *kept)
 {
     spmv__kept *k = (spmv__kept *)kept;
     spmv_hooks h = k->hooks;
-    spmv_tuning_free(&k->table);
+    spmv_tuning_destroy(&k->table);
     spmv_free(&h, k);
 }
 
@@ -355,7 +355,7 @@ static spmv_status spmv__give_buffers(spmv_matrix *m, const spmv_desc *d)
 
 static void spmv__close_converter(spmv_matrix *m)
 {
-    spmv_converter_close(m->converter);
+    spmv_converter_destroy(m->converter);
     m->converter = NULL;
 }
 
@@ -365,7 +365,7 @@ static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, co
 {
     spmv_status s = SPMV_OK, end;
     if (d->device && (d->buffers || spmv__converts_there(d)))
-        s = spmv_converter_open(&m->converter, d->device, csr);
+        s = spmv_converter_create(&m->converter, d->device, csr);
     if (!s && m->converter) spmv__converter_set_thrifty(m->converter, d->convert == SPMV_CONVERT_DEFAULT && !d->buffers && !d->updatable);
     if (!s && d->buffers) s = spmv__give_buffers(m, d);
     how->converter = m->converter;

@@ -205,8 +205,8 @@ static spmv_status spmv__check_product(spmv__checker *k, spmv__check_case *c, sp
     }
     k->counts->products++;
     s = d->info.backend->write(d, d->queue, c->yd, bytes, out);
-    if (!s) s = spmv_exec_mul_buffers(e, alpha, c->xd, real ? spmv__check_x_reals(c) : (uint64_t)SPMV__CHECK_X0, beta, c->yd,
-                                      SPMV__CHECK_Y0);
+    if (!s) s = spmv_exec_mul(e, alpha, c->xd, real ? spmv__check_x_reals(c) : (uint64_t)SPMV__CHECK_X0, beta, c->yd,
+                              SPMV__CHECK_Y0);
     if (!s) s = d->info.backend->read(d, d->queue, c->yd, bytes, out, NULL);
     return s;
 }
@@ -282,9 +282,9 @@ static spmv_status spmv__check_matrix(spmv__checker *k, spmv__check_case *c, con
         *own = 1;
         s = spmv_exec_create(&e, &m, NULL);
         if (!s) s = spmv__check_products(k, c, &e, v->value[SPMV_KNOB_ATOMIC] != 0);
-        spmv_exec_free(&e);
+        spmv_exec_destroy(&e);
     }
-    spmv_device_matrix_free(&m);
+    spmv_device_matrix_destroy(&m);
     return s;
 }
 
@@ -375,10 +375,10 @@ static spmv_status spmv__check_store(spmv__checker *k, spmv__check_case *c)
     how.type = k->now.type;
     how.reproducible = k->desc->reproducible;
     s = spmv_plan_parse(&plan, k->now.plan, NULL, &k->hooks);
-    if (!s) s = spmv_csr_from(&csr, &in, how.type, &k->hooks);
+    if (!s) s = spmv_csr_create(&csr, &in, how.type, &k->hooks);
     if (s) return s;
-    s = spmv_store_make(&c->store, &plan, &csr, &how, &k->hooks);
-    spmv_csr_free(&csr);
+    s = spmv_store_create(&c->store, &plan, &csr, &how, &k->hooks);
+    spmv_csr_destroy(&csr);
     c->stored = !s;
     return spmv_status_is_refusal(s) && s != SPMV_ERR_MEMORY ? SPMV_OK : s; /* without memory the check ends */
 }
@@ -400,7 +400,7 @@ static spmv_status spmv__check_layout(spmv__checker *k, const char *plan)
     if (!s && any) s = spmv__check_variant(k, NULL, &what);
     if (!s && any && what != SPMV_ERR_NO_F64) s = spmv__check_knobs(k, &none, 0, k->desc->pairs);
     for (i = 0; i < SPMV__CHECK_MATRICES; i++) {
-        if (k->c[i].stored) spmv_store_free(&k->c[i].store);
+        if (k->c[i].stored) spmv_store_destroy(&k->c[i].store);
         k->c[i].stored = 0;
     }
     spmv__programs_free(&k->device);

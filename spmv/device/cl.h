@@ -745,11 +745,11 @@ SPMV_API const spmv_backend *spmv_opencl(void)
     return &table;
 }
 
-SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
-                                   uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event)
+SPMV_API spmv_status spmv_cl_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
+                                 uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event)
 {
     void *done = NULL;
-    spmv_status s = spmv__exec_mul(e, "spmv_exec_mul", alpha, x, x_offset, beta, y, y_offset, num_wait, wait, event ? &done : NULL);
+    spmv_status s = spmv__exec_mul(e, "spmv_cl_mul", alpha, x, x_offset, beta, y, y_offset, num_wait, wait, event ? &done : NULL);
     if (event) *event = (cl_event)done;
     return s;
 }

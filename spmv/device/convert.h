@@ -2035,11 +2035,11 @@ SPMV_API int spmv_convert_here(const spmv_device *d)
     return d && d->info.backend && spmv__dev_has_memory(d);
 }
 
-SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, const spmv_csr *a)
+SPMV_API spmv_status spmv_converter_create(spmv_converter **out, spmv_device *d, const spmv_csr *a)
 {
     if (!out || !d || !a)
-        return spmv__null(d ? &d->hooks : NULL, "spmv_converter_open", !out ? "out" : !d ? "d" : "a", out, sizeof *out);
-    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_converter_open", out, sizeof *out);
+        return spmv__null(d ? &d->hooks : NULL, "spmv_converter_create", !out ? "out" : !d ? "d" : "a", out, sizeof *out);
+    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_converter_create", out, sizeof *out);
     void *block, *queue = d->queue;
     spmv__convert *c;
     int profiles;
@@ -2132,7 +2132,7 @@ SPMV_API spmv_status spmv_converter_update(spmv_converter *base, const void *val
     return s;
 }
 
-SPMV_API void spmv_converter_close(spmv_converter *base)
+SPMV_API void spmv_converter_destroy(spmv_converter *base)
 {
     spmv__convert *c = (spmv__convert *)base;
     if (!c) return;

@@ -138,7 +138,7 @@ SPMV_API spmv_status spmv_exec_create(spmv_exec *out, const spmv_device_matrix *
     if (!s && m->rows) s = spmv__dev_launch_scale(&out->scale, m);
     for (i = 0; !s && i < m->count; i++)
         if (m->part[i].groups) s = spmv__dev_launch_all(out, m, &m->part[i]);
-    if (s) spmv_exec_free(out);
+    if (s) spmv_exec_destroy(out);
     return s;
 }
 
@@ -183,7 +183,7 @@ static void spmv__dev_exec_untimed(spmv_exec *e)
     spmv__dev_event_keep(e->matrix->device, &e->last, NULL);
 }
 
-SPMV_API void spmv_exec_free(spmv_exec *e)
+SPMV_API void spmv_exec_destroy(spmv_exec *e)
 {
     const spmv_device *d;
     spmv_hooks h;
@@ -360,7 +360,7 @@ static spmv_status spmv__dev_exec_ready(const spmv__dev_run *r, size_t launches)
     spmv_exec *e = r->e;
     const spmv_device_matrix *m = e->matrix;
     const int reads = r->alpha != 0 && m->rows && m->cols;
-    spmv_status s = r->num_wait && !r->wait ? spmv__null(&e->hooks, "spmv_exec_mul", "wait", NULL, 0) : SPMV_OK;
+    spmv_status s = r->num_wait && !r->wait ? spmv__null(&e->hooks, "spmv_cl_mul", "wait", NULL, 0) : SPMV_OK;
     if (!s) s = spmv__dev_exec_check(e, r->y, r->y0, m->rows, "y");
     if (!s && reads) s = spmv__dev_exec_check(e, r->x, r->x0, m->cols, "x");
     if (!s && reads) s = spmv__dev_exec_apart(r);
@@ -424,7 +424,7 @@ static spmv__dev_run spmv__dev_run_of(spmv_exec *e, double alpha, void *x, uint6
     return r;
 }
 
-/* A product with the handles of any back end. Typed functions such as spmv_exec_mul call it with their own name. */
+/* A product with the handles of any back end. Typed functions such as spmv_cl_mul call it with their own name. */
 static spmv_status spmv__exec_mul(spmv_exec *e, const char *function, double alpha, void *x, uint64_t x_offset, double beta, void *y,
                                   uint64_t y_offset, unsigned num_wait, const void *wait, void **event)
 {
@@ -439,10 +439,10 @@ static spmv_status spmv__exec_mul(spmv_exec *e, const char *function, double alp
     return s;
 }
 
-SPMV_API spmv_status spmv_exec_mul_buffers(spmv_exec *e, double alpha, void *x, uint64_t x_offset, double beta, void *y,
-                                           uint64_t y_offset)
+SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, void *x, uint64_t x_offset, double beta, void *y,
+                                   uint64_t y_offset)
 {
-    return spmv__exec_mul(e, "spmv_exec_mul_buffers", alpha, x, x_offset, beta, y, y_offset, 0, NULL, NULL);
+    return spmv__exec_mul(e, "spmv_exec_mul", alpha, x, x_offset, beta, y, y_offset, 0, NULL, NULL);
 }
 
 /* Creates the buffers of products with host vectors, unless e has them. */

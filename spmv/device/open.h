@@ -320,24 +320,24 @@ static spmv__image *spmv__dev_images(const spmv_device *d)
     return i;
 }
 
-SPMV_API spmv_status spmv_backends_open(const spmv_backend *const *all, spmv_device *out, const spmv_device_desc *desc)
+SPMV_API spmv_status spmv_backends_create(const spmv_backend *const *all, spmv_device *out, const spmv_device_desc *desc)
 {
     static long opened; /* the process that first opened a device */
     spmv_device_desc plain;
     spmv_status s = SPMV_OK;
-    if (!all || !out) return spmv__null(desc ? &desc->hooks : NULL, "spmv_backends_open", !all ? "all" : "out", out, sizeof *out);
+    if (!all || !out) return spmv__null(desc ? &desc->hooks : NULL, "spmv_backends_create", !all ? "all" : "out", out, sizeof *out);
     memset(out, 0, sizeof *out);
     memset(&plain, 0, sizeof plain);
     if (!desc) desc = &plain;
     out->hooks = desc->hooks;
     if (spmv__left_by(&opened))
-        return spmv_log(&out->hooks, SPMV_ERR_BACKEND, "spmv_device_open: a process that this one was forked off has opened a device");
+        return spmv_log(&out->hooks, SPMV_ERR_BACKEND, "spmv_device_create: a process that this one was forked off has opened a device");
     if (desc->context || desc->device || desc->queue) out->info.backend = desc->backend ? desc->backend : *all;
     else s = spmv__dev_find(all, &out->info, desc->which, &out->hooks);
     if (!s && !out->info.backend) s = spmv_log(&out->hooks, SPMV_ERR_NO_DEVICE, "no back end was given");
     if (!s) s = spmv__common_make(out);
     if (!s) s = out->info.backend->open(out, desc);
-    if (s) spmv_device_close(out);
+    if (s) spmv_device_destroy(out);
     return s;
 }
 
@@ -387,7 +387,7 @@ static void spmv__common_free(spmv_device *d)
     spmv_free(&d->hooks, c);
 }
 
-SPMV_API void spmv_device_close(spmv_device *d)
+SPMV_API void spmv_device_destroy(spmv_device *d)
 {
     int here;
     if (!d) return;

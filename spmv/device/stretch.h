@@ -363,7 +363,7 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
     if (!s) s = spmv__dev_none(d, &out->none);
     if (!s) s = spmv__dev_settle(d);
     out->covers = !s && count && spmv_part_covers(&parts[0], rows);
-    if (s) spmv_device_matrix_free(out);
+    if (s) spmv_device_matrix_destroy(out);
     return s;
 }
 
@@ -407,7 +407,7 @@ SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv
     return s ? s : spmv__dev_settle(d);
 }
 
-SPMV_API void spmv_device_matrix_free(spmv_device_matrix *m)
+SPMV_API void spmv_device_matrix_destroy(spmv_device_matrix *m)
 {
     spmv_hooks h;
     size_t i;

@@ -545,7 +545,7 @@ SPMV_API spmv_status spmv_buffer_create(const spmv_device *d, uint64_t bytes, vo
     return s;
 }
 
-SPMV_API void spmv_buffer_free(const spmv_device *d, void *buffer)
+SPMV_API void spmv_buffer_destroy(const spmv_device *d, void *buffer)
 {
     if (d) spmv__dev_buffer_free(d, buffer);
 }

@@ -200,7 +200,7 @@ static spmv_status spmv__group_predict(const spmv__group_maker *k, spmv_group_bl
     s = spmv__group_range(k, b, &a);
     if (!s && k->d->measure && k->d->divide == SPMV_GROUP_BY_RATE) s = spmv__group_measure(k, b, &a, &b->predicted);
     else if (!s) s = spmv__group_estimate(k, b, &a, &b->predicted);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     b->predicted *= (double)spmv__group_sharing(k->g, (size_t)(b - k->g->block));
     return spmv__group_blame(k->g, b, s);
 }
@@ -738,7 +738,7 @@ static spmv_status spmv__group_store_as_is(const spmv__group_maker *k, spmv_grou
     a.cols = b->cols;
     if (!s) s = spmv__group_store_csr(k, b, &a, b->row);
     if (!s) b->piece[0].own = 1;
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     return s;
 }
 
@@ -914,7 +914,7 @@ SPMV_API spmv_status spmv_group_create(spmv_group *g, const spmv_group_desc *des
     g->borrowed_csr = csr != &g->own_;
     if (!s) s = spmv__group_make(g, desc, csr);
     if (s) spmv_group_destroy(g);
-    else if (!g->updatable) spmv_csr_free(&g->own_);
+    else if (!g->updatable) spmv_csr_destroy(&g->own_);
     return s;
 }
 
@@ -948,11 +948,11 @@ SPMV_API void spmv_group_destroy(spmv_group *g)
     size_t i;
     if (!g) return;
     h = g->hooks;
-    spmv_group_vector_free(&g->x_);
-    spmv_group_vector_free(&g->y_);
+    spmv_group_vector_destroy(&g->x_);
+    spmv_group_vector_destroy(&g->y_);
     if (g->count) spmv__group_finish(g);
     for (i = 0; i < g->count; i++) spmv__group_block_free(g, &g->block[i]);
-    spmv_csr_free(&g->own_);
+    spmv_csr_destroy(&g->own_);
     spmv_free(&h, g->block);
     spmv_free(&h, g->message);
     memset(g, 0, sizeof *g);

@@ -193,7 +193,7 @@ static int spmv__group_has_image(const spmv_matrix *m)
 }
 
 static spmv_status spmv__group_room_device(const spmv_device *d, uint64_t bytes, void **out) { return spmv_buffer_create(d, bytes, out); }
-static void spmv__group_room_free_device(const spmv_device *d, void *at) { spmv_buffer_free(d, at); }
+static void spmv__group_room_free_device(const spmv_device *d, void *at) { spmv_buffer_destroy(d, at); }
 
 /* Enqueues a copy between host memory and a piece of a vector, behind products. */
 static spmv_status spmv__group_copy_device(const spmv_device *d, const spmv_group_part *p, uint64_t size, void *to, const void *from)
@@ -216,7 +216,7 @@ static spmv_status spmv__group_finish_device(const spmv_group_block *b)
 
 static spmv_status spmv__group_piece_device(spmv_group_piece *p, double alpha, void *x, uint64_t x0, double beta, void *y, uint64_t y0)
 {
-    return spmv_exec_mul_buffers(p->m.exec, alpha, x, x0, beta, y, y0);
+    return spmv_exec_mul(p->m.exec, alpha, x, x0, beta, y, y0);
 }
 
 /* What is enqueued in the block's own queue from now on comes after all that is in the queue of its device. */

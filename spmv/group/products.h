@@ -39,11 +39,11 @@ SPMV_API spmv_status spmv_group_vector_create(spmv_group_vector *v, spmv_group *
     v->is_y = side == SPMV_GROUP_Y || g->rows == g->cols;
     v->length = v->is_x ? g->cols : g->rows;
     for (i = 0; !s && i < g->count; i++) s = spmv__group_blame(g, &g->block[i], spmv__group_part_make(g, &g->block[i], v, &v->part[i]));
-    if (s) spmv_group_vector_free(v);
+    if (s) spmv_group_vector_destroy(v);
     return s;
 }
 
-SPMV_API void spmv_group_vector_free(spmv_group_vector *v)
+SPMV_API void spmv_group_vector_destroy(spmv_group_vector *v)
 {
     spmv_group *g;
     size_t i;

@@ -175,7 +175,7 @@ SPMV_API spmv_status spmv_bin_read(spmv_csr *out, const spmv_source *src, uint64
     out->owned = 7u;
     if (hooks) out->hooks = *hooks;
     if (!s) s = spmv__check_csr(hooks, spmv__io_name(src->name, "input"), out);
-    if (s) spmv_csr_free(out);
+    if (s) spmv_csr_destroy(out);
     return s;
 }
 

@@ -528,7 +528,7 @@ static spmv_status spmv__mm_to_csr(spmv_csr *out, const spmv__mm_coo *c, const s
     input.val_type = SPMV_F64;
     input.symmetry = info->symmetry == SPMV_MM_SKEW ? SPMV_SKEW : info->symmetry == SPMV_MM_SYMMETRIC ? SPMV_SYMMETRIC : SPMV_GENERAL;
     input.drop_zeros = opt && opt->drop_zeros;
-    return spmv_csr_from(out, &input, opt ? opt->store : SPMV_F64, hooks);
+    return spmv_csr_create(out, &input, opt ? opt->store : SPMV_F64, hooks);
 }
 
 /* After the last entry: nothing may follow, and the dimensions must be in proportion to the entries. */
@@ -585,7 +585,7 @@ static spmv_status spmv__mm_read(spmv_csr *out, const spmv_source *src, const sp
     spmv_free(hooks, c.val);
     if (!s) { /* again: summing and dropping may have left fewer nonzeros than there were entries */
         s = spmv__io_check_dims(src, c.sizes_line, out->rows, out->cols, out->nnz, max_dim, hooks);
-        if (s) spmv_csr_free(out);
+        if (s) spmv_csr_destroy(out);
     }
     if (s || !c.cut_line) return s;
     return spmv_log(hooks, SPMV_OK, "%s:%llu: the file ends without a line feed, so its last number may be cut off",
@@ -638,7 +638,7 @@ SPMV_API spmv_status spmv_mm_read_vector(void **out, uint64_t *n, const spmv_sou
         if (f32) ((float *)*out)[i] = ((const float *)a.val)[a.ptr[i]];
         else ((double *)*out)[i] = ((const double *)a.val)[a.ptr[i]];
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     return s;
 }
 

@@ -544,7 +544,7 @@ static spmv_status spmv__split_parts(spmv__splitter *s, const spmv_plan *plan)
     return status;
 }
 
-/* spmv_split_make, with a converter that may look at columns which are on a device only, or NULL. */
+/* spmv_split_create, with a converter that may look at columns which are on a device only, or NULL. */
 static spmv_status spmv__split_there(spmv_split *out, const spmv_plan *plan, const spmv_csr *a, spmv_converter *converter,
                                      const spmv_hooks *hooks)
 {
@@ -568,17 +568,17 @@ static spmv_status spmv__split_there(spmv_split *out, const spmv_plan *plan, con
                           "such as csr or coo", text, (spmv__ull)s.left_all, (spmv__ull)a->nnz);
     }
     spmv_free(hooks, s.left);
-    if (status) spmv_split_free(out);
+    if (status) spmv_split_destroy(out);
     return status;
 }
 
-SPMV_API spmv_status spmv_split_make(spmv_split *out, const spmv_plan *plan, const spmv_csr *a, const spmv_hooks *hooks)
+SPMV_API spmv_status spmv_split_create(spmv_split *out, const spmv_plan *plan, const spmv_csr *a, const spmv_hooks *hooks)
 {
-    if (!out || !plan || !a) return spmv__null(hooks, "spmv_split_make", !out ? "out" : !plan ? "plan" : "a", out, sizeof *out);
+    if (!out || !plan || !a) return spmv__null(hooks, "spmv_split_create", !out ? "out" : !plan ? "plan" : "a", out, sizeof *out);
     return spmv__split_there(out, plan, a, NULL, hooks);
 }
 
-SPMV_API void spmv_split_free(spmv_split *s)
+SPMV_API void spmv_split_destroy(spmv_split *s)
 {
     spmv_hooks h;
     int i;

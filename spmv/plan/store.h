@@ -29,7 +29,7 @@ static spmv_status spmv__store_parts(spmv_store *out, const spmv_split *split, c
         spmv_view v = spmv_split_view(split, a, i);
         if (!split->nnz[i]) continue;
         if (split->count > 1) h.part = i + 1;
-        s = spmv_part_build(&out->part[out->count], &out->plan.part[i], &v, how, &h);
+        s = spmv_part_create(&out->part[out->count], &out->plan.part[i], &v, how, &h);
         if (s) break;
         out->index[out->count++] = i;
     }
@@ -44,7 +44,7 @@ SPMV__APART spmv_status spmv__store_split(spmv_store *out, const spmv_csr *a, co
     if (s) return s;
     spmv_split_print(&split, &out->plan, out->shares, sizeof out->shares);
     s = spmv__store_parts(out, &split, a, how);
-    spmv_split_free(&split);
+    spmv_split_destroy(&split);
     return s;
 }
 
@@ -64,7 +64,7 @@ static spmv_status spmv__store_whole(spmv_store *out, const spmv_csr *a, const s
     s = spmv__new(&out->hooks, &block, a->nnz != 0, sizeof *out->part, 0);
     if (s || !a->nnz) return s;
     out->part = (spmv_part *)block;
-    s = spmv_part_build(out->part, &out->plan.part[0], &v, how, &out->hooks);
+    s = spmv_part_create(out->part, &out->plan.part[0], &v, how, &out->hooks);
     if (!s) out->count = 1;
     return s;
 }
@@ -80,15 +80,15 @@ static spmv_status spmv__store_by_plan(spmv_store *out, const spmv_csr *a, const
     out->nnz = a->nnz;
     if (!s && out->plan.count == 1 && spmv__takes_all(first) && !first->key[SPMV_KEY_ROWS]) s = spmv__store_whole(out, a, how);
     else if (!s) s = spmv__store_split(out, a, how);
-    if (s) spmv_store_free(out);
+    if (s) spmv_store_destroy(out);
     return s;
 }
 
-SPMV_API spmv_status spmv_store_make(spmv_store *out, const spmv_plan *plan, const spmv_csr *a, const spmv_build *how,
-                                     const spmv_hooks *hooks)
+SPMV_API spmv_status spmv_store_create(spmv_store *out, const spmv_plan *plan, const spmv_csr *a, const spmv_build *how,
+                                       const spmv_hooks *hooks)
 {
     if (!out || !plan || !a || !how)
-        return spmv__null(hooks, "spmv_store_make", !out ? "out" : !plan ? "plan" : !a ? "a" : "how", out, sizeof *out);
+        return spmv__null(hooks, "spmv_store_create", !out ? "out" : !plan ? "plan" : !a ? "a" : "how", out, sizeof *out);
     memset(out, 0, sizeof *out);
     if (hooks) out->hooks = *hooks;
     out->plan = *plan;
@@ -104,13 +104,13 @@ SPMV_API spmv_status spmv_store_update(spmv_store *st, const spmv_csr *a)
     return s;
 }
 
-SPMV_API void spmv_store_free(spmv_store *s)
+SPMV_API void spmv_store_destroy(spmv_store *s)
 {
     spmv_hooks h;
     int i;
     if (!s) return;
     h = s->hooks;
-    for (i = 0; i < s->count; i++) spmv_part_free(&s->part[i]);
+    for (i = 0; i < s->count; i++) spmv_part_destroy(&s->part[i]);
     spmv_free(&h, s->part);
     memset(s, 0, sizeof *s);
 }

@@ -48,7 +48,7 @@ static void make(spmv_csr *a, spmv_type t, int *dense)
     in.col = col;
     in.val = val;
     in.val_type = SPMV_F64;
-    if (spmv_csr_from(a, &in, t, NULL)) exit(1);
+    if (spmv_csr_create(a, &in, t, NULL)) exit(1);
 }
 
 /* One product; the number of rows that are wrong. */
@@ -62,7 +62,7 @@ static int multiply(const char *text, const spmv_csr *a, const int *dense, spmv_
     memset(&how, 0, sizeof how);
     how.type = t;
     how.simd = level;
-    if (spmv_plan_parse(&plan, text, NULL, NULL) || spmv_store_make(&store, &plan, a, &how, NULL)) return 1;
+    if (spmv_plan_parse(&plan, text, NULL, NULL) || spmv_store_create(&store, &plan, a, &how, NULL)) return 1;
     for (c = 0; c < SIDE; c++) put(t, x, c, c % 13 - 6);
     for (r = 0; r < SIDE; r++) put(t, y, r, r);
     if (spmv_store_mul(&store, 2, x, -1, y)) return 1;
@@ -72,7 +72,7 @@ static int multiply(const char *text, const spmv_csr *a, const int *dense, spmv_
         wrong += get(t, y, r) != want;
     }
     if (wrong) printf("%s, %s, %s: %d rows are wrong\n", spmv_simd_name(level), text, spmv_type_name(t), wrong);
-    spmv_store_free(&store);
+    spmv_store_destroy(&store);
     return wrong;
 }
 
@@ -90,7 +90,7 @@ int main(void)
             if (!usable) continue;
             for (i = 0; i < sizeof plans / sizeof *plans; i++) wrong += multiply(plans[i], &a, dense, (spmv_type)t, (spmv_simd)level);
         }
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
     }
     return wrong != 0;
 }

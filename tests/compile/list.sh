@@ -58,7 +58,7 @@ for cc in gcc clang; do
             "$cc $w -O0 $i $other $t/has.c $o/$cc-mixed-$1.o -o $o/$cc-mixed-$1 -lOpenCL && $o/$cc-mixed-$1"
     done
     say "$cc/mixed-missing" "$cc $w -O0 $i -DDEVICE -c $t/mixed.c -o $o/$cc-mixed-d.o &&" \
-        "! $cc $i $host $t/has.c $o/$cc-mixed-d.o -o $o/$cc-mixed-d 2>$o/$cc-mixed-d.log && grep spmv_device_open $o/$cc-mixed-d.log"
+        "! $cc $i $host $t/has.c $o/$cc-mixed-d.o -o $o/$cc-mixed-d 2>$o/$cc-mixed-d.log && grep spmv_device_create $o/$cc-mixed-d.log"
     for cut in $host -DSPMV_NO_OPENCL -DSPMV_NO_CUDA -DSPMV_NO_F64 -DSPMV_NO_STDIO -DSPMV_NO_TUNING -DSPMV_NO_SIMD -DSPMV_REPRODUCIBLE \
         -DNDEBUG; do
         # no macro changes a struct: a unit with it is linked with one without, which has no vector products and is compiled once

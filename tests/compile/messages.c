@@ -31,7 +31,7 @@ int main(void) {
     spmv_plan plan;
     int bad = 0;
     h.log = hear;
-    bad |= wrong("tuning table", spmv_tuning_read(&tuning, table, sizeof table - 1, "t.tune", &h), SPMV_ERR_PARSE,
+    bad |= wrong("tuning table", spmv_tuning_create(&tuning, table, sizeof table - 1, "t.tune", &h), SPMV_ERR_PARSE,
                  "t.tune, line 3: expected a number of up to 1e12");
     bad |= wrong("Matrix Market", spmv_mm_read_memory(&a, file, sizeof file - 1, "m.mtx", NULL, NULL, &h), SPMV_ERR_INDEX,
                  "m.mtx:3:1: expected a row index in 1 .. 3, found '4'");
@@ -42,12 +42,12 @@ int main(void) {
     in.nnz = 2;
     in.row = row;
     in.col = col;
-    bad |= wrong("index", spmv_csr_from(&a, &in, SPMV_F64, &h), SPMV_ERR_INDEX, "entry 1: column index -7 is outside 0 .. 2");
+    bad |= wrong("index", spmv_csr_create(&a, &in, SPMV_F64, &h), SPMV_ERR_INDEX, "entry 1: column index -7 is outside 0 .. 2");
     in.form = SPMV_IN_CSR;
     in.nnz = 0;
     in.rows = 2;
     in.ptr = ptr;
-    bad |= wrong("pointer", spmv_csr_from(&a, &in, SPMV_F64, &h), SPMV_ERR_INDEX,
+    bad |= wrong("pointer", spmv_csr_create(&a, &in, SPMV_F64, &h), SPMV_ERR_INDEX,
                  "pointer 2 is 1, but pointer 1 is 2");
     bad |= wrong("memory", spmv__no_memory(&h, UINT64_MAX, 8), SPMV_ERR_MEMORY, "no memory for 18446744073709551615 elements of 8 bytes");
 #ifdef WRONG_CONVERSION /* must not compile */

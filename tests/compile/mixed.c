@@ -9,7 +9,7 @@ int main(void) {
     spmv_device d;
     spmv_device_desc which;
     memset(&which, 0, sizeof which);
-    return spmv_device_open(&d, &which) != SPMV_OK;
+    return spmv_device_create(&d, &which) != SPMV_OK;
 }
 #else
 static struct {

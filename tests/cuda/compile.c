@@ -60,7 +60,7 @@ int main(int argc, char **argv)
     void *program;
     int f;
     desc.which = "cuda:1"; /* which the compiler does not know: PTX, as machine code takes far longer */
-    if (spmv_device_open(&d, &desc) != SPMV_OK) return 1;
+    if (spmv_device_create(&d, &desc) != SPMV_OK) return 1;
     if (!spmv__cuda_ready(1, &d.hooks)) return NO_COMPILER;
     for (f = 0; f < SPMV_FORMAT_COUNT; f++)
         if (argc < 2 || !strcmp(argv[1], spmv_format_name((spmv_format)f))) compile_format(&d, (spmv_format)f);
@@ -69,6 +69,6 @@ int main(int argc, char **argv)
     for (f = 0; f < (int)(sizeof conversions / sizeof *conversions); f++, done++)
         if (spmv__dev_program_of(&d, SPMV__KERNEL_CONVERT, conversions[f], &program) != SPMV_OK) failed++;
     printf("%d programs, %d failed\n", done, failed);
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     return !done || failed || fake.bad;
 }

@@ -99,7 +99,7 @@ static void fuzz_read(const uint8_t *data, size_t bytes, int known)
         sink.name = "want";
         FUZZ_CHECK(spmv_bin_write(&sink, &a, &h) == SPMV_OK && want.at == bytes);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

@@ -78,7 +78,7 @@ static void fuzz_round_trip(const spmv_csr *a, const spmv_mm_options *opt, const
     fuzz_limit = 16 * text.bytes + 16 * (size_t)(a->rows + 2) + 131072;
     FUZZ_CHECK(spmv_mm_read_memory(&b, text.data, text.bytes, "text", opt, NULL, h) == SPMV_OK);
     fuzz_same(a, &b);
-    spmv_csr_free(&b);
+    spmv_csr_destroy(&b);
     free(text.data);
 }
 
@@ -119,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         fuzz_sound(&a);
         fuzz_round_trip(&a, &opt, &h);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     fuzz_limit = 16 * bytes + 16 * 4098 + 131072;
     fuzz_vector(data, bytes, &opt, &h);
     return 0;

@@ -41,7 +41,7 @@ static int compile(const char *plan, const char *path)
     size_t i;
     void *program;
     desc.which = "cuda:1";
-    if (spmv_device_open(&d, &desc) != SPMV_OK) return 0;
+    if (spmv_device_create(&d, &desc) != SPMV_OK) return 0;
     own.build = build;
     d.info.backend = &own;
     for (i = 0; i < sizeof modes / sizeof *modes; i++) {
@@ -55,7 +55,7 @@ static int compile(const char *plan, const char *path)
         printf("%s %s: %s\n", plan, path, options);
     }
     d.info.backend = spmv_cuda();
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     return 1;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * multiply LIST [DEVICE] - multiplies through the library with generated kernels in place of its own, on DEVICE (as spmv_device_open takes
- * it; the first OpenCL device), and compares every element of y with a plain loop. Each line of LIST has five words:
+ * multiply LIST [DEVICE] - multiplies through the library with generated kernels in place of its own, on DEVICE (as spmv_device_create
+ * takes it; the first OpenCL device), and compares every element of y with a plain loop. Each line of LIST has five words:
  *     PLAN  KNOBS  TYPES  WITHIN  FILE
  * PLAN names the format whose arrays the kernel takes, or the two of hyb; KNOBS are set, "-": none; TYPES is f32, f64 or all; WITHIN is
  * the number of entries of a row that the kernel expects together (1: the library's layout; else the arrays are rearranged here); FILE is
@@ -236,12 +236,12 @@ static void products_of(const job *j, spmv_exec *e, const spmv_device_matrix *a,
         for (i = 0; i < m->rows; i++) set(ys, t, i + FRONT, beta[b] == 0 ? NAN : y[i]);
         if (spmv_buffer_write(d, yd, yn, ys)) exit(2);
         products++;
-        if ((e ? spmv_exec_mul_buffers(e, -2, xd, FRONT, beta[b], yd, FRONT) : composite_multiply(a, front, vector, -2, beta[b])) ||
+        if ((e ? spmv_exec_mul(e, -2, xd, FRONT, beta[b], yd, FRONT) : composite_multiply(a, front, vector, -2, beta[b])) ||
             spmv_buffer_read(d, yd, yn, ys)) fail(j, m, t, said);
         else if (!right(m, t, real, x, y, (const char *)ys + FRONT * size, -2, beta[b])) fail(j, m, t, said);
     }
-    spmv_buffer_free(d, xd);
-    spmv_buffer_free(d, yd);
+    spmv_buffer_destroy(d, xd);
+    spmv_buffer_destroy(d, yd);
     free(x);
     free(y);
     free(xs);
@@ -272,9 +272,9 @@ static void multiply(const job *j, spmv_device *d, const spmv_store *st, const m
         fail(j, m, t, said);
     } else {
         products_of(j, &e, &a, m, t, real);
-        spmv_exec_free(&e);
+        spmv_exec_destroy(&e);
     }
-    spmv_device_matrix_free(&a);
+    spmv_device_matrix_destroy(&a);
 }
 
 static void try_matrix(const job *j, spmv_device *d, const matrix *m, spmv_type t, int real)
@@ -293,13 +293,13 @@ static void try_matrix(const job *j, spmv_device *d, const matrix *m, spmv_type 
     in.val = m->val;
     in.val_type = SPMV_F64;
     how.type = t;
-    if (spmv_plan_parse(&plan, j->plan, NULL, &d->hooks) || spmv_csr_from(&csr, &in, t, &d->hooks)) {
+    if (spmv_plan_parse(&plan, j->plan, NULL, &d->hooks) || spmv_csr_create(&csr, &in, t, &d->hooks)) {
         fail(j, m, t, said);
         return;
     }
-    if (spmv_store_make(&st, &plan, &csr, &how, &d->hooks)) {
+    if (spmv_store_create(&st, &plan, &csr, &how, &d->hooks)) {
         refused++; /* for example columns that 16 bits do not hold */
-        spmv_csr_free(&csr);
+        spmv_csr_destroy(&csr);
         return;
     }
     if (j->within > 1 && st.count == 1) {
@@ -309,8 +309,8 @@ static void try_matrix(const job *j, spmv_device *d, const matrix *m, spmv_type 
     } else if (st.count == 1 + (strchr(j->plan, '+') != NULL)) {
         multiply(j, d, &st, m, t, real);
     }
-    spmv_store_free(&st);
-    spmv_csr_free(&csr);
+    spmv_store_destroy(&st);
+    spmv_csr_destroy(&csr);
 }
 
 /* Every line has a device of its own, as a device keeps its programs. */
@@ -323,7 +323,7 @@ static int try_job(const job *j)
     int t, real;
     desc.hooks.log = listen;
     desc.which = device;
-    if (spmv_device_open(&d, &desc)) return 77; /* no such device */
+    if (spmv_device_create(&d, &desc)) return 77; /* no such device */
     backend = d.info.backend;
     own = *backend;
     own.build = build;
@@ -340,7 +340,7 @@ static int try_job(const job *j)
             }
     }
     d.info.backend = backend;
-    spmv_device_close(&d);
+    spmv_device_destroy(&d);
     return 0;
 }
 

@@ -135,7 +135,7 @@ static spmv_csr make(int version)
     in.row = row;
     in.col = col;
     in.val = val;
-    TEST(spmv_csr_from(&a, &in, SPMV_F64, NULL) == SPMV_OK, "%s", said);
+    TEST(spmv_csr_create(&a, &in, SPMV_F64, NULL) == SPMV_OK, "%s", said);
     return a;
 }
 
@@ -175,7 +175,7 @@ static void back(const spmv_store *s, const spmv_csr *a, const char *plan)
     TEST(spmv_parts_to_csr(&b, ROWS, s->part, (size_t)s->count, &hooks) == SPMV_OK, "%s: %s", plan, said);
     TEST(b.nnz == a->nnz && !memcmp(b.ptr, a->ptr, (ROWS + 1) * 8) && !memcmp(b.col, a->col, (size_t)a->nnz * 4), "%s", plan);
     if (a->type == SPMV_F64) TEST(b.nnz == a->nnz && !memcmp(b.val, a->val, (size_t)a->nnz * 8), "%s", plan);
-    spmv_csr_free(&b);
+    spmv_csr_destroy(&b);
 }
 
 static void multiply(const spmv_store *s, spmv_type t, const char *plan)
@@ -223,9 +223,9 @@ static void run(const char *text, spmv_type t, spmv_device *d)
     how.type = t;
     how.updatable = 1;
     in.updatable = 1;
-    TEST(spmv_csr_from(&typed, &in, t, &hooks) == SPMV_OK, "%s", said);
+    TEST(spmv_csr_create(&typed, &in, t, &hooks) == SPMV_OK, "%s", said);
     TEST(spmv_plan_parse(&plan, text, NULL, &hooks) == SPMV_OK, "%s", said);
-    TEST(spmv_store_make(&s, &plan, &typed, &how, &hooks) == SPMV_OK, "%s: %s", text, said);
+    TEST(spmv_store_create(&s, &plan, &typed, &how, &hooks) == SPMV_OK, "%s: %s", text, said);
     multiply(&s, t, text);
     back(&s, &typed, text);
     if (d) {
@@ -233,7 +233,7 @@ static void run(const char *text, spmv_type t, spmv_device *d)
         TEST(spmv_exec_create(&e, &m, NULL) == SPMV_OK, "%s: %s", text, said);
         multiply_there(&e, t, text);
     }
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     a = make(5);
     TEST(spmv_csr_update(&typed, a.val) == SPMV_OK && spmv_store_update(&s, &typed) == SPMV_OK, "%s: %s", text, said);
     multiply(&s, t, text);
@@ -241,12 +241,12 @@ static void run(const char *text, spmv_type t, spmv_device *d)
     if (d) {
         TEST(spmv_device_matrix_update(&m, s.part, (size_t)s.count) == SPMV_OK, "%s: %s", text, said);
         multiply_there(&e, t, text);
-        spmv_exec_free(&e);
-        spmv_device_matrix_free(&m);
+        spmv_exec_destroy(&e);
+        spmv_device_matrix_destroy(&m);
     }
-    spmv_store_free(&s);
-    spmv_csr_free(&typed);
-    spmv_csr_free(&a);
+    spmv_store_destroy(&s);
+    spmv_csr_destroy(&typed);
+    spmv_csr_destroy(&a);
 }
 
 /* Every request for memory fails once; nothing is lost, and the status says so. */
@@ -262,19 +262,19 @@ static void failures(const char *text)
     how.updatable = 1;
     spmv_plan_parse(&plan, text, NULL, &hooks);
     requests = fail_at = 0;
-    TEST(spmv_store_make(&s, &plan, &a, &how, &hooks) == SPMV_OK, "%s", said);
+    TEST(spmv_store_create(&s, &plan, &a, &how, &hooks) == SPMV_OK, "%s", said);
     all = requests;
-    spmv_store_free(&s);
+    spmv_store_destroy(&s);
     TEST(all > 5 && live == before, "%s: %ld requests, %ld blocks lost", text, all, live - before);
     for (n = 1; n <= all; n++) {
         requests = 0;
         fail_at = n;
-        TEST(spmv_store_make(&s, &plan, &a, &how, &hooks) == SPMV_ERR_MEMORY, "%s: request %ld", text, n);
+        TEST(spmv_store_create(&s, &plan, &a, &how, &hooks) == SPMV_ERR_MEMORY, "%s: request %ld", text, n);
         TEST(live == before, "%s: request %ld: %ld blocks lost", text, n, live - before);
-        spmv_store_free(&s);
+        spmv_store_destroy(&s);
     }
     fail_at = 0;
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
 }
 
 /* Plans that cannot be. */
@@ -296,19 +296,19 @@ static void refusals(void)
     in.rows = in.cols = in.nnz = MANY;
     in.row = row;
     in.col = col;
-    TEST(spmv_csr_from(&a, &in, SPMV_F64, &hooks) == SPMV_OK, "%s", said);
+    TEST(spmv_csr_create(&a, &in, SPMV_F64, &hooks) == SPMV_OK, "%s", said);
     TEST(spmv_plan_parse(&plan, "ellr", NULL, &hooks) == SPMV_OK, "%s", said);
-    TEST(spmv_store_make(&s, &plan, &a, &how, &hooks) == SPMV_ERR_TOO_LARGE && strstr(said, "ellr"), "%s", said);
+    TEST(spmv_store_create(&s, &plan, &a, &how, &hooks) == SPMV_ERR_TOO_LARGE && strstr(said, "ellr"), "%s", said);
     TEST(spmv_plan_parse(&plan, "ellr:fill=0.5+csr", NULL, &hooks) == SPMV_OK, "%s", said);
-    TEST(spmv_store_make(&s, &plan, &a, &how, &hooks) == SPMV_OK && s.count == 2, "%s", said);
+    TEST(spmv_store_create(&s, &plan, &a, &how, &hooks) == SPMV_OK && s.count == 2, "%s", said);
     TEST(s.count == 2 && s.part[0].n[SPMV_ELLR_WIDTH] == 1, "the width is that of most rows");
-    spmv_store_free(&s);
+    spmv_store_destroy(&s);
     how.strict = 1;
     TEST(spmv_plan_parse(&plan, "diax", NULL, &hooks) == SPMV_OK, "%s", said);
-    TEST(spmv_store_make(&s, &plan, &a, &how, &hooks) == SPMV_ERR_STRICT, "%s", said);
+    TEST(spmv_store_create(&s, &plan, &a, &how, &hooks) == SPMV_ERR_STRICT, "%s", said);
     TEST(spmv_plan_parse(&plan, "csrx", NULL, &hooks) == SPMV_OK, "%s", said);
-    TEST(spmv_store_make(&s, &plan, &a, &how, &hooks) == SPMV_ERR_TOO_LARGE && strstr(said, "does not fit"), "%s", said);
-    spmv_csr_free(&a);
+    TEST(spmv_store_create(&s, &plan, &a, &how, &hooks) == SPMV_ERR_TOO_LARGE && strstr(said, "does not fit"), "%s", said);
+    spmv_csr_destroy(&a);
 }
 
 /* What a packer written by hand does wrong is found, and what it refuses is refused. */
@@ -339,16 +339,16 @@ static void mistakes(void)
         const long before = live;
         mistaken = each[i].of;
         said[0] = 0;
-        got = spmv_store_make(&s, &plan, &a, &how, &hooks);
+        got = spmv_store_create(&s, &plan, &a, &how, &hooks);
         TEST(got == each[i].status && strstr(said, each[i].says) == said, "mistake %d: %s, %s", (int)i, spmv_status_name(got), said);
-        spmv_store_free(&s);
+        spmv_store_destroy(&s);
         TEST(live == before, "mistake %d: %ld blocks lost", (int)i, live - before);
     }
     mistaken = NO_MISTAKE;
     spmv_plan_parse(&plan, "holed", NULL, &hooks);
-    got = spmv_store_make(&s, &plan, &a, &how, &hooks);
+    got = spmv_store_create(&s, &plan, &a, &how, &hooks);
     TEST(got == SPMV_ERR_ARGUMENT && strstr(said, "--set fill=1"), "%s, %s", spmv_status_name(got), said);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
 }
 
 int main(int argc, char **argv)
@@ -365,7 +365,7 @@ int main(int argc, char **argv)
     memset(&desc, 0, sizeof desc);
     desc.hooks = hooks;
     desc.which = argc > 1 ? argv[1] : NULL;
-    device = spmv_device_open(&d, &desc) == SPMV_OK;
+    device = spmv_device_create(&d, &desc) == SPMV_OK;
     if (!device) printf("no device: %s\n", said);
     for (i = 0; i < count; i++) {
         TEST(spmv_plan_parse(&plan, plans[i], NULL, &hooks) == SPMV_OK, "%s", said);
@@ -379,7 +379,7 @@ int main(int argc, char **argv)
     failures("jad:w=2+csr");
     refusals();
     mistakes();
-    if (device) spmv_device_close(&d);
+    if (device) spmv_device_destroy(&d);
     TEST(live == 0, "%ld blocks are lost", live);
     printf("%d passed, %d failed\n", tests_passed, tests_failed);
     return tests_failed != 0;

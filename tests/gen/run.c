@@ -114,7 +114,7 @@ static void make(spmv_csr *out, const sample *s, spmv_type type)
     in.col = col;
     in.val = val;
     in.val_type = SPMV_F64;
-    TEST(spmv_csr_from(out, &in, type == SPMV_F64 ? SPMV_F64 : SPMV_F32, NULL) == SPMV_OK, "%d x %d", s->rows, s->cols);
+    TEST(spmv_csr_create(out, &in, type == SPMV_F64 ? SPMV_F64 : SPMV_F32, NULL) == SPMV_OK, "%d x %d", s->rows, s->cols);
 }
 
 /* ---- the library's arrays by name ---- */
@@ -319,7 +319,7 @@ static void run_sample(const code *c, const sample *sample_)
     }
     for (i = 0; i < a.rows; i++) set(y, (int64_t)i, (double)i, c->type);
     TEST(spmv_plan_parse(&plan, c->plan, NULL, NULL) == SPMV_OK, "%s", c->plan);
-    TEST(spmv_store_make(&s, &plan, &a, &how, NULL) == SPMV_OK, "%s", c->plan);
+    TEST(spmv_store_create(&s, &plan, &a, &how, NULL) == SPMV_OK, "%s", c->plan);
     if (s.count && bind_store(&b, c, &s)) {
         TEST(c->check(b.parameter, b.data, b.count, message, sizeof message) == 0, "%s: %s", c->name, message);
         if (!*message) {
@@ -343,8 +343,8 @@ static void run_sample(const code *c, const sample *sample_)
         same_entries(c, &a, n, row, col, val);
     }
     free(y);
-    spmv_store_free(&s);
-    spmv_csr_free(&a);
+    spmv_store_destroy(&s);
+    spmv_csr_destroy(&a);
 }
 
 int main(void)

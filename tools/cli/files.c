@@ -238,9 +238,9 @@ static spmv_status retype(tool *t, spmv_csr *a, spmv_type type, int transpose)
     in.ptr_bits = 64;
     in.val_type = a->type;
     in.transpose = transpose;
-    s = spmv_csr_from(&b, &in, type, &t->hooks);
+    s = spmv_csr_create(&b, &in, type, &t->hooks);
     if (s != SPMV_OK) return s;
-    spmv_csr_free(a);
+    spmv_csr_destroy(a);
     *a = b;
     return SPMV_OK;
 }
@@ -261,7 +261,7 @@ int file_load_matrix(tool *t, const char *path, spmv_type type, spmv_csr *a)
     reader_close(&r);
     if (type == SPMV_TYPE_COUNT) opt.store = a->type;
     if (s == SPMV_OK && (a->type != opt.store || t->transpose)) s = retype(t, a, opt.store, t->transpose);
-    if (s != SPMV_OK) spmv_csr_free(a);
+    if (s != SPMV_OK) spmv_csr_destroy(a);
     return s == SPMV_OK ? DONE : FAILED;
 }
 
@@ -324,7 +324,7 @@ int file_load_table(tool *t, const char *path, spmv_tuning *out)
     memset(out, 0, sizeof *out);
     if (file_load_text(t, path, 1 << 20, &text, &used) != DONE) return FAILED;
     t->about = NULL;
-    s = spmv_tuning_read(out, text, used, path, &t->hooks);
+    s = spmv_tuning_create(out, text, used, path, &t->hooks);
     free(text);
     return s == SPMV_OK ? DONE : FAILED;
 }

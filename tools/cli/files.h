@@ -25,7 +25,7 @@ int file_load_vector(tool *t, const char *path, spmv_type type, uint64_t n, cons
 /* Reads a whole file of at most most bytes; the caller frees *text. It does not end in a zero byte. */
 int file_load_text(tool *t, const char *path, size_t most, char **text, size_t *used);
 
-/* Reads a tuning table; the caller frees it by spmv_tuning_free. On failure *out is zeroed. */
+/* Reads a tuning table; the caller frees it by spmv_tuning_destroy. On failure *out is zeroed. */
 int file_load_table(tool *t, const char *path, spmv_tuning *out);
 
 /* Writes a matrix: in the binary form if the name ends in .bin or .bin.gz, else as text. path NULL or -: to standard output. */

@@ -234,8 +234,8 @@ static void bench_variant(bench *b, runner *r, const char *plan, spmv_variant v,
         if (s == SPMV_OK) s = runner_open_device(r, &desc);
         if (s == SPMV_OK) s = bench_measure(b, r, out);
         runner_close_cl(r);
-        spmv_exec_free(&exec);
-        spmv_device_matrix_free(&matrix);
+        spmv_exec_destroy(&exec);
+        spmv_device_matrix_destroy(&matrix);
         r->m.device = NULL;
         r->m.on_device = NULL;
         r->m.exec = NULL;
@@ -372,7 +372,7 @@ static void bench_file(bench *b, const char *path)
     }
     trial_free(&b->real);
     trial_free(&b->whole);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
 }
 
 /* Reads the numbers of --total, which rise from 1 to 2^53; *result becomes USAGE after a message if they are anything else. */
@@ -455,7 +455,7 @@ int bench_command(tool *t, const arguments *args)
     for (i = 0; i < args->files && result == DONE && !bench_stopped; i++) bench_file(&b, args->file[i]);
     device_close(t, b.device);
     team_close(t, &b.team);
-    spmv_tuning_free(&table);
+    spmv_tuning_destroy(&table);
     t->about = NULL;
     if (bench_stopped) result = cli_complain(t, "interrupted: further plans were not timed");
     return result == DONE ? b.worst : result;

@@ -16,6 +16,6 @@ int convert_command(tool *t, const arguments *args)
     if (result != DONE) return result;
     if (file_load_matrix(t, args->file[0], type, &a) != DONE) return FAILED;
     result = file_save_matrix(t, args->file[1], &a);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     return result;
 }

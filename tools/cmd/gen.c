@@ -20,6 +20,6 @@ int gen_command(tool *t, const arguments *args)
     result = generate_matrix(t, args->file[0], &a);
     if (result != DONE) return result;
     result = file_save_matrix(t, args->value[OPT_OUT], &a);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     return result;
 }

@@ -378,6 +378,6 @@ int info_command(tool *t, const arguments *args)
     if (file_load_matrix(t, args->file[0], SPMV_TYPE_COUNT, &a) != DONE) return FAILED;
     t->about = args->file[0];
     result = info_print(t, &a, args->file[0], args->value[OPT_JSON] != NULL);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     return result;
 }

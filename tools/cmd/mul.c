@@ -28,7 +28,7 @@ static void product_free(tool *t, product *p)
 {
     spmv_free(&t->hooks, p->x);
     spmv_free(&t->hooks, p->y);
-    spmv_csr_free(&p->a);
+    spmv_csr_destroy(&p->a);
     device_close(t, p->device);
     team_close(t, &p->team);
 }

@@ -47,11 +47,11 @@ static int part_measure(tool *t, const spmv_split *split, const spmv_plan *plan,
     out->share = number_percent(out->nnz, a->nnz);
     out->padding = NAN;
     t->about = out->text;
-    if (spmv_part_build(&part, &plan->part[i], &view, how, &t->hooks) != SPMV_OK) return FAILED;
+    if (spmv_part_create(&part, &plan->part[i], &view, how, &t->hooks) != SPMV_OK) return FAILED;
     out->stored = 1;
     out->bytes = spmv_part_bytes(&part);
     if (out->nnz) out->padding = (double)spmv_part_slots(&part) / (double)out->nnz - 1;
-    spmv_part_free(&part);
+    spmv_part_destroy(&part);
     return DONE;
 }
 
@@ -207,7 +207,7 @@ static int plan_show(tool *t, plan_report *r, const spmv_csr *a, const spmv_buil
     spmv_split split;
     int result = DONE;
     if (!json && r->explain && explain(t, r->choice, r->on) != DONE) return FAILED;
-    if (spmv_split_make(&split, plan, a, &t->hooks) != SPMV_OK) return FAILED;
+    if (spmv_split_create(&split, plan, a, &t->hooks) != SPMV_OK) return FAILED;
     r->text = (char *)malloc(SPMV_PLAN_TEXT);
     r->part = (part_figures *)calloc((size_t)split.count + 1, sizeof *r->part);
     if (!r->text || !r->part) result = cli_no_memory(t);
@@ -218,7 +218,7 @@ static int plan_show(tool *t, plan_report *r, const spmv_csr *a, const spmv_buil
     if (result == DONE && !json) report_print(r, &split);
     free(r->text);
     free(r->part);
-    spmv_split_free(&split);
+    spmv_split_destroy(&split);
     return r->refused ? FAILED : result;
 }
 
@@ -292,7 +292,7 @@ static int team_plan(tool *t, const arguments *args, const team *m, spmv_desc *d
     desc->plan = text;
     t->about = text;
     result = team_show(t, m, desc, args->value[OPT_EXPLAIN] != NULL);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     return result;
 }
 
@@ -342,7 +342,7 @@ int plan_command(tool *t, const arguments *args)
         if (result == DONE) plan_check_table(t, args, &hints, several.device, several.count);
         if (result == DONE) result = team_plan(t, args, &several, &desc, text);
         team_close(t, &several);
-        spmv_tuning_free(&table);
+        spmv_tuning_destroy(&table);
         return result;
     }
     memset(&a, 0, sizeof a);
@@ -373,7 +373,7 @@ int plan_command(tool *t, const arguments *args)
     }
     free(choice);
     device_close(t, desc.device);
-    spmv_tuning_free(&table);
-    spmv_csr_free(&a);
+    spmv_tuning_destroy(&table);
+    spmv_csr_destroy(&a);
     return result;
 }

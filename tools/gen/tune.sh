@@ -3,7 +3,7 @@
 # tools/gen/tune.sh - what "spmvgen tune" does (section 5 of Grewe and Lokhmotov 2011): tries the kernels that spmvgen can make of a
 # description, with their knobs, on a device, and writes the best.
 #     spmvgen tune DESCRIPTION [--device DEVICE] [--type f32|f64] [--set CONSTANT=VALUE]... [-o OUT] MATRIX...
-# DEVICE is as in spmv_device_open: "cuda:0"; default: the first GPU, else the first device. OUT gets the best kernel, with its parameters
+# DEVICE is as in spmv_device_create: "cuda:0"; default: the first GPU, else the first device. OUT gets the best kernel, with its parameters
 # and its time in a comment at the end. A description that is among formats/ replaces the library's kernel of that format, and is compared
 # with it; any other must be one that --target library accepts. Matrices are Matrix Market files or spmv's own (.bin). Needs a C compiler.
 set -eu

@@ -90,7 +90,7 @@ static int sketch_finish(tool *t, sketch *p, spmv_csr *out)
     in.val = val;
     in.val_type = SPMV_F32;
     in.duplicates = SPMV_DUP_REFUSE; /* a drawing with duplicates is wrong */
-    if (val) s = spmv_csr_from(out, &in, SPMV_F64, &t->hooks);
+    if (val) s = spmv_csr_create(out, &in, SPMV_F64, &t->hooks);
     else cli_no_memory(t);
     free(val);
     sketch_free(p);
@@ -112,7 +112,7 @@ static int entries_finish(tool *t, entries *e, spmv_csr *out)
     in.col = e->col;
     in.val = e->val;
     in.duplicates = SPMV_DUP_REFUSE; /* a formula with duplicates is wrong */
-    s = spmv_csr_from(out, &in, SPMV_F64, &t->hooks);
+    s = spmv_csr_create(out, &in, SPMV_F64, &t->hooks);
     cli_progress_clear(t);
     entries_free(e);
     return s == SPMV_OK ? DONE : FAILED;

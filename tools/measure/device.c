@@ -122,7 +122,7 @@ int device_open(tool *t, const char *text, spmv_device **out)
     desc.hooks = t->hooks;
     *out = (spmv_device *)malloc(sizeof **out);
     if (!*out) return cli_no_memory(t);
-    if (spmv_device_open(*out, &desc) == SPMV_OK) {
+    if (spmv_device_create(*out, &desc) == SPMV_OK) {
         cache_read(t, *out);
         return DONE;
     }
@@ -169,7 +169,7 @@ void device_close(tool *t, spmv_device *d)
 {
     if (!d) return;
     cache_write(t, d);
-    spmv_device_close(d);
+    spmv_device_destroy(d);
     free(d);
 }
 

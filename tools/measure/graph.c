@@ -82,7 +82,7 @@ static spmv_status capture(spmv_exec *exec, void *stream, void *x, void *y, void
     spmv_status s = SPMV_OK;
     int i;
     if (driver.begin_capture(stream, 0)) return SPMV_ERR_BACKEND; /* CU_STREAM_CAPTURE_MODE_GLOBAL */
-    for (i = 0; i < GRAPH_PRODUCTS && s == SPMV_OK; i++) s = spmv_exec_mul_buffers(exec, 1, x, 0, 0, y, 0);
+    for (i = 0; i < GRAPH_PRODUCTS && s == SPMV_OK; i++) s = spmv_exec_mul(exec, 1, x, 0, 0, y, 0);
     if (driver.end_capture(stream, recorded) && s == SPMV_OK) s = SPMV_ERR_BACKEND;
     return s;
 }

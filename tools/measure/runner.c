@@ -37,10 +37,10 @@ void runner_close_cl(runner *r)
 {
     graph_free(r->recorded);
     r->recorded = NULL;
-    spmv_exec_free(&r->exec);
-    spmv_buffer_free(r->device, r->device_x);
-    spmv_buffer_free(r->device, r->device_y);
-    spmv_buffer_free(r->device, r->junk);
+    spmv_exec_destroy(&r->exec);
+    spmv_buffer_destroy(r->device, r->device_x);
+    spmv_buffer_destroy(r->device, r->device_y);
+    spmv_buffer_destroy(r->device, r->junk);
     r->device_x = r->device_y = r->junk = NULL;
 }
 
@@ -69,8 +69,8 @@ void runner_close(runner *r)
 #ifndef SPMV_NO_DEVICES
     runner_close_cl(r);
 #endif
-    spmv_group_vector_free(&r->group_x);
-    spmv_group_vector_free(&r->group_y);
+    spmv_group_vector_destroy(&r->group_x);
+    spmv_group_vector_destroy(&r->group_y);
     spmv_group_destroy(&r->g);
     spmv_destroy(&r->m);
     memset(r, 0, sizeof *r);
@@ -162,7 +162,7 @@ static spmv_status runner_sample_cl(runner *r, int times, double *out)
     if (r->t->graph && times >= GRAPH_PRODUCTS) return runner_sample_graph(r, times, out);
     if (r->t->events) times = 1;
     if (r->junk) s = spmv_buffer_fill(r->device, r->junk, junk_bytes(r->device), 0x55555555);
-    for (i = 0; i < times && s == SPMV_OK; i++) s = spmv_exec_mul_buffers(&r->exec, 1, r->device_x, 0, 0, r->device_y, 0);
+    for (i = 0; i < times && s == SPMV_OK; i++) s = spmv_exec_mul(&r->exec, 1, r->device_x, 0, 0, r->device_y, 0);
     if (s != SPMV_OK) return s;
     if (r->t->events) return spmv_exec_seconds(&r->exec, out);
     s = spmv_device_finish(r->device);

@@ -121,8 +121,9 @@ static int plot_split(picture *p, const spmv_csr *a, const spmv_plan *plan, cons
     raster r;
     int result;
     memset(&r, 0, sizeof r);
+<<<<<<< HEAD
     if (!a->rows || !a->cols) return cli_complain(p->t, "%s: a matrix without rows or columns cannot be drawn", file);
-    if (spmv_split_make(&split, plan, a, &p->t->hooks) != SPMV_OK) return FAILED;
+    if (spmv_split_create(&split, plan, a, &p->t->hooks) != SPMV_OK) return FAILED;
     file_bare_name(file, name, sizeof name);
     words[1] = name;
     spmv_plan_print(plan, text, sizeof text);
@@ -134,7 +135,15 @@ static int plot_split(picture *p, const spmv_csr *a, const spmv_plan *plan, cons
         result = picture_draw(p, words);
     }
     free(r.count);
-    spmv_split_free(&split);
+    spmv_split_destroy(&split);
+=======
+    if (!a->rows || !a->cols) return cli_complain(t, "%s: a matrix without rows or columns cannot be drawn", file);
+    if (spmv_split_create(&split, plan, a, &t->hooks) != SPMV_OK) return FAILED;
+    result = raster_draw(t, &r, a, plan, &split, file, path);
+    free(r.count);
+    free(r.pixel);
+    spmv_split_destroy(&split);
+>>>>>>> 9e78572 (Objects are born by create and end by destroy; spmv_cl_mul is OpenCL's product, spmv_exec_mul that of any back end)
     return result;
 }
 
@@ -162,6 +171,6 @@ int plot_matrix(picture *p, const arguments *args)
     t->about = NULL;
     if (result == DONE) result = plot_split(p, &a, &choice->plan, args->file[0]);
     free(choice);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     return result;
 }

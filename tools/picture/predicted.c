@@ -70,7 +70,7 @@ static int predict_all(tool *t, prediction *p)
         cli_progress_name(t, "predicting", structure);
         result = generate_matrix(t, structure, &a);
         for (type = 0; type < p->types && result == DONE; type++) result = predict_type(t, p, &a, i, p->type[type]);
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
     }
     cli_progress_clear(t);
     return result;
@@ -195,6 +195,6 @@ int plot_predicted(picture *pic, const arguments *args)
     if (result == DONE) print_shares(&p);
     free(p.at);
     samples_free(&p.samples);
-    spmv_tuning_free(&table);
+    spmv_tuning_destroy(&table);
     return result;
 }

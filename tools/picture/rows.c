@@ -48,6 +48,6 @@ int plot_rows(picture *p, const arguments *args)
     else result = picture_open(p);
     if (result == DONE) result = lengths_write(p, &a);
     if (result == DONE) result = picture_draw(p, words);
-    spmv_csr_free(&a);
+    spmv_csr_destroy(&a);
     return result;
 }

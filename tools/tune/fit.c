@@ -59,7 +59,7 @@ static int look_at_rest(tool *t, looks *k, const spmv_tuning *head, const sample
             if (!a.ptr) result = generate_matrix(t, l->name[name], &a);
             if (result == DONE && !looks_at(t, k, head, l, name, type, &a)) result = FAILED;
         }
-        spmv_csr_free(&a);
+        spmv_csr_destroy(&a);
     }
     cli_progress_clear(t);
     return result;

@@ -171,7 +171,7 @@ static int probe_device(const spmv_device *d, spmv_tuning *head)
     for (i = 0; s == SPMV_OK && i < 2; i++) s = spmv_buffer_create(d, bytes, &r.buffer[i]);
     for (i = 0; s == SPMV_OK && i < 2; i++) s = spmv_buffer_fill(d, r.buffer[i], bytes, 0);
     if (s == SPMV_OK && d->info.group_size >= PROBE_GROUP) device_bandwidth(head, &r, bytes);
-    for (i = 0; i < 2; i++) spmv_buffer_free(d, r.buffer[i]);
+    for (i = 0; i < 2; i++) spmv_buffer_destroy(d, r.buffer[i]);
     if (r.program) d->info.backend->program_free(d, r.program);
     return s == SPMV_OK;
 }
@@ -317,7 +317,7 @@ static double look(product *p, double *bytes)
         took = look_once(p, array);
         if (took > 0 && (!(best > 0) || took < best)) best = took;
     }
-    for (i = 0; i < 3; i++) spmv_buffer_free(p->device, array[i]);
+    for (i = 0; i < 3; i++) spmv_buffer_destroy(p->device, array[i]);
     return best;
 }
 #endif
@@ -337,7 +337,7 @@ int probe_prepare(product *p, spmv_tuning *head)
         if (result == DONE && head->device_class == SPMV_DEVICE_CLASS_GPU) took[i] = look(p, &bytes[i]);
 #endif
         product_free(p);
-        spmv_csr_free(&pattern);
+        spmv_csr_destroy(&pattern);
     }
     if (!(took[0] > 0) || !(took[1] > took[0])) return result;
     head->look_byte = (took[1] - took[0]) / (bytes[1] - bytes[0]);

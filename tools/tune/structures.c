@@ -188,7 +188,7 @@ static int measure_structure(measuring *m)
     result = generate_matrix(m->p->t, m->w->samples->name[m->name], &pattern);
     for (type = SPMV_F64; type < SPMV_TYPE_COUNT && result == DONE; type++)
         if (m->w->types >> type & 1u && !over(m)) result = measure_type(m, &pattern, (spmv_type)type);
-    spmv_csr_free(&pattern);
+    spmv_csr_destroy(&pattern);
     return result;
 }
 

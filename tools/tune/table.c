@@ -91,8 +91,8 @@ int table_save(tool *t, const spmv_tuning *head, const spmv_candidate *line, con
     add_head(&out, head);
     for (type = 0; type < SPMV_TYPE_COUNT; type++) add_lines(&out, (spmv_type)type, line, kept, lines);
     if (out.failed) result = cli_no_memory(t);
-    if (result == DONE && spmv_tuning_read(&again, out.at, out.used, "the new table", &t->hooks) != SPMV_OK) result = FAILED;
-    else if (result == DONE) spmv_tuning_free(&again);
+    if (result == DONE && spmv_tuning_create(&again, out.at, out.used, "the new table", &t->hooks) != SPMV_OK) result = FAILED;
+    else if (result == DONE) spmv_tuning_destroy(&again);
     if (result == DONE) result = output_save(t, path, out.at, out.used);
     growing_free(&out);
     return result;

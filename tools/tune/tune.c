@@ -55,7 +55,7 @@ static int prior_read(tool *t, const char *from, const char *device, spmv_device
     if (from) return file_load_table(t, from, out);
     text = spmv_tuning_bundled(device, of, &length, NULL);
     if (!text) return cli_complain(t, "there is no bundled table for %s; give --from", device);
-    return spmv_tuning_read(out, text, length, "the bundled table", &t->hooks) == SPMV_OK ? DONE : FAILED;
+    return spmv_tuning_create(out, text, length, "the bundled table", &t->hooks) == SPMV_OK ? DONE : FAILED;
 }
 
 /* The first line of a table of the format of k, else the first of csr; NULL: there is none. */
@@ -163,7 +163,7 @@ static int tune_fit(tuner *u, const tune_wish *w, const char *samples)
     if (result == DONE) result = prior_add(u, &prior, fresh);
     if (result == DONE) result = mark_kept(u, &prior, w->candidates > 0);
     if (result == DONE) result = tune_finish(u, w, fresh);
-    spmv_tuning_free(&prior);
+    spmv_tuning_destroy(&prior);
     return result;
 }
 
@@ -249,7 +249,7 @@ static int tune_measure(tuner *u, tune_wish *w, const char *device)
     if (result == DONE) result = tune_samples(u, w, &p, file, end);
     if (file && (ferror(file) | fclose(file)) && result == DONE) result = cli_complain(u->t, "%s: cannot be written", w->samples);
     if (result == DONE) result = tune_finish(u, w, 0);
-    spmv_tuning_free(&prior);
+    spmv_tuning_destroy(&prior);
     product_free(&p);
     device_close(u->t, p.device);
     return result;

@@ -181,11 +181,11 @@ static stored *store_of(stored *kept, const matrix *m, const char *plan, spmv_ty
     in.val_type = SPMV_F64;
     how.type = t;
     how.max_bytes = 6 * (m->a.nnz * 12 + 8 * m->a.rows); /* more is not worth its time */
-    if (spmv_csr_from(&csr, &in, t, h)) stop("cannot convert ", said);
+    if (spmv_csr_create(&csr, &in, t, h)) stop("cannot convert ", said);
     if (spmv_plan_make(&parsed, plan, &csr, NULL, NULL, h)) stop("no plan: ", said);
-    kept[i].refused = spmv_store_make(&kept[i].store, &parsed, &csr, &how, h) != SPMV_OK;
+    kept[i].refused = spmv_store_create(&kept[i].store, &parsed, &csr, &how, h) != SPMV_OK;
     if (kept[i].refused) fprintf(stderr, "%s %s: %s\n", m->name, plan, said);
-    spmv_csr_free(&csr);
+    spmv_csr_destroy(&csr);
     return &kept[i];
 }
 
@@ -241,8 +241,8 @@ static vectors vectors_make(const spmv_device *d, const matrix *m, spmv_type t)
 
 static void vectors_free(const spmv_device *d, vectors *v)
 {
-    spmv_buffer_free(d, v->xd);
-    spmv_buffer_free(d, v->yd);
+    spmv_buffer_destroy(d, v->xd);
+    spmv_buffer_destroy(d, v->yd);
     free(v->x);
     free(v->want);
     free(v->bound);
@@ -255,7 +255,7 @@ static double row_of(spmv_exec *e, const vectors *v, int count)
     double begin = now();
     int i;
     for (i = 0; i < count; i++)
-        if (spmv_exec_mul_buffers(e, 1, v->xd, 0, 0, v->yd, 0)) return -1;
+        if (spmv_exec_mul(e, 1, v->xd, 0, 0, v->yd, 0)) return -1;
     if (spmv_device_finish(e->matrix->device)) return -1;
     return (now() - begin) / count;
 }
@@ -364,9 +364,9 @@ static void multiply(const job *j)
         seconds = median(&e, j->v, &spread);
         if (seconds > 0) print_time(j, &a, seconds, spread, worst_of(j->d, j->m, j->t, j->v));
         else fprintf(stderr, "%s %s/%s: %s\n", j->m->name, j->l->plan, j->knobs, said);
-        spmv_exec_free(&e);
+        spmv_exec_destroy(&e);
     }
-    spmv_device_matrix_free(&a);
+    spmv_device_matrix_destroy(&a);
 }
 
 /* All variants of a line on one matrix. */
@@ -405,7 +405,7 @@ static void run_group(int first, int end, const char *device, const char *types,
     if (name > 4 && !strcmp(lines[first].group + name - 4, ".f32")) types = "f32";
     desc.which = device;
     desc.hooks.log = listen;
-    if (spmv_device_open(&d, &desc)) stop("no device: ", said);
+    if (spmv_device_create(&d, &desc)) stop("no device: ", said);
     own = *d.info.backend;
     own.build = build;
     d.info.backend = &own;
