@@ -121,7 +121,6 @@ static int plot_split(picture *p, const spmv_csr *a, const spmv_plan *plan, cons
     raster r;
     int result;
     memset(&r, 0, sizeof r);
-<<<<<<< HEAD
     if (!a->rows || !a->cols) return cli_complain(p->t, "%s: a matrix without rows or columns cannot be drawn", file);
     if (spmv_split_create(&split, plan, a, &p->t->hooks) != SPMV_OK) return FAILED;
     file_bare_name(file, name, sizeof name);
@@ -136,14 +135,6 @@ static int plot_split(picture *p, const spmv_csr *a, const spmv_plan *plan, cons
     }
     free(r.count);
     spmv_split_destroy(&split);
-=======
-    if (!a->rows || !a->cols) return cli_complain(t, "%s: a matrix without rows or columns cannot be drawn", file);
-    if (spmv_split_create(&split, plan, a, &t->hooks) != SPMV_OK) return FAILED;
-    result = raster_draw(t, &r, a, plan, &split, file, path);
-    free(r.count);
-    free(r.pixel);
-    spmv_split_destroy(&split);
->>>>>>> 9e78572 (Objects are born by create and end by destroy; spmv_cl_mul is OpenCL's product, spmv_exec_mul that of any back end)
     return result;
 }
 
