@@ -38,6 +38,7 @@ static void spmv__dev_launch_shape(spmv__launch *l, uint64_t groups, uint64_t wg
 static spmv_status spmv__dev_launch_part(spmv__launch *l, const spmv_device_matrix *m, const spmv_device_part *p, const char *name,
                                         uint64_t groups, void *const *carry)
 {
+    const spmv__dev_format *f = spmv__dev_format_of(p->format);
     const spmv__dev_kernel *t = &spmv__dev_kernels[p->format];
     spmv__dev_args a;
     int i;
@@ -47,7 +48,7 @@ static spmv_status spmv__dev_launch_part(spmv__launch *l, const spmv_device_matr
     for (i = 0; i < t->arrays; i++) spmv__dev_arg_mem(&a, p->a[i]);
     for (i = 0; t->ints[i]; i++)
         if (!spmv__dev_int_is_macro(p->format, i)) spmv__dev_arg_count(&a, p->n[i]);
-    spmv__dev_format_of(p->format)->arguments(&a, p, carry);
+    (f->arguments ? f->arguments : spmv__dev_arguments_rows)(&a, p, carry);
     l->arg = a.next;
     l->first = p->source == 0;
     l->row = p->row;

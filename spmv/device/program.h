@@ -463,19 +463,20 @@ static int spmv__dev_wide_offsets(const spmv_part *p)
 static spmv_status spmv__dev_describe_part(spmv__dev_options *o, const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
     spmv_format f = p->spec.format;
+    const spmv__dev_format *t = spmv__dev_format_of(f);
     const char *const *ints = spmv__dev_kernels[f].ints;
     int i, k;
     o->used = 0;
     spmv__dev_option_types(o, p->type);
     if (d->info.nvidia) spmv__dev_option_number(o, "NVIDIA", d->info.nvidia);
     if (d->info.type == SPMV_DEVICE_CPU) spmv__dev_option(o, "CPU", "1");
-    spmv__dev_format_of(f)->options(o, p);
+    if (t->options) t->options(o, p);
     spmv__dev_option(o, "OFF", spmv__dev_wide_offsets(p) ? "ulong" : "uint");
     spmv__dev_option_number(o, "LIST", p->list.count != 0);
     if (spmv__dev_narrow(p)) spmv__dev_option(o, "IDX16", "1");
     if (p->reproducible) spmv__dev_option(o, "REPEAT", "1");
     for (i = 0; ints[i]; i++)
-        if (spmv__dev_int_is_macro(f, i)) spmv__dev_option_number(o, ints[i], spmv__dev_format_of(f)->macro(p, i));
+        if (spmv__dev_int_is_macro(f, i)) spmv__dev_option_number(o, ints[i], t->macro ? t->macro(p, i) : p->n[i]);
     for (k = 0; k < SPMV_KNOB_COUNT; k++)
         if (spmv__dev_knob_set(v, (spmv_knob)k)) spmv__dev_option_number(o, spmv_knob_name((spmv_knob)k), (uint64_t)v->value[k]);
     if (o->used >= sizeof o->text)
@@ -484,15 +485,27 @@ static spmv_status spmv__dev_describe_part(spmv__dev_options *o, const spmv_devi
 }
 
 /* Local memory that a part's kernel declares. */
-static uint64_t spmv__dev_local(const spmv_part *p, const spmv_variant *v) { return spmv__dev_format_of(p->spec.format)->local(p, v); }
+static uint64_t spmv__dev_local(const spmv_part *p, const spmv_variant *v)
+{
+    const spmv__dev_format *t = spmv__dev_format_of(p->spec.format);
+    return t->local ? t->local(p, v) : spmv__dev_local_lanes(p, v);
+}
+
+/* SPMV_ERR_LIMIT if the device cannot run the variant, whose work-group size is final. */
+static spmv_status spmv__dev_allowed(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+{
+    const spmv__dev_format *t = spmv__dev_format_of(p->spec.format);
+    return t->allowed ? t->allowed(d, p, v) : SPMV_OK;
+}
 
 /* 1: the knob makes a difference to the part on the device, the other knobs being as in v. */
 static int spmv__dev_knob_matters(const spmv_device *d, const spmv_part *p, const spmv_variant *v, spmv_knob k)
 {
+    const spmv__dev_format *t = spmv__dev_format_of(p->spec.format);
     if (!spmv__dev_knob_taken(p->spec.format, k)) return 0;
     if (k == SPMV_KNOB_REGS && !spmv__dev_takes_registers(d)) return 0;
     if ((k == SPMV_KNOB_NT || k == SPMV_KNOB_SHUF) && d->info.nvidia < SPMV__NVIDIA_VOLTA) return 0;
-    return spmv__dev_format_of(p->spec.format)->matters(p, v, k);
+    return !t->matters || t->matters(p, v, k);
 }
 
 /* 1: slot numbers need 64 bits; lanes count up to 2^24 beyond the last slot. */
@@ -525,7 +538,7 @@ static void spmv__dev_fill_in(const spmv_device *d, const spmv_part *p, const sp
     for (k = 0; k < SPMV_KNOB_COUNT; k++)
         if (!spmv__dev_knob_set(wish, (spmv_knob)k) && spmv__dev_knob_taken(p->spec.format, (spmv_knob)k))
             spmv__dev_knob_choose(v, (spmv_knob)k, spmv__dev_knob_default((spmv_knob)k, d->info.type));
-    t->defaults(d, p, wish, v);
+    if (t->defaults) t->defaults(d, p, wish, v);
     if (spmv__dev_knob_taken(p->spec.format, SPMV_KNOB_L) && !v->value[SPMV_KNOB_L]) v->value[SPMV_KNOB_L] = spmv__dev_lanes(d, p, v);
     if (spmv__dev_wide(p)) v->value[SPMV_KNOB_I64] = 1;
     if (!p->cols) v->value[SPMV_KNOB_IMG] = 0; /* there is no x */
@@ -577,19 +590,20 @@ static spmv_status spmv__dev_check_group(const spmv_device *d, const spmv_part *
     if (local > d->info.local_bytes)
         return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: %llu bytes of local memory exceed the device's limit of %llu", name,
                         (spmv__ull)local, (spmv__ull)d->info.local_bytes);
-    return spmv__dev_format_of(p->spec.format)->allowed(d, p, v);
+    return spmv__dev_allowed(d, p, v);
 }
 
 SPMV_API spmv_status spmv_variant_resolve(spmv_variant *v, const spmv_device *d, const spmv_part *p)
 {
     if (!v || !d || !p) return spmv__null(d ? &d->hooks : NULL, "spmv_variant_resolve", !v ? "v" : !d ? "d" : "p", NULL, 0);
+    const spmv__dev_format *t = spmv__dev_format_of(p->spec.format);
     spmv_variant wish;
     spmv_status s = spmv__dev_variant_check(v, p->spec.format, &d->hooks);
     if (!s) s = spmv__dev_fix_order(d, p, v);
     if (s) return s;
     wish = *v;
     spmv__dev_fill_in(d, p, &wish, v);
-    s = spmv__dev_format_of(p->spec.format)->fit(d, p, &wish, v);
+    if (t->fit) s = t->fit(d, p, &wish, v);
     if (!s) s = spmv__dev_check_image(d, p, v);
     if (s) return s;
     spmv__dev_fit_group(d, p, &wish, v);
@@ -630,7 +644,7 @@ static spmv_status spmv__dev_prepare(spmv_device *d, const spmv_part *p, const s
             return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: work-group size %d exceeds the compiled kernel's limit of %llu",
                             spmv_format_name(p->spec.format), v.value[SPMV_KNOB_WG], (spmv__ull)group);
         v.value[SPMV_KNOB_WG] /= 2;
-        s = spmv__dev_format_of(p->spec.format)->allowed(d, p, &v);
+        s = spmv__dev_allowed(d, p, &v);
         if (s) return s;
     }
     out->variant = v;

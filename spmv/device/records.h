@@ -157,8 +157,8 @@ static void spmv__dev_cut_slots(const spmv_part *p, uint64_t first, uint64_t las
 enum { SPMV__NO_ARRAY = -1 }; /* instead of an array's number */
 enum { SPMV__STAGE_GROUP = 64 }; /* items of a group on a CPU, where they share local memory */
 
-/* Each record gives every member: functions that several formats share are named in each of them. p is a stored part, v its
- * variant, in which every knob of the format has a value (L is 1 where the kernel has no such knob). */
+/* p is a stored part, v its variant, in which every knob of the format has a value (L is 1 where the kernel has no such knob). Members
+ * that may be NULL come last; what NULL means is said with each. */
 typedef struct spmv__dev_format {
     int walks_rows;     /* 1: kernels/shell.cl walks the rows; 0: the format's kernel file does */
     int offsets;        /* the array whose width (4 or 8 bytes) the kernel knows as OFF, or SPMV__NO_ARRAY */
@@ -167,49 +167,51 @@ typedef struct spmv__dev_format {
     int carry_rows;     /* 1: each carry has the number of its row beside it, in a second buffer */
     const char *check;  /* plans that the self-check tries, separated by spaces */
 
-    /* -- the variant -- */
-    /* 1: the knob makes a difference to the part, the other knobs being as in v. Only asked for knobs of the format's kernel. */
-    int (*matters)(const spmv_part *p, const spmv_variant *v, spmv_knob k);
-    /* Changes those defaults that are not those of SPMV_KNOB_LIST; knobs that the caller has set are set in wish. */
-    void (*defaults)(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v);
     /* Elements in an average row or block row, fill included, by which L has its default; block_rows: how many there are. */
     uint64_t (*mean)(const spmv_part *p, const spmv_variant *v, uint64_t block_rows);
-    /* Adapts defaults of other knobs to the part; logs and returns SPMV_ERR_UNSUPPORTED if a knob in wish does not suit it. */
-    spmv_status (*fit)(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v);
-    /* Logs and returns SPMV_ERR_LIMIT if the device cannot run the variant, whose work-group size is final. */
-    spmv_status (*allowed)(const spmv_device *d, const spmv_part *p, const spmv_variant *v);
-
-    /* -- the kernel -- */
-    /* Adds build options that follow from neither integers nor knobs. */
-    void (*options)(spmv__dev_options *o, const spmv_part *p);
-    /* The value of the macro for integer number i of the part. */
-    uint64_t (*macro)(const spmv_part *p, int i);
-    /* Rows of y that a work-item (or L of them together) computes at once. */
-    uint64_t (*height)(const spmv_part *p, const spmv_variant *v);
-    /* Bytes of local memory that the kernel declares. */
-    uint64_t (*local)(const spmv_part *p, const spmv_variant *v);
-    /* Sets groups, finish, carries and counters of *out, whose variant is final. */
-    spmv_status (*deal)(spmv_device_part *out, const spmv_device *d, const spmv_part *p);
-    /* Sets the arguments after arrays and integers: sizes, row list, carries. */
-    void (*arguments)(spmv__dev_args *a, const spmv_device_part *p, void *const *carry);
-
-    /* -- stretches -- */
+    /* -- stretches: the number of grains; the row where grain g begins (the number of rows or more if g is the number of grains) -- */
     uint64_t (*grains)(const spmv_part *p);
-    /* The row where grain g begins; the number of rows or more if g is the number of grains. */
     uint64_t (*grain_row)(const spmv_part *p, uint64_t g);
-    /* 1: a stretch may begin at grain g. */
-    int (*grain_free)(const spmv_part *p, uint64_t g);
     /* Integers, rows and nonzeros of the stretch t into q, which begins as a copy of p but for its number of rows, and where its
      * arrays come from into c. Array sizes in q follow from c. */
     void (*cut)(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c);
+
+    /* Changes those defaults that are not those of SPMV_KNOB_LIST; knobs that the caller has set are set in wish. NULL: none */
+    void (*defaults)(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v);
+    /* 1: the knob makes a difference to the part, the other knobs being as in v. Only asked for knobs of the format's kernel. NULL: 1 */
+    int (*matters)(const spmv_part *p, const spmv_variant *v, spmv_knob k);
+    /* Adapts defaults of other knobs to the part; logs and returns SPMV_ERR_UNSUPPORTED if a knob in wish does not suit it. NULL: all do */
+    spmv_status (*fit)(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v);
+    /* Logs and returns SPMV_ERR_LIMIT if the device cannot run the variant, whose work-group size is final. NULL: it can */
+    spmv_status (*allowed)(const spmv_device *d, const spmv_part *p, const spmv_variant *v);
+    /* Adds build options that follow from neither integers nor knobs. NULL: none */
+    void (*options)(spmv__dev_options *o, const spmv_part *p);
+    /* The value of the macro for integer number i of the part. NULL: the integer */
+    uint64_t (*macro)(const spmv_part *p, int i);
+    /* Rows of y that a work-item (or L of them together) computes at once. NULL: V rows, or V block rows */
+    uint64_t (*height)(const spmv_part *p, const spmv_variant *v);
+    /* Bytes of local memory that the kernel declares. NULL: for the partial sums of lanes that share a row */
+    uint64_t (*local)(const spmv_part *p, const spmv_variant *v);
+    /* Sets groups, finish, carries and counters of *out, whose variant is final. NULL: rows are shared out among groups */
+    spmv_status (*deal)(spmv_device_part *out, const spmv_device *d, const spmv_part *p);
+    /* Sets the arguments after arrays and integers: sizes, row list, carries. NULL: rows, columns, row list */
+    void (*arguments)(spmv__dev_args *a, const spmv_device_part *p, void *const *carry);
+    /* 1: a stretch may begin at grain g. NULL: at each */
+    int (*grain_free)(const spmv_part *p, uint64_t g);
 } spmv__dev_format;
 
 static const spmv__dev_format *spmv__dev_format_of(spmv_format f);
 
-static uint64_t spmv__dev_height(const spmv_part *p, const spmv_variant *v) { return spmv__dev_format_of(p->spec.format)->height(p, v); }
-static uint64_t spmv__dev_block_rows(const spmv_part *p, const spmv_variant *v) { return spmv__ceil_div(p->rows, spmv__dev_height(p, v)); }
-
 static int spmv__dev_has_blocks(spmv_format f) { return (spmv_format_flags(f) & SPMV_ROW_BLOCK) != 0; }
+
+static uint64_t spmv__dev_height(const spmv_part *p, const spmv_variant *v)
+{
+    const spmv__dev_format *f = spmv__dev_format_of(p->spec.format);
+    if (f->height) return f->height(p, v);
+    return spmv__dev_knob(v, SPMV_KNOB_V) * (spmv__dev_has_blocks(p->spec.format) ? p->n[SPMV_BLOCK_BH] : 1);
+}
+
+static uint64_t spmv__dev_block_rows(const spmv_part *p, const spmv_variant *v) { return spmv__ceil_div(p->rows, spmv__dev_height(p, v)); }
 
 /* Elements of a block; 1 where there are none. */
 static uint64_t spmv__dev_block(const spmv_part *p)
@@ -221,58 +223,6 @@ static uint64_t spmv__dev_block(const spmv_part *p)
 
 /* 1: kernels can be compiled for a number of registers (REGS); OpenCL on NVIDIA's devices takes 32 for groups of 64 items or more. */
 static int spmv__dev_takes_registers(const spmv_device *d) { return !strcmp(d->info.backend->name, "CUDA"); }
-
-static int spmv__dev_matters_always(const spmv_part *p, const spmv_variant *v, spmv_knob k)
-{
-    (void)p;
-    (void)v;
-    (void)k;
-    return 1;
-}
-
-static void spmv__dev_no_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
-{
-    (void)d;
-    (void)p;
-    (void)wish;
-    (void)v;
-}
-
-static spmv_status spmv__dev_fits_always(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
-{
-    (void)d;
-    (void)p;
-    (void)wish;
-    (void)v;
-    return SPMV_OK;
-}
-
-static spmv_status spmv__dev_allowed_always(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
-{
-    (void)d;
-    (void)p;
-    (void)v;
-    return SPMV_OK;
-}
-
-static void spmv__dev_no_options(spmv__dev_options *o, const spmv_part *p)
-{
-    (void)o;
-    (void)p;
-}
-
-static uint64_t spmv__dev_macro_stored(const spmv_part *p, int i) { return p->n[i]; }
-
-static uint64_t spmv__dev_height_rows(const spmv_part *p, const spmv_variant *v)
-{
-    (void)p;
-    return spmv__dev_knob(v, SPMV_KNOB_V);
-}
-
-static uint64_t spmv__dev_height_blocks(const spmv_part *p, const spmv_variant *v)
-{
-    return spmv__dev_knob(v, SPMV_KNOB_V) * p->n[SPMV_BLOCK_BH];
-}
 
 static uint64_t spmv__dev_mean_slots(const spmv_part *p, const spmv_variant *v, uint64_t block_rows)
 {
@@ -383,13 +333,6 @@ static uint64_t spmv__dev_grains_blocks(const spmv_part *p)
 }
 static uint64_t spmv__dev_grain_row_blocks(const spmv_part *p, uint64_t g) { return g * SPMV__GRAIN * p->n[SPMV_BLOCK_BH]; }
 
-static int spmv__dev_grain_free_always(const spmv_part *p, uint64_t g)
-{
-    (void)p;
-    (void)g;
-    return 1;
-}
-
 /* ---- dense ------------------------------------------------------------------------------------------------------- */
 
 static void spmv__dense_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
@@ -420,17 +363,10 @@ static void spmv__dense_cut(const spmv_part *p, const spmv__dev_span *t, spmv_pa
 }
 
 static const spmv__dev_format spmv__dense_device = {
-    1, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, /* walks_rows, offsets, columns, bases */
-    1, 0,                                              /* repeat_lanes, carry_rows */
-    "dense dense:rows=nonempty",                       /* check */
-    spmv__dev_matters_always, spmv__dense_defaults,    /* matters, defaults */
-    spmv__dense_mean,                                  /* mean */
-    spmv__dev_fits_always, spmv__dev_allowed_always,   /* fit, allowed */
-    spmv__dev_no_options, spmv__dev_macro_stored,      /* options, macro */
-    spmv__dense_height, spmv__dev_local_lanes,         /* height, local */
-    spmv__dev_deal_rows, spmv__dev_arguments_rows,     /* deal, arguments */
-    spmv__dev_grains_rows, spmv__dev_grain_row_itself, /* grains, grain_row */
-    spmv__dev_grain_free_always, spmv__dense_cut       /* grain_free, cut */
+    1, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, 1, 0,
+    "dense dense:rows=nonempty",
+    spmv__dense_mean, spmv__dev_grains_rows, spmv__dev_grain_row_itself, spmv__dense_cut,
+    spmv__dense_defaults, NULL, NULL, NULL, NULL, NULL, spmv__dense_height, NULL, NULL, NULL, NULL
 };
 
 /* ---- coo --------------------------------------------------------------------------------------------------------- */
@@ -491,17 +427,10 @@ static void spmv__coo_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part
 }
 
 static const spmv__dev_format spmv__coo_device = {
-    0, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, /* walks_rows, offsets, columns, bases */
-    1, 1,                                              /* repeat_lanes, carry_rows */
-    "coo",                                             /* check */
-    spmv__coo_matters, spmv__dev_no_defaults,          /* matters, defaults */
-    spmv__dev_mean_nonzeros,                           /* mean */
-    spmv__dev_fits_always, spmv__coo_allowed,          /* fit, allowed */
-    spmv__dev_no_options, spmv__dev_macro_stored,      /* options, macro */
-    spmv__dev_height_rows, spmv__coo_local,            /* height, local */
-    spmv__coo_deal, spmv__coo_arguments,               /* deal, arguments */
-    spmv__coo_grains, spmv__coo_grain_row,             /* grains, grain_row */
-    spmv__dev_grain_free_always, spmv__coo_cut         /* grain_free, cut */
+    0, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, 1, 1,
+    "coo",
+    spmv__dev_mean_nonzeros, spmv__coo_grains, spmv__coo_grain_row, spmv__coo_cut,
+    NULL, spmv__coo_matters, NULL, spmv__coo_allowed, NULL, NULL, NULL, spmv__coo_local, spmv__coo_deal, spmv__coo_arguments, NULL
 };
 
 /* ---- csr --------------------------------------------------------------------------------------------------------- */
@@ -626,17 +555,11 @@ static void spmv__csr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part
 }
 
 static const spmv__dev_format spmv__csr_device = {
-    1, SPMV_CSR_PTR, SPMV_CSR_COL, SPMV_CSR_BASE,          /* walks_rows, offsets, columns, bases */
-    SPMV__CSR_LANES, 0,                                    /* repeat_lanes, carry_rows */
-    "csr csr:rows=sorted csr:run=64 csr:rows=nonempty,run=1024,idx=16", /* check */
-    spmv__csr_matters, spmv__csr_defaults,                 /* matters, defaults */
-    spmv__dev_mean_nonzeros,                               /* mean */
-    spmv__dev_fits_always, spmv__dev_allowed_always,       /* fit, allowed */
-    spmv__csr_options, spmv__dev_macro_stored,             /* options, macro */
-    spmv__dev_height_rows, spmv__csr_local,                /* height, local */
-    spmv__csr_deal, spmv__csr_arguments,                   /* deal, arguments */
-    spmv__csr_grains, spmv__csr_grain_row,                 /* grains, grain_row */
-    spmv__csr_grain_free, spmv__csr_cut                    /* grain_free, cut */
+    1, SPMV_CSR_PTR, SPMV_CSR_COL, SPMV_CSR_BASE, SPMV__CSR_LANES, 0,
+    "csr csr:rows=sorted csr:run=64 csr:rows=nonempty,run=1024,idx=16",
+    spmv__dev_mean_nonzeros, spmv__csr_grains, spmv__csr_grain_row, spmv__csr_cut,
+    spmv__csr_defaults, spmv__csr_matters, NULL, NULL, spmv__csr_options, NULL, NULL, spmv__csr_local, spmv__csr_deal,
+    spmv__csr_arguments, spmv__csr_grain_free
 };
 
 /* ---- dia --------------------------------------------------------------------------------------------------------- */
@@ -659,17 +582,10 @@ static void spmv__dia_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part
 }
 
 static const spmv__dev_format spmv__dia_device = {
-    1, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY,   /* walks_rows, offsets, columns, bases */
-    1, 0,                                                /* repeat_lanes, carry_rows */
-    "dia",                                               /* check */
-    spmv__dev_matters_always, spmv__dia_defaults,        /* matters, defaults */
-    spmv__dev_mean_slots,                                /* mean */
-    spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
-    spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
-    spmv__dev_height_rows, spmv__dev_local_lanes,        /* height, local */
-    spmv__dev_deal_rows, spmv__dev_arguments_rows,       /* deal, arguments */
-    spmv__dev_grains_padded, spmv__dev_grain_row_padded, /* grains, grain_row */
-    spmv__dev_grain_free_always, spmv__dia_cut           /* grain_free, cut */
+    1, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, 1, 0,
+    "dia",
+    spmv__dev_mean_slots, spmv__dev_grains_padded, spmv__dev_grain_row_padded, spmv__dia_cut,
+    spmv__dia_defaults, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 };
 
 /* ---- bdia -------------------------------------------------------------------------------------------------------- */
@@ -717,17 +633,10 @@ static void spmv__bdia_cut(const spmv_part *p, const spmv__dev_span *t, spmv_par
 }
 
 static const spmv__dev_format spmv__bdia_device = {
-    1, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY,   /* walks_rows, offsets, columns, bases */
-    1, 0,                                                /* repeat_lanes, carry_rows */
-    "bdia",                                              /* check */
-    spmv__bdia_matters, spmv__bdia_defaults,             /* matters, defaults */
-    spmv__bdia_mean,                                     /* mean */
-    spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
-    spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
-    spmv__dev_height_rows, spmv__bdia_local,             /* height, local */
-    spmv__dev_deal_rows, spmv__dev_arguments_rows,       /* deal, arguments */
-    spmv__dev_grains_padded, spmv__dev_grain_row_padded, /* grains, grain_row */
-    spmv__dev_grain_free_always, spmv__bdia_cut          /* grain_free, cut */
+    1, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, 1, 0,
+    "bdia",
+    spmv__bdia_mean, spmv__dev_grains_padded, spmv__dev_grain_row_padded, spmv__bdia_cut,
+    spmv__bdia_defaults, spmv__bdia_matters, NULL, NULL, NULL, NULL, NULL, spmv__bdia_local, NULL, NULL, NULL
 };
 
 /* ---- ell --------------------------------------------------------------------------------------------------------- */
@@ -753,17 +662,10 @@ static void spmv__ell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part
 }
 
 static const spmv__dev_format spmv__ell_device = {
-    1, SPMV__NO_ARRAY, SPMV_ELL_COL, SPMV_ELL_BASE,      /* walks_rows, offsets, columns, bases */
-    1, 0,                                                /* repeat_lanes, carry_rows */
-    "ell ell:rows=sorted,idx=16",                        /* check */
-    spmv__ell_matters, spmv__ell_defaults,               /* matters, defaults */
-    spmv__dev_mean_slots,                                /* mean */
-    spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
-    spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
-    spmv__dev_height_rows, spmv__dev_local_lanes,        /* height, local */
-    spmv__dev_deal_rows, spmv__dev_arguments_rows,       /* deal, arguments */
-    spmv__dev_grains_padded, spmv__dev_grain_row_padded, /* grains, grain_row */
-    spmv__dev_grain_free_always, spmv__ell_cut           /* grain_free, cut */
+    1, SPMV__NO_ARRAY, SPMV_ELL_COL, SPMV_ELL_BASE, 1, 0,
+    "ell ell:rows=sorted,idx=16",
+    spmv__dev_mean_slots, spmv__dev_grains_padded, spmv__dev_grain_row_padded, spmv__ell_cut,
+    spmv__ell_defaults, spmv__ell_matters, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 };
 
 /* ---- sell -------------------------------------------------------------------------------------------------------- */
@@ -851,17 +753,11 @@ static void spmv__sell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_par
 }
 
 static const spmv__dev_format spmv__sell_device = {
-    1, SPMV_SELL_PTR, SPMV_SELL_COL, SPMV_SELL_BASE, /* walks_rows, offsets, columns, bases */
-    1, 0,                                            /* repeat_lanes, carry_rows */
-    "sell:h=8 sell:h=64,rows=sorted,idx=16 sell:h=64,grow=0.3", /* check */
-    spmv__sell_matters, spmv__sell_defaults,         /* matters, defaults */
-    spmv__dev_mean_slots,                            /* mean */
-    spmv__sell_fit, spmv__sell_allowed,              /* fit, allowed */
-    spmv__dev_no_options, spmv__sell_macro,          /* options, macro */
-    spmv__dev_height_rows, spmv__sell_local,         /* height, local */
-    spmv__sell_deal, spmv__dev_arguments_rows,       /* deal, arguments */
-    spmv__sell_grains, spmv__sell_grain_row,         /* grains, grain_row */
-    spmv__dev_grain_free_always, spmv__sell_cut      /* grain_free, cut */
+    1, SPMV_SELL_PTR, SPMV_SELL_COL, SPMV_SELL_BASE, 1, 0,
+    "sell:h=8 sell:h=64,rows=sorted,idx=16 sell:h=64,grow=0.3",
+    spmv__dev_mean_slots, spmv__sell_grains, spmv__sell_grain_row, spmv__sell_cut,
+    spmv__sell_defaults, spmv__sell_matters, spmv__sell_fit, spmv__sell_allowed, NULL, spmv__sell_macro, NULL, spmv__sell_local,
+    spmv__sell_deal, NULL, NULL
 };
 
 /* ---- bell -------------------------------------------------------------------------------------------------------- */
@@ -886,17 +782,10 @@ static void spmv__bell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_par
 }
 
 static const spmv__dev_format spmv__bell_device = {
-    1, SPMV__NO_ARRAY, SPMV_BELL_COL, SPMV_BELL_BASE,    /* walks_rows, offsets, columns, bases */
-    1, 0,                                                /* repeat_lanes, carry_rows */
-    "bell:b=4x4 bell:b=3x3,idx=16",                      /* check */
-    spmv__dev_matters_always, spmv__bell_defaults,       /* matters, defaults */
-    spmv__dev_mean_slots,                                /* mean */
-    spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
-    spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
-    spmv__dev_height_blocks, spmv__dev_local_lanes,      /* height, local */
-    spmv__dev_deal_rows, spmv__dev_arguments_rows,       /* deal, arguments */
-    spmv__dev_grains_blocks, spmv__dev_grain_row_blocks, /* grains, grain_row */
-    spmv__dev_grain_free_always, spmv__bell_cut          /* grain_free, cut */
+    1, SPMV__NO_ARRAY, SPMV_BELL_COL, SPMV_BELL_BASE, 1, 0,
+    "bell:b=4x4 bell:b=3x3,idx=16",
+    spmv__dev_mean_slots, spmv__dev_grains_blocks, spmv__dev_grain_row_blocks, spmv__bell_cut,
+    spmv__bell_defaults, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 };
 
 /* ---- sbell ------------------------------------------------------------------------------------------------------- */
@@ -919,17 +808,10 @@ static void spmv__sbell_defaults(const spmv_device *d, const spmv_part *p, const
 }
 
 static const spmv__dev_format spmv__sbell_device = {
-    1, SPMV_SBELL_PTR, SPMV_SBELL_COL, SPMV_SBELL_BASE, /* walks_rows, offsets, columns, bases */
-    1, 0,                                               /* repeat_lanes, carry_rows */
-    "sbell:b=4x4,h=4 sbell:b=3x3,h=4,idx=16",           /* check */
-    spmv__dev_matters_always, spmv__sbell_defaults,     /* matters, defaults */
-    spmv__dev_mean_slots,                               /* mean */
-    spmv__dev_fits_always, spmv__dev_allowed_always,    /* fit, allowed */
-    spmv__dev_no_options, spmv__dev_macro_stored,       /* options, macro */
-    spmv__dev_height_blocks, spmv__dev_local_lanes,     /* height, local */
-    spmv__dev_deal_rows, spmv__dev_arguments_rows,      /* deal, arguments */
-    spmv__sbell_grains, spmv__sbell_grain_row,          /* grains, grain_row */
-    spmv__dev_grain_free_always, spmv__sbell_cut        /* grain_free, cut */
+    1, SPMV_SBELL_PTR, SPMV_SBELL_COL, SPMV_SBELL_BASE, 1, 0,
+    "sbell:b=4x4,h=4 sbell:b=3x3,h=4,idx=16",
+    spmv__dev_mean_slots, spmv__sbell_grains, spmv__sbell_grain_row, spmv__sbell_cut,
+    spmv__sbell_defaults, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 };
 
 /* ---- bcsr -------------------------------------------------------------------------------------------------------- */
@@ -955,17 +837,10 @@ static void spmv__bcsr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_par
 }
 
 static const spmv__dev_format spmv__bcsr_device = {
-    1, SPMV_BCSR_PTR, SPMV_BCSR_COL, SPMV_BCSR_BASE,     /* walks_rows, offsets, columns, bases */
-    SPMV__BCSR_LANES, 0,                                 /* repeat_lanes, carry_rows */
-    "bcsr:b=4x4 bcsr:b=3x3,idx=16",                      /* check */
-    spmv__dev_matters_always, spmv__bcsr_defaults,       /* matters, defaults */
-    spmv__dev_mean_slots,                                /* mean */
-    spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
-    spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
-    spmv__dev_height_blocks, spmv__dev_local_lanes,      /* height, local */
-    spmv__dev_deal_rows, spmv__dev_arguments_rows,       /* deal, arguments */
-    spmv__dev_grains_blocks, spmv__dev_grain_row_blocks, /* grains, grain_row */
-    spmv__dev_grain_free_always, spmv__bcsr_cut          /* grain_free, cut */
+    1, SPMV_BCSR_PTR, SPMV_BCSR_COL, SPMV_BCSR_BASE, SPMV__BCSR_LANES, 0,
+    "bcsr:b=4x4 bcsr:b=3x3,idx=16",
+    spmv__dev_mean_slots, spmv__dev_grains_blocks, spmv__dev_grain_row_blocks, spmv__bcsr_cut,
+    spmv__bcsr_defaults, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 };
 
 /* ---- cmrs -------------------------------------------------------------------------------------------------------- */
@@ -999,17 +874,10 @@ static void spmv__cmrs_cut(const spmv_part *p, const spmv__dev_span *t, spmv_par
 }
 
 static const spmv__dev_format spmv__cmrs_device = {
-    1, SPMV_CMRS_PTR, SPMV__NO_ARRAY, SPMV__NO_ARRAY,      /* walks_rows, offsets, columns, bases */
-    1, 0,                                                  /* repeat_lanes, carry_rows */
-    "cmrs cmrs:rows=nonempty,h=16,sort=1,wide=1",          /* check */
-    spmv__dev_matters_always, spmv__cmrs_defaults,         /* matters, defaults */
-    spmv__dev_mean_nonzeros,                               /* mean */
-    spmv__dev_fits_always, spmv__dev_allowed_always,       /* fit, allowed */
-    spmv__dev_no_options, spmv__dev_macro_stored,          /* options, macro */
-    spmv__cmrs_height, spmv__cmrs_local,                   /* height, local */
-    spmv__dev_deal_rows, spmv__dev_arguments_rows,         /* deal, arguments */
-    spmv__cmrs_grains, spmv__cmrs_grain_row,               /* grains, grain_row */
-    spmv__dev_grain_free_always, spmv__cmrs_cut            /* grain_free, cut */
+    1, SPMV_CMRS_PTR, SPMV__NO_ARRAY, SPMV__NO_ARRAY, 1, 0,
+    "cmrs cmrs:rows=nonempty,h=16,sort=1,wide=1",
+    spmv__dev_mean_nonzeros, spmv__cmrs_grains, spmv__cmrs_grain_row, spmv__cmrs_cut,
+    spmv__cmrs_defaults, NULL, NULL, NULL, NULL, NULL, spmv__cmrs_height, spmv__cmrs_local, NULL, NULL, NULL
 };
 
 /* ---- tcsr -------------------------------------------------------------------------------------------------------- */
@@ -1135,17 +1003,11 @@ static void spmv__tcsr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_par
 }
 
 static const spmv__dev_format spmv__tcsr_device = {
-    0, SPMV__NO_ARRAY, SPMV_TCSR_COL, SPMV_TCSR_BASE,  /* walks_rows, offsets, columns, bases */
-    1, 0,                                              /* repeat_lanes, carry_rows */
-    "tcsr tcsr:tile=512 tcsr:rows=nonempty,tile=2048 tcsr:idx=16", /* check */
-    spmv__tcsr_matters, spmv__tcsr_defaults,           /* matters, defaults */
-    spmv__dev_mean_nonzeros,                           /* mean */
-    spmv__dev_fits_always, spmv__tcsr_allowed,         /* fit, allowed */
-    spmv__tcsr_options, spmv__dev_macro_stored,        /* options, macro */
-    spmv__dev_height_rows, spmv__tcsr_local,           /* height, local */
-    spmv__tcsr_deal, spmv__tcsr_arguments,             /* deal, arguments */
-    spmv__tcsr_grains, spmv__tcsr_grain_row,           /* grains, grain_row */
-    spmv__tcsr_grain_free, spmv__tcsr_cut              /* grain_free, cut */
+    0, SPMV__NO_ARRAY, SPMV_TCSR_COL, SPMV_TCSR_BASE, 1, 0,
+    "tcsr tcsr:tile=512 tcsr:rows=nonempty,tile=2048 tcsr:idx=16",
+    spmv__dev_mean_nonzeros, spmv__tcsr_grains, spmv__tcsr_grain_row, spmv__tcsr_cut,
+    spmv__tcsr_defaults, spmv__tcsr_matters, NULL, spmv__tcsr_allowed, spmv__tcsr_options, NULL, NULL, spmv__tcsr_local, spmv__tcsr_deal,
+    spmv__tcsr_arguments, spmv__tcsr_grain_free
 };
 
 /* ---- formats of the user's own (SPMV_FORMATS_EXTRA) ---------------------------------------------------------------- */
@@ -1181,19 +1043,12 @@ static void spmv__extra_defaults(const spmv_device *d, const spmv_part *p, const
     (void)v;
 }
 
-#define SPMV__EXTRA_DEVICE(NAME, name, text)                                                                      \
-    static const spmv__dev_format spmv__##name##_device = {                                                       \
-        1, SPMV__OFFSETS_##NAME, SPMV__NO_ARRAY, SPMV__NO_ARRAY,   /* walks_rows, offsets, columns, bases */      \
-        1, 0,                                                      /* repeat_lanes, carry_rows */                 \
-        #name,                                                     /* check */                                    \
-        spmv__dev_matters_always, spmv__extra_defaults,            /* matters, defaults */                        \
-        spmv__dev_mean_nonzeros,                                   /* mean */                                     \
-        spmv__dev_fits_always, spmv__dev_allowed_always,           /* fit, allowed */                             \
-        spmv__dev_no_options, spmv__dev_macro_stored,              /* options, macro */                           \
-        spmv__extra_height, spmv__dev_local_lanes,                 /* height, local */                            \
-        spmv__dev_deal_rows, spmv__dev_arguments_rows,             /* deal, arguments */                          \
-        spmv__extra_grains, spmv__extra_grain_row,                 /* grains, grain_row */                        \
-        spmv__dev_grain_free_always, spmv__extra_cut               /* grain_free, cut */                          \
+#define SPMV__EXTRA_DEVICE(NAME, name, text)                                                                                  \
+    static const spmv__dev_format spmv__##name##_device = {                                                                   \
+        1, SPMV__OFFSETS_##NAME, SPMV__NO_ARRAY, SPMV__NO_ARRAY, 1, 0,                                                        \
+        #name,                                                                                                                \
+        spmv__dev_mean_nonzeros, spmv__extra_grains, spmv__extra_grain_row, spmv__extra_cut,                                  \
+        spmv__extra_defaults, NULL, NULL, NULL, NULL, NULL, spmv__extra_height, NULL, NULL, NULL, NULL                        \
     };
 SPMV_EXTRA_LIST(SPMV__EXTRA_DEVICE)
 #endif

@@ -58,6 +58,7 @@ static uint64_t spmv__dev_largest(const spmv_part *p)
  * SPMV_ERR_LIMIT if there is none. */
 static spmv_status spmv__dev_stretch(const spmv_device *d, const spmv_part *p, size_t i, uint64_t g, uint64_t *end)
 {
+    const spmv__dev_format *t = spmv__dev_format_of(p->spec.format);
     spmv__dev_cut c[SPMV_MAX_ARRAYS + 1];
     spmv_part q;
     uint64_t low = g, high = spmv__dev_grains(p);
@@ -69,7 +70,7 @@ static spmv_status spmv__dev_stretch(const spmv_device *d, const spmv_part *p, s
         if (spmv__dev_largest(&q) <= d->info.alloc_bytes) low = middle;
         else high = middle - 1;
     }
-    while (low > g && !spmv__dev_format_of(p->spec.format)->grain_free(p, low)) low--;
+    while (t->grain_free && low > g && !t->grain_free(p, low)) low--;
     *end = low;
     if (low > g) return SPMV_OK;
     spmv__dev_cut_make(p, g, g + (g < spmv__dev_grains(p)), &q, c);
@@ -229,6 +230,7 @@ static spmv_status spmv__dev_array(spmv_device *d, const spmv_part *p, int k, vo
 /* Resolves the variant of a part or stretch, builds its program, uploads its arrays and counts its work-groups. */
 static spmv_status spmv__dev_part_create(spmv_device_part *out, spmv_device *d, const spmv_part *p, const spmv_variant *wish)
 {
+    const spmv__dev_format *t = spmv__dev_format_of(p->spec.format);
     int k;
     spmv_status s = spmv__dev_prepare(d, p, wish, out);
     if (s) return s;
@@ -240,7 +242,7 @@ static spmv_status spmv__dev_part_create(spmv_device_part *out, spmv_device *d, 
     spmv__dev_take_all(out, p);
     for (k = 0; !s && !out->all && k < spmv__dev_kernels[p->spec.format].arrays; k++) s = spmv__dev_array(d, p, k, &out->a[k]);
     if (!s) s = spmv__dev_upload(d, &p->list, &out->list);
-    if (!s) s = spmv__dev_format_of(p->spec.format)->deal(out, d, p);
+    if (!s) s = (t->deal ? t->deal : spmv__dev_deal_rows)(out, d, p);
     return s;
 }
 
