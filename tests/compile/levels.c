@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Products of every format and type at every usable level of instructions, with integers, so that they must be exact: for processors
- * that the unit tests do not run on, and emulators. Prints the levels. */
+ * that the unit tests do not run on, and emulators; and the plain product that is there to compare with. Prints the levels. */
 #define SPMV_IMPLEMENTATION
 #define SPMV_NO_DEVICES
 #define SPMV_NO_AUTO
@@ -13,7 +13,7 @@ static const char *const plans[] = {
     "dense", "csr", "csr:run=32,idx=16", "csr:rows=sorted", "dia", "bdia", "ell", "ell:idx=16", "ell:rows=sorted", "sell",
     "sell:h=8,idx=16", "sell:h=5", "sell:h=64,grow=0.3", "bell:b=2x2", "bell:b=3x3", "bell:b=4x8", "sbell:b=6x6", "sbell:b=3x3,h=5",
     "sbell:b=4x4,idx=16", "bcsr:b=1x8", "bcsr:b=3x3", "bcsr:b=2x2,idx=16", "bcsr:b=8x8", "bcsr:b=6x6", "cmrs",
-    "cmrs:h=16,sort=1", "ell:w=3+coo"
+    "cmrs:h=16,sort=1", "tcsr", "tcsr:idx=16", "ell:w=3+coo"
 };
 
 static void put(spmv_type t, void *v, int i, int value)
@@ -54,11 +54,11 @@ static void make(spmv_csr *a, spmv_type t, int *dense)
 /* One product; the number of rows that are wrong. */
 static int multiply(const char *text, const spmv_csr *a, const int *dense, spmv_type t, spmv_simd level)
 {
-    double x[SIDE], y[SIDE];
+    double x[SIDE], y[SIDE], exact_x[SIDE], exact_y[SIDE] = { 0 };
     spmv_plan plan;
     spmv_store store;
     spmv_build how;
-    int r, c, wrong = 0;
+    int i, r, c, wrong = 0;
     memset(&how, 0, sizeof how);
     how.type = t;
     how.simd = level;
@@ -70,6 +70,13 @@ static int multiply(const char *text, const spmv_csr *a, const int *dense, spmv_
         double want = -r;
         for (c = 0; c < SIDE; c++) want += 2.0 * dense[r * SIDE + c] * (c % 13 - 6);
         wrong += get(t, y, r) != want;
+    }
+    for (c = 0; c < SIDE; c++) exact_x[c] = c % 13 - 6;
+    for (i = 0; i < store.count; i++) spmv__reference_mul(&store.part[i], exact_x, exact_y);
+    for (r = 0; r < SIDE; r++) {
+        double want = 0;
+        for (c = 0; c < SIDE; c++) want += dense[r * SIDE + c] * exact_x[c];
+        wrong += exact_y[r] != want;
     }
     if (wrong) printf("%s, %s, %s: %d rows are wrong\n", spmv_simd_name(level), text, spmv_type_name(t), wrong);
     spmv_store_destroy(&store);
