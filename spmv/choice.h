@@ -217,8 +217,8 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
  * - Merge small submatrices: spmv__cocktail_merge drops a part, whose nonzeros then go to the parts behind it by their keys, or lets a
  *   part take all that is left, so that no part follows it. The best such change is made as long as the sum of the estimates falls.
  * Where GFLOP/s of different cases are compared, a part counts with its fill and padding, at the rate of a matrix with as many slots in a
- * row. With padding=0, ELL and SELL, and the block formats, are compared by their rates at the current settings instead; on an H200's
- * table that changes the plan of every second matrix.
+ * row. With padding=0, ELL and SELL, and the block formats, are compared by their rates at the current settings instead, which changes
+ * the plan of every second matrix ([M21] of docs/measurements.md).
  * The plan says which diagonals, blocks and columns of slices a part takes by the keys d and fill, in millionths, rounded down. So a
  * diagonal or a column for which an inequality fails by less than that is taken as well.
  */

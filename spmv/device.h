@@ -549,7 +549,7 @@ SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc
  * and say which nonzeros the diagonals of a split take. All arrays have the same bytes as those that the host fills.
  *
  * spmv_create does this by itself where it pays (spmv_convert_here); spmv_desc.convert says otherwise. Compiling the kernels takes longer
- * than the host takes to fill a matrix of up to 30 million slots (blocks: 50 million nonzeros; eight threads beside an H200). Therefore the
+ * than the host takes to fill a matrix of tens of millions of slots ([M10] of docs/measurements.md). Therefore the
  * host fills such matrices until it has spent as long on them as compiling would have taken, unless the kernels are there, the matrix is
  * updatable or in buffers, or the device's programs will be kept for other processes (spmv_device_programs_give). With threads, CUDA
  * compiles these kernels, but those of blocks, beside those of the first product, so that they are there for the second matrix of a plan.

@@ -198,9 +198,8 @@ SPMV__SHARED size_t spmv__take_number(size_t *counter, size_t dealt)
 
 enum { SPMV__MOST_SHARES = 64 };
 
-/* The most threads of a conversion or an analysis. More hardly gain, since they wait for memory, and starting them takes longer: sell of
- * 4.3 million nonzeros took 2.5, 2.7, 3.8 and 15.8 ms to prepare with 4, 8, 16 and 32 threads (a host of an H200 that shows 32 processors
- * and has 16). */
+/* The most threads of a conversion or an analysis: more wait for the same memory, and take longer to start ([M4] of
+ * docs/measurements.md). */
 enum { SPMV__MOST_THREADS = 8 };
 
 /* How many shares so many rows and nonzeros are worth. */

@@ -728,7 +728,7 @@ static spmv_status spmv__cl_point_wait(const spmv_device *d, void *point)
 
 SPMV_API const spmv_backend *spmv_opencl(void)
 {
-    /* no peer: NVIDIA's clEnqueueCopyBuffer between two devices of a context took 194 us for 64 KB and reached 2 GB/s at most */
+    /* no peer: NVIDIA's clEnqueueCopyBuffer between two devices of a context is slower than the way through the host [M5] */
     static const spmv_transfer transfer = {
         spmv__cl_queue_new, spmv__cl_queue_end, spmv__cl_pin, spmv__cl_unpin, spmv__cl_get, spmv__cl_put, spmv__cl_start,
         spmv__cl_point, spmv__cl_point_free, spmv__cl_point_set, spmv__cl_follow, spmv__cl_point_wait, NULL, NULL

@@ -1361,11 +1361,11 @@ static spmv_status spmv__convert_job_make(spmv__convert *c, spmv_part *p, spmv__
 }
 
 /* Should the device fill a part that it can fill? To compile the kernels beside that of the product would cost nothing where NVRTC really
- * compiles; but most often it finds them in its cache on the disk, which takes 25 ms for each, one after another. */
+ * compiles; but most often it finds them in its cache on the disk, one after another ([M10] of docs/measurements.md). */
 static int spmv__convert_wants(spmv__convert *c, spmv_part *p, spmv__source *s, const spmv_build *how)
 {
-    const double slot = 2e-9;    /* seconds for the host to fill and upload one; filling takes eight threads beside an H200 1.2 to 1.6 ns */
-    const double compile = 0.06; /* seconds for NVRTC there */
+    const double slot = 2e-9;    /* seconds for the host to fill and upload one [M10] */
+    const double compile = 0.06; /* seconds for NVRTC [M10] */
     spmv__convert_job j;
     spmv__dev_options o;
     if (!c->thrifty || c->counted || spmv__convert_is_csr(c, p, s, how)) return 1;

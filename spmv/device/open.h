@@ -181,8 +181,8 @@ typedef struct spmv__image {
 } spmv__image;
 
 /* Memory of the device that the device object keeps: what a matrix needed while it was prepared, and the arrays that it left when it was
- * destroyed, for the next one. An H200 takes 20 to 220 us to allocate or to free memory, as long as a kernel that converts millions of
- * nonzeros. All work on it is in the device's queue, one after another. */
+ * destroyed, for the next one. Allocating or freeing memory takes as long as a kernel that converts millions of
+ * nonzeros ([M20] of docs/measurements.md). All work on it is in the device's queue, one after another. */
 #ifndef SPMV__SCRATCH_BYTES
 #define SPMV__SCRATCH_BYTES (32u << 20) /* that are kept at most, an assumption: row pointers of 4 million rows take as many */
 #endif
@@ -204,11 +204,11 @@ typedef struct spmv__scratch {
 } spmv__scratch;
 
 /* Large copies to and from a device go through pinned memory, which consists of chunks: while some are on their way, the next is filled or
- * emptied, in threads. A driver does the same with one thread: 52 MB took an H200 3.4 to 3.9 ms through the driver and 2.1 to 2.5 ms this
- * way, 216 MB an H100 22 and 9 ms. What is small shares a chunk and is not waited for either. Pinning takes 0.4 ms for 1 MB, so chunks are
- * made when as many bytes were copied, or are to be copied now, as pay for that, and kept. */
+ * emptied, in threads. A driver does the same with one thread, which takes longer [M20]. What is small shares a chunk and is not waited
+ * for either. Pinning takes longer than copying, so chunks are made when as many bytes were copied, or are to be copied now, as pay for
+ * that, and kept. *
 #ifndef SPMV__STAGE_CHUNK
-#define SPMV__STAGE_CHUNK (4u << 20) /* bytes; with 1 MB, the copy above took 2.8 ms, with 8 MB 1.4 to 1.8, but pinning 6 */
+#define SPMV__STAGE_CHUNK (4u << 20) /* bytes [M20] */
 #endif
 #ifndef SPMV__STAGE_CHUNKS
 #define SPMV__STAGE_CHUNKS 2

@@ -24,12 +24,9 @@ static void spmv__dev_default(const spmv_device *d, const spmv_variant *wish, sp
 }
 
 /* 1: a product of a part reads more than so many quarters of the cache that all compute units share; unknown: the result where the
- * device does not say how large that is. Each part of a plan is judged by itself. On an H100, with 50 MiB, products behave as if what
- * NT=1 loads were the first to leave that cache: of a matrix that it cannot hold a part stays, but one that would fit does not get in
- * where other data are. 14 matrices, f64 and f32, products of 4 us or more in a row after some with another matrix ("spmv bench --plan
- * tcsr/NT=0 --plan tcsr/NT=1 --again 4" times much the same): the time with NT=0 over that with NT=1 was, below three quarters of it and
- * above, for tcsr 0.92 and 1.13, with 16-bit columns 0.97 and 1.07, for csr:run 0.93 and 1.07, for csr 0.75 and 0.98; for sell 0.80
- * below the whole of it and 1.09 above. */
+ * device does not say how large that is. Each part of a plan is judged by itself. Loads with NT=1 seem to be the first to leave that cache:
+ * of a matrix that it cannot hold a part stays, but one that would fit does not get in where other data are ([M11] of
+ * docs/measurements.md). */
 static int spmv__dev_streams(const spmv_device *d, const spmv_part *p, unsigned quarters, int unknown)
 {
     const uint64_t width = spmv_vector_size(p->type), slots = p->a[SPMV_VAL].count, x = p->cols < slots ? p->cols : slots;
@@ -246,9 +243,8 @@ static int spmv__dev_lanes(const spmv_device *d, const spmv_part *p, const spmv_
 }
 
 /* The default of UNROLL for ell and sell on GPUs: entries are loaded several at once where the rows, with one lane each, fill at most half
- * of the device. Where more work-items run, they hide each other's waits, and the conditions of padding and of the last batch cost more.
- * On an H100, with the best L of 1 to 8, ell took with 4 on average 0.90 of the time that it took with 1 (16 matrices, f64; f32 0.92), and
- * sell 0.94 (18 matrices; f32 0.87), but up to 1.12 of it with L=1 and 180,000 to 380,000 rows of up to 6 entries. */
+ * of the device. Where more work-items run, they hide each other's waits, and the conditions of padding and of the last batch cost more
+ * ([M12] of docs/measurements.md). */
 static int spmv__dev_unroll_default(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
     return 2 * spmv__dev_block_rows(p, v) <= (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS ? SPMV__LANE_BATCH : 1;
@@ -256,12 +252,7 @@ static int spmv__dev_unroll_default(const spmv_device *d, const spmv_part *p, co
 
 /* Defaults of csr, and of sell where spmv__dev_unroll_default is more than 1, on GPUs where all lanes of all rows run at once: a product
  * takes as long as its longest rows wait for memory, so that each lane loads more entries at once and has the registers for it, which a
- * compiler left to itself saves for more work-items. On an H100 ("spmv bench --graph" of 19 matrices, 6 of them from "spmv gen clspmv_*",
- * --plan csr, sell and sell:idx=16 with /UNROLL=8,REGS=64 or 40 and with /UNROLL=4,REGS=0), the time with these defaults over that with the
- * others was, in f64 and f32, on average 0.89 and 0.92 for csr (9 matrices; at most 1.03), 0.91 and 0.99 for sell (15 matrices; at most
- * 1.13), 0.91 and 0.94 with 16-bit columns (at most 1.17). UNROLL=8 alone, as by OpenCL, which takes no REGS: 0.98 and 0.96, 0.94 and 0.99,
- * 0.92 and 0.95. On the other 10 matrices csr took 1.00 of the time, but up to 1.19. With REGS=64 a unit runs as few as 1,024 items at
- * once; where sell has more, up to 2,048, it still took 0.95 of the time in f64 (7 matrices, 0.67 to 1.09). */
+ * compiler left to itself saves for more work-items ([M13] of docs/measurements.md). */
 static void spmv__dev_deep_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     const int given = v->value[SPMV_KNOB_L], lanes = given ? given : spmv__dev_lanes(d, p, v);
@@ -467,11 +458,8 @@ static uint64_t spmv__csr_local(const spmv_part *p, const spmv_variant *v)
 }
 
 /* Entries that an item loads at once where a group takes a run on a GPU: the largest power of two that is not more than its share, so that
- * the group waits for memory as few times as it can, as loads beyond the run's end cost their conditions; but 2 to 8 (for R 256, 1 and 2
- * took the same time). On an H100 ("spmv bench --graph" of 53 matrices, 13 of them from "spmv gen clspmv_*", --plan csr:run=R/UNROLL=U),
- * the time with this over that with 4 was, in f64 and f32, on average 0.95 and 0.95 for R 256 (at most 1.06), 0.94 and 0.96 for 512 (at
- * most 1.06), 0.89 and 0.96 for 2048 (at most 1.25), 0.97 and 0.96 for 2048 with 16-bit columns (at most 1.31). With REGS=64 as well, 2048
- * took 0.92 and 1.03 of that time. */
+ * the group waits for memory as few times as it can, as loads beyond the run's end cost their conditions; but 2 to 8 ([M14] of
+ * docs/measurements.md). */
 static int spmv__csr_unroll_run(const spmv_part *p, const spmv_variant *v)
 {
     const int least = 2, most = 8, share = (int)(p->spec.key[SPMV_KEY_RUN] / v->value[SPMV_KNOB_WG]);
@@ -484,9 +472,8 @@ static void spmv__csr_defaults(const spmv_device *d, const spmv_part *p, const s
 {
     spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, SPMV__LANE_BATCH, 4);
     spmv__dev_default(d, wish, v, SPMV_KNOB_NT, spmv__dev_streams(d, p, 3, 1), 0);
-    /* H200, f64, without runs: clspmv_qcd 8.4 us without, 7.5 with; mdual 8.1, 7.7; kkt_cont_300 6.4, 6.15; none of 18 matrices slower */
-    spmv__dev_default(d, wish, v, SPMV_KNOB_SHUF, 1, 0);
-    /* FINISH=1 (H200: 0.81 of the time with 0, on seven matrices) relies on the order in which work-groups see each other's writes */
+    spmv__dev_default(d, wish, v, SPMV_KNOB_SHUF, 1, 0); /* [M15] of docs/measurements.md */
+    /* FINISH=1, which is faster [M15], relies on the order in which work-groups see each other's writes */
     if (d->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(d, wish, v, SPMV_KNOB_FINISH, 0, 0);
     if (!spmv__csr_in_runs(p)) {
         if (!v->value[SPMV_KNOB_GEN]) spmv__dev_deep_defaults(d, p, wish, v);
@@ -565,8 +552,7 @@ static const spmv__dev_format spmv__csr_device = {
 /* ---- dia --------------------------------------------------------------------------------------------------------- */
 
 /* On NVIDIA's devices items with four rows have more bytes in flight, where there are rows enough for all items that run at once and
- * elements are small (H200, f32: poisson2d_2048 30 us, 36 with V=1; one diagonal of 20 million rows 57, 97; f64 equal). Where there are
- * few rows, lanes share the diagonals of a row (f64, 2,000 rows, 101, 501 and 2,001 diagonals: 3.2, 10 and 35 us; L=1: 12, 53 and 204). */
+ * elements are small. Where there are few rows, lanes share the diagonals of a row ([M16] of docs/measurements.md). */
 static void spmv__dia_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     int many = p->rows >= 4 * (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS;
@@ -612,8 +598,7 @@ static int spmv__bdia_matters(const spmv_part *p, const spmv_variant *v, spmv_kn
     return k != SPMV_KNOB_SEQ || !v->value[SPMV_KNOB_STAGE];
 }
 
-/* Staging x pays where a band has many diagonals of large elements (H200, f64: band of 2,001 diagonals 24 us, 36 without; of 201 or 101
- * equal; 27-point stencil, bands of three, 73 and 59; f32: 32 and 25, 62 and 46). */
+/* Staging x pays where a band has many diagonals of large elements ([M17] of docs/measurements.md). */
 static void spmv__bdia_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     enum { WIDE_BAND = 64 };
@@ -762,8 +747,7 @@ static const spmv__dev_format spmv__sell_device = {
 
 /* ---- bell -------------------------------------------------------------------------------------------------------- */
 
-/* REGS=96 for 36 elements in a block: bell:b=6x6,idx=16 on clspmv_wind_tunnel (H200) 13 us in f32, 24 with 0; 27 and 29 in f64. With blocks
- * of 2x2, 64 registers took 1.2 to 1.5 times as long as 0. */
+/* Blocks of 36 elements need more registers than the compiler takes by itself; small ones do not ([M18] of docs/measurements.md). */
 static void spmv__bell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 32);
@@ -800,8 +784,8 @@ static void spmv__sbell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_pa
     spmv__dev_cut_one(&c[SPMV_SBELL_BASE], t->begin, q->n[SPMV_SBELL_SLICES], 0);
 }
 
-/* Nine values of 8 bytes do not fit into the registers that the compiler takes by itself (H200, sbell:b=3x3: clspmv_cantilever 6.9 us, 13.6
- * with REGS=0; clspmv_protein 8.5, 10.5; clspmv_spheres 16.5, 24.3). In f32 they do. */
+/* Nine values of 8 bytes do not fit into the registers that the compiler takes by itself; of 4 bytes they do ([M18] of
+ * docs/measurements.md). */
 static void spmv__sbell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     if (p->type == SPMV_F64 && spmv__dev_block(p) == 9) spmv__dev_default(d, wish, v, SPMV_KNOB_REGS, 64, 0);
@@ -818,8 +802,7 @@ static const spmv__dev_format spmv__sbell_device = {
 
 enum { SPMV__BCSR_LARGE = 8 /* elements of a block */ };
 
-/* In small work-groups fewer large blocks are in flight, which then stay in the caches (H200, 3x3, clspmv_cantilever and
- * clspmv_spheres: 0.80 and 0.77 of the time). */
+/* In small work-groups fewer large blocks are in flight, which then stay in the caches ([M18] of docs/measurements.md). */
 static void spmv__bcsr_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     if (p->type == SPMV_F64 && d->info.type != SPMV_DEVICE_CPU && spmv__dev_block(p) > SPMV__BCSR_LARGE)
@@ -917,10 +900,7 @@ static void spmv__tcsr_defaults(const spmv_device *d, const spmv_part *p, const 
     if (d->info.group_size < spmv__tcsr_group(p) || spmv__tcsr_local(p, &whole) > d->info.local_bytes ||
         (spmv__dev_knob_set(wish, SPMV_KNOB_WG) && wish->value[SPMV_KNOB_WG] != whole.value[SPMV_KNOB_WG]))
         spmv__dev_default(d, wish, v, SPMV_KNOB_STREAM, 0, 0);
-    /* H200, CUDA, geometric mean of two web graphs, a matrix of chemistry and, in f64, one of optimization. 32-bit columns: in f64 REGS=80
-     * takes 0.98 of the time with 64; in f32, web graphs only, UNROLL=16 0.96 of UNROLL=8, and REGS=48 as long as 40. 16-bit columns,
-     * which take half of the registers: in f64 REGS=64, UNROLL=8 0.98 of REGS=80, UNROLL=16; in f32 REGS=40, UNROLL=16 0.99 of 48 with
-     * 8 or 16. */
+    /* 16-bit columns take half of the registers of those of 32 bits ([M19] of docs/measurements.md) */
     spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__dev_takes_registers(d) && !(narrow && doubles) ? 16 : 8, 8);
     spmv__dev_default(d, wish, v, SPMV_KNOB_REGS, doubles ? narrow ? 64 : 80 : narrow ? 40 : 48, 0);
     spmv__dev_default(d, wish, v, SPMV_KNOB_NT, spmv__dev_streams(d, p, 3, 1), 0);

@@ -79,9 +79,9 @@ SPMV__SHARED uint32_t spmv__tcsr_column(const spmv_part *p, uint64_t slot)
 
 #ifndef SPMV_NO_TCSR
 enum {
-    SPMV__TILE_SLOTS = 4096, /* H200, geometric mean of 20 matrices: 2048 takes 1.02 times as long in f32, 0.99 in f64 */
+    SPMV__TILE_SLOTS = 4096, /* by default; half as many are as fast ([M7] of docs/measurements.md) */
     SPMV__TCSR_BITS = 23,    /* of columns of 16 bits and a high byte, whose sign bit is 0: the kernel fills up columns with it */
-    SPMV__TILE_REST = 16     /* a row is not cut if at most this share of a tile, a 16th, is left; an 8th: no gain on the H200 */
+    SPMV__TILE_REST = 16     /* a row is not cut if at most this share of a tile, a 16th, is left; an 8th gains nothing [M7] */
 };
 
 SPMV__SHARED uint64_t spmv__tile_slots(const spmv_spec *s)

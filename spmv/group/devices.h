@@ -17,16 +17,13 @@ enum { SPMV__GROUP_GRAIN = 96, SPMV__GROUP_MANY = 128 };
 #define SPMV__GROUP_OWN 0.125
 #define SPMV__GROUP_ROWS_PER_HALO 4
 
-/* What an exchange takes: seconds before the first byte is there, and bytes a second; measured (bench/results/nvidia-h200-x2.txt) on two
- * H200s with NVLink. Peer copies of 4 KB: 2.5 us in a row, 6.9 us if each is waited for; halos of 16.7 and 33.5 MB: 85 and 141 us, which
- * includes gathering them. */
+/* What an exchange between GPUs takes: seconds before the first byte is there, and bytes a second ([M5] of docs/measurements.md). */
 #define SPMV__GROUP_PEER_LATENCY 5e-6
 #define SPMV__GROUP_PEER_BYTES 230e9
-/* Through pinned memory of the host: 14.1 us for 4 KB, 27.5 GB/s for 64 MB, there and back. */
+/* Through pinned memory of the host, there and back [M5]. */
 #define SPMV__GROUP_HOST_LATENCY 14e-6
 #define SPMV__GROUP_HOST_BYTES 27e9
-/* With OpenCL on a CPU, whose threads must wake up: 64 us with a Xeon of 32 cores, and 128 to 184 us with an EPYC of 2
- * (bench/results/pocl-two-devices.txt: small matrices as csr, the time on two devices less half of that on one). */
+/* With OpenCL on a CPU, whose threads must wake up [M6]. */
 #define SPMV__GROUP_CPU_LATENCY 150e-6
 #define SPMV__GROUP_MEMORY_BYTES 10e9 /* between two blocks on the host */
 

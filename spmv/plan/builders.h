@@ -157,8 +157,7 @@ static spmv_status spmv__make_hyb(spmv__maker *m, int with_csr)
 
 /* Makes a plan of ELL parts with the given widths; rest: 1 if COO follows. The first part has all rows, each later one a list of those that
  * have nonzeros left. Xu et al. sort the rows by length instead, so that the rows of each later part are the first ones, and bring y back
- * into order at the end. Row lists need neither: on an H200 they were up to 1.6 times as fast, once 0.9 times
- * (bench/results/hybr.txt). */
+ * into order at the end. Row lists need neither, and are most often faster ([M8] of docs/measurements.md). */
 static void spmv__set_levels(spmv_plan *plan, const uint64_t *width, int levels, int rest)
 {
     int i;

@@ -24,9 +24,7 @@ enum { /* of the default of knob L */
  * decides: in csr, the smallest power of two with SPMV__LANE_BATCH L >= mean; in other formats the smallest with 2 L^2 >= mean, counted in
  * blocks, or in 9 elements where blocks are larger. Then, for all, their number is doubled as long as all work-groups still run at the same
  * time and each lane had 4 entries before, in csr more than two; with work-groups of 32 only half as many work-items run at the same time.
- * (H200, f64: ell:idx=16 on clspmv_harbor L=1 25 us, 4 11; bcsr:b=3x3 on clspmv_spheres L=4 14.6 us, 8 17.2; bcsr:b=6x6 on
- * clspmv_wind_tunnel L=4 49 us, 8 36. H100, csr without runs, 31 matrices: 0.83 of the time of both the former rule, 2 L^2 >= mean, and
- * kernel in f64, 0.84 in f32.)
+ * ([M9] of docs/measurements.md)
  *   block_rows  rows, block rows or strips; mean: entries in each; block: the elements of a block, 1 without blocks
  *   units       compute units of the device; group: work-items of a work-group */
 SPMV__SHARED uint64_t spmv__lanes_by_default(spmv__lane_rule rule, uint64_t block_rows, uint64_t mean, uint64_t block, uint64_t units,
