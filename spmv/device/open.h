@@ -206,7 +206,7 @@ typedef struct spmv__scratch {
 /* Large copies to and from a device go through pinned memory, which consists of chunks: while some are on their way, the next is filled or
  * emptied, in threads. A driver does the same with one thread, which takes longer [M20]. What is small shares a chunk and is not waited
  * for either. Pinning takes longer than copying, so chunks are made when as many bytes were copied, or are to be copied now, as pay for
- * that, and kept. *
+ * that, and kept. */
 #ifndef SPMV__STAGE_CHUNK
 #define SPMV__STAGE_CHUNK (4u << 20) /* bytes [M20] */
 #endif
