@@ -11,16 +11,15 @@
  * SPMV_NO_CUDA leaves out CUDA, which is loaded at run time, and SPMV_NO_DEVICES both: products run on the host alone. SPMV_NO_AUTO
  * leaves out the choice of a plan and its tuning tables. spmv_formats.h lists all configuration macros.
  *
- *     spmv_desc d = {0};                            // zero means default everywhere
- *     d.matrix.rows = d.matrix.cols = n;
- *     d.matrix.ptr = ptr; d.matrix.col = col; d.matrix.val = val;    // CSR, 32-bit, zero-based, doubles
+ *     spmv_desc d = {0};                                        // zero means default everywhere
+ *     d.matrix = spmv_csr_f64(rows, cols, ptr, col, val);       // int and double arrays; spmv_csr_f32: floats
  *     spmv_matrix a;
- *     if (spmv_create(&a, &d) != SPMV_OK) ...       // the reason is on stderr, or in your log callback
- *     spmv_mul(&a, 1.0, x, 0.0, y);                 // y = A x
+ *     if (spmv_create(&a, &d) != SPMV_OK) ...                   // the reason is on stderr, or in your log callback
+ *     spmv_mul_f64(&a, 1.0, x, 0.0, y);                         // y = A x
  *     spmv_destroy(&a);
  *
  * The interface comes in three tiers. Most programs need only the first:
- *     start here   spmv_desc, spmv_create, spmv_mul, spmv_destroy; spmv_input, which describes the matrix, is in spmv_formats.h
+ *     start here   spmv_desc, spmv_create, spmv_mul, spmv_destroy; spmv_csr_f64 and spmv_input describe a matrix (spmv_formats.h)
  *     more         new values, OpenCL devices, questions about a matrix
  *     for tools    the members of spmv_matrix and what the choice needs to know of a device
  * Below it are spmv_io.h (files), spmv/plan.h (plans), spmv/choice.h (the choice), spmv/device.h (devices, your own vectors and queues).
@@ -113,7 +112,8 @@ typedef struct spmv_desc {
     const spmv_csr *csr;     /* or one that spmv_csr_create or a reader made, which must outlive the spmv_matrix unless it is transposed.
                                 Of matrix, only transpose may then be set, else SPMV_ERR_ARGUMENT. The type of its values must fit type.
                                 NULL: matrix is used */
-    spmv_type       type;    /* the type that products compute in; zero: f64 */
+    spmv_type       type;    /* the type that products compute in; zero: that of the values given, by matrix.val_type or csr->type, and f64
+                                if neither says so. Values of another type are converted */
     const char     *plan;    /* a plan or a builder as text (spmv/plan.h), "auto", "measure" or "cocktail" (spmv/choice.h). NULL: "auto",
                                 the library chooses; but "csr" with reproducible, since a choice differs from device to device, and with
                                 SPMV_NO_AUTO, where these three are refused with SPMV_ERR_UNSUPPORTED. "measure" goes by estimates alone,
@@ -156,7 +156,7 @@ typedef struct spmv_desc {
  * spmv_destroy then use less than 1 KB of stack in an optimised build. */
 SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *desc);
 
-/* y = alpha A x + beta y with vectors in host memory, whose elements have the vector type of desc->type.
+/* y = alpha A x + beta y with vectors in host memory, whose elements have the vector type of desc->type: floats for f32, else doubles.
  *   m            a matrix from spmv_create; one that is zeroed, because its creation failed or it was destroyed, is refused with
  *                SPMV_ERR_ARGUMENT
  *   alpha, beta  with beta 0, y is not read; with alpha 0, neither is x
@@ -166,6 +166,11 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *desc);
  * uses the matrix's own exec: while one thread is in it, any other gets SPMV_ERR_BUSY and its y is left as it was. For products in
  * several threads at once, or on vectors that stay on the device, make an spmv_exec for each thread (spmv/device.h). */
 SPMV_API spmv_status spmv_mul(const spmv_matrix *m, double alpha, const void *x, double beta, void *y);
+
+/* The same with the type of the vectors checked: by the compiler, and against that of the matrix (SPMV_ERR_ARGUMENT). Vectors of doubles
+ * fit f64 and mixed. */
+SPMV_API spmv_status spmv_mul_f64(const spmv_matrix *m, double alpha, const double *x, double beta, double *y);
+SPMV_API spmv_status spmv_mul_f32(const spmv_matrix *m, double alpha, const float *x, double beta, float *y);
 
 /* Frees everything and zeroes *m. It cannot fail; a zeroed matrix or NULL is ignored. */
 SPMV_API void spmv_destroy(spmv_matrix *m);
@@ -246,6 +251,13 @@ static const char *spmv__plan_text(const spmv_desc *d)
 #else
     return d->plan ? d->plan : d->reproducible ? "csr" : "auto";
 #endif
+}
+
+/* The type that products compute in. */
+static spmv_type spmv__desc_type(const spmv_desc *d)
+{
+    if (d->type) return d->type;
+    return (d->csr ? d->csr->type : d->matrix.val_type) == SPMV_F32 ? SPMV_F32 : SPMV_F64;
 }
 
 /* Frees the arrays on the host, which are not needed once the parts are on a device. Sizes stay. */
@@ -350,12 +362,13 @@ static const char *spmv__member_set(const spmv_input *in)
 static spmv_status spmv__take_input(const spmv_csr **csr, spmv_csr *own, const spmv_desc *d)
 {
     const spmv_csr *a = d->csr;
+    const spmv_type type = spmv__desc_type(d);
     const char *set = a ? spmv__member_set(&d->matrix) : NULL;
     spmv_input in = d->matrix;
     if (set) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "desc.csr: only transpose of desc.matrix may be set beside it, not %s", set);
-    if (a && spmv_value_size(a->type) != spmv_value_size(d->type))
+    if (a && spmv_value_size(a->type) != spmv_value_size(type))
         return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "desc.csr holds %s values, which do not fit type %s", spmv_type_name(a->type),
-                        spmv_type_name(d->type));
+                        spmv_type_name(type));
     *csr = a && !in.transpose ? a : own;
     if (a) {
         const spmv_status s = spmv__csr_there(&d->hooks, "desc.csr", a);
@@ -369,10 +382,10 @@ static spmv_status spmv__take_input(const spmv_csr **csr, spmv_csr *own, const s
         in.val = a->val;
         in.val_type = a->type;
     }
-    if (!in.val_type) in.val_type = spmv__stored_type(d->type);
+    if (!in.val_type) in.val_type = spmv__stored_type(type);
     in.updatable = d->updatable;
     if (!d->updatable) in.borrow = 1;
-    return spmv_csr_create(own, &in, d->type, &d->hooks);
+    return spmv_csr_create(own, &in, type, &d->hooks);
 }
 
 /* Lets the arrays of parts that are borrowed from one place point to another; NULL: only counts them. Returns how many there are. */
@@ -430,7 +443,7 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     if (d->hints && d->hints->choice) memset(d->hints->choice, 0, sizeof *d->hints->choice);
 #endif
     m->updatable = d->updatable;
-    how.type = spmv__type(d->type);
+    how.type = spmv__desc_type(d);
     how.updatable = d->updatable;
     how.strict = d->strict;
     how.reproducible = d->reproducible;
@@ -470,17 +483,36 @@ static spmv_status spmv__is_made(const spmv_matrix *m, const char *function)
     return spmv_log(NULL, SPMV_ERR_ARGUMENT, "%s: m is a matrix that was not created, or that was destroyed", function);
 }
 
-SPMV_API spmv_status spmv_mul(const spmv_matrix *m, double alpha, const void *x, double beta, void *y)
+/* spmv_mul by the name of function; size: of an element of x and y, or 0 for what the matrix takes. */
+static spmv_status spmv__mul(const char *function, size_t size, const spmv_matrix *m, double alpha, const void *x, double beta, void *y)
 {
-    if (!m) return spmv__null(NULL, "spmv_mul", "m", NULL, 0);
+    if (!m) return spmv__null(NULL, function, "m", NULL, 0);
     const spmv_store *st = &m->store;
-    if (spmv__is_made(m, "spmv_mul") || spmv__check_vectors(&st->hooks, "spmv_mul", st->type, st->rows, st->cols, alpha, x, y))
-        return SPMV_ERR_ARGUMENT;
+    if (spmv__is_made(m, function)) return SPMV_ERR_ARGUMENT;
+    if (size && size != spmv_vector_size(st->type))
+        return spmv_log(&st->hooks, SPMV_ERR_ARGUMENT, "%s: the matrix is of type %s and takes vectors of %ss", function,
+                        spmv_type_name(st->type), st->type == SPMV_F32 ? "float" : "double");
+    if (spmv__check_vectors(&st->hooks, function, st->type, st->rows, st->cols, alpha, x, y)) return SPMV_ERR_ARGUMENT;
 #ifdef SPMV_DEVICE_H
     if (m->device) return spmv_exec_mul_host(m->exec, alpha, x, beta, y);
 #endif
     spmv__store_mul(st, alpha, x, beta, y);
     return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_mul(const spmv_matrix *m, double alpha, const void *x, double beta, void *y)
+{
+    return spmv__mul("spmv_mul", 0, m, alpha, x, beta, y);
+}
+
+SPMV_API spmv_status spmv_mul_f64(const spmv_matrix *m, double alpha, const double *x, double beta, double *y)
+{
+    return spmv__mul("spmv_mul_f64", sizeof *x, m, alpha, x, beta, y);
+}
+
+SPMV_API spmv_status spmv_mul_f32(const spmv_matrix *m, double alpha, const float *x, double beta, float *y)
+{
+    return spmv__mul("spmv_mul_f32", sizeof *x, m, alpha, x, beta, y);
 }
 
 SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val)

@@ -165,7 +165,7 @@ typedef struct spmv_hooks {
 
 /* ---- types -------------------------------------------------------------------------------------------------------
  * What a product computes in. Values are those of the matrix; vectors are x and y. Sums are formed in the type of the vectors. A type that
- * is left out, zero, is f64, but for spmv_input.val_type. */
+ * is left out, zero, is f64, but for spmv_input.val_type and spmv_desc.type, of which either follows the other. */
 typedef enum spmv_type {
     SPMV_F64 = 1, /* double values, double vectors (the default) */
     SPMV_F32,     /* float values, float vectors */
@@ -225,6 +225,15 @@ typedef struct spmv_input {
                                 they must then outlive the spmv_csr and not change */
     int         updatable;   /* 1: remember where each entry of val went, for spmv_csr_update */
 } spmv_input;
+
+/* CSR as most programs have it, with the type of its arrays checked by the compiler; csr64: with 64-bit pointers and indices. What is
+ * different is set in the result (base = 1, symmetry, ...). Nothing is read or copied here: spmv_create reads the arrays and checks them.
+ *   ptr  rows + 1: where each row begins in col and val, and behind the last of them the number of nonzeros
+ *   val  NULL: every value is 1 */
+SPMV_API spmv_input spmv_csr_f64(int64_t rows, int64_t cols, const int32_t *ptr, const int32_t *col, const double *val);
+SPMV_API spmv_input spmv_csr_f32(int64_t rows, int64_t cols, const int32_t *ptr, const int32_t *col, const float *val);
+SPMV_API spmv_input spmv_csr64_f64(int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const double *val);
+SPMV_API spmv_input spmv_csr64_f32(int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const float *val);
 
 /* ---- CSR ---------------------------------------------------------------------------------------------------------
  * The interchange form: zero-based, columns strictly rising within each row. Members may be read but not changed. The functions that make

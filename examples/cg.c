@@ -74,10 +74,7 @@ int main(void)
 
     must(spmv_device_create(&device, &open) == SPMV_OK, "opening a device");
     queue = device.queue;
-    desc.matrix.rows = desc.matrix.cols = N;
-    desc.matrix.ptr = ptr;
-    desc.matrix.col = col;
-    desc.matrix.val = val;
+    desc.matrix = spmv_csr_f64(N, N, ptr, col, val);
     desc.plan = "dia"; /* five diagonals, which need no column indices */
     desc.device = &device;
     must(spmv_create(&a, &desc) == SPMV_OK, "storing the matrix");

@@ -102,10 +102,7 @@ int main(void)
         x[i] = i;
     }
     ptr[N] = N;
-    desc.matrix.rows = desc.matrix.cols = N;
-    desc.matrix.ptr = ptr;
-    desc.matrix.col = col;
-    desc.matrix.val = val;
+    desc.matrix = spmv_csr_f64(N, N, ptr, col, val);
     desc.device = &device;
     must(spmv_create(&a, &desc) == SPMV_OK, "storing the matrix");
     must(spmv_exec_create(&exec, a.on_device, NULL) == SPMV_OK, "spmv_exec_create"); /* NULL: in the device's own stream */

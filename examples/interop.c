@@ -63,11 +63,7 @@ int main(void)
     /* the library uses this queue, and its context and device */
     adopt.queue = queue;
     if (spmv_device_create(&device, &adopt) != SPMV_OK) return 1;
-    desc.matrix.rows = desc.matrix.cols = N;
-    desc.matrix.ptr = ptr;
-    desc.matrix.col = col;
-    desc.matrix.val = val;
-    desc.type = SPMV_F32;
+    desc.matrix = spmv_csr_f32(N, N, ptr, col, val);
     desc.plan = "sell:h=32";
     desc.device = &device;
     if (spmv_create(&a, &desc) != SPMV_OK) return 1;

@@ -76,11 +76,7 @@ static void store(spmv_matrix *m, int rows, const int *ptr, const int *col, cons
         }
         cut[i + 1] = n;
     }
-    d.matrix.rows = rows;
-    d.matrix.cols = halo ? count : rows;
-    d.matrix.ptr = cut;
-    d.matrix.col = at;
-    d.matrix.val = some;
+    d.matrix = spmv_csr_f64(rows, halo ? count : rows, cut, at, some);
     must(spmv_create(m, &d) == SPMV_OK, "spmv_create");
     free(cut);
     free(at);
@@ -148,9 +144,9 @@ static void mul(divided *a, const double *x, double *y)
         for (k = a->to_at[p]; k < a->to_at[p] + a->to[p]; k++) a->sent[k] = x[a->pick[k]];
         MPI_Isend(a->sent + a->to_at[p], a->to[p], MPI_DOUBLE, p, 0, MPI_COMM_WORLD, &a->request[open++]);
     }
-    must(spmv_mul(&a->own, 1, x, 0, y) == SPMV_OK, "spmv_mul");
+    must(spmv_mul_f64(&a->own, 1, x, 0, y) == SPMV_OK, "spmv_mul_f64");
     MPI_Waitall(open, a->request, MPI_STATUSES_IGNORE);
-    must(spmv_mul(&a->halo, 1, a->got, 1, y) == SPMV_OK, "spmv_mul");
+    must(spmv_mul_f64(&a->halo, 1, a->got, 1, y) == SPMV_OK, "spmv_mul_f64");
 }
 
 static double dot(int n, const double *u, const double *v)

@@ -48,18 +48,15 @@ int main(int argc, char **argv)
     }
     ptr[N] = n;
 
-    desc.matrix.rows = desc.matrix.cols = N;
-    desc.matrix.ptr = ptr;
-    desc.matrix.col = col; /* the entries of a row need not be sorted, and duplicates are summed */
-    desc.matrix.val = val;
-    desc.type = SPMV_F32; /* every device supports it; not every device supports the default, SPMV_F64 */
+    /* Every device multiplies floats, not every one doubles. The entries of a row need not be sorted, and duplicates are summed. */
+    desc.matrix = spmv_csr_f32(N, N, ptr, col, val);
     desc.plan = "ell:w=3+coo"; /* three entries of each row as ELLPACK, the rest as coordinates */
     desc.device = &device;
     if (spmv_create(&a, &desc) != SPMV_OK) return 1;
     spmv_plan_print(spmv_plan_of(&a), text, sizeof text);
     printf("plan %s: %s, %.0f bytes a product\n", text, spmv_shares(&a), (double)spmv_bytes(&a));
 
-    if (spmv_mul(&a, 1.0, x, 0.0, y) != SPMV_OK) return 1; /* the simple call: it copies x to the device and y back */
+    if (spmv_mul_f32(&a, 1.0, x, 0.0, y) != SPMV_OK) return 1; /* the simple call: it copies x to the device and y back */
 
     for (i = 0; i < N; i++) {
         float want = 0;

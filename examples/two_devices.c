@@ -128,10 +128,7 @@ int main(void)
     devices = open_all();
     must(devices > 0, "finding an OpenCL device with double precision");
     for (i = 0; i <= devices; i++) share[i] = 1; /* so that every device takes part; without shares the library weighs them */
-    desc.desc.matrix.rows = desc.desc.matrix.cols = N;
-    desc.desc.matrix.ptr = ptr;
-    desc.desc.matrix.col = col;
-    desc.desc.matrix.val = val;
+    desc.desc.matrix = spmv_csr_f64(N, N, ptr, col, val);
     desc.desc.plan = "dia"; /* five diagonals, in each block as well */
     desc.device = on;
     desc.count = 1 + devices;

@@ -61,7 +61,7 @@ int main(void)
     for (step = 1; step <= 5; step++) {
         coefficients(step);
         if (spmv_update(&a, val) != SPMV_OK) return 1; /* the caller's values, in the caller's order */
-        if (spmv_mul(&a, 1.0, x, 0.0, y) != SPMV_OK) return 1;
+        if (spmv_mul_f64(&a, 1.0, x, 0.0, y) != SPMV_OK) return 1;
         for (i = 0; i < N; i++) { /* all values are integers, so the result must be exact */
             double left = i > 0 ? 1 + (i - 1 + step) % 7 : 0, right = i < N - 1 ? 1 + (i + step) % 7 : 0;
             double want = (left + right) * x[i];

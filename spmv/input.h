@@ -751,6 +751,41 @@ done:
     return s;
 }
 
+/* The description of CSR arrays whose pointers and indices have as many bits. */
+static spmv_input spmv__csr_input(int64_t rows, int64_t cols, const void *ptr, const void *col, int bits, const void *val, spmv_type type)
+{
+    spmv_input in;
+    memset(&in, 0, sizeof in);
+    in.rows = rows;
+    in.cols = cols;
+    in.ptr = ptr;
+    in.col = col;
+    in.val = val;
+    in.ptr_bits = in.index_bits = bits;
+    in.val_type = type;
+    return in;
+}
+
+SPMV_API spmv_input spmv_csr_f64(int64_t rows, int64_t cols, const int32_t *ptr, const int32_t *col, const double *val)
+{
+    return spmv__csr_input(rows, cols, ptr, col, 32, val, SPMV_F64);
+}
+
+SPMV_API spmv_input spmv_csr_f32(int64_t rows, int64_t cols, const int32_t *ptr, const int32_t *col, const float *val)
+{
+    return spmv__csr_input(rows, cols, ptr, col, 32, val, SPMV_F32);
+}
+
+SPMV_API spmv_input spmv_csr64_f64(int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const double *val)
+{
+    return spmv__csr_input(rows, cols, ptr, col, 64, val, SPMV_F64);
+}
+
+SPMV_API spmv_input spmv_csr64_f32(int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const float *val)
+{
+    return spmv__csr_input(rows, cols, ptr, col, 64, val, SPMV_F32);
+}
+
 /* spmv_csr_create of values that have the type stored. Apart, as a second input would take much of the stack that tiny matrices may use. */
 SPMV__APART spmv_status spmv__csr_from_stored(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks)
 {

@@ -29,7 +29,7 @@ ln -s "$root"/spmv*.h "$root/spmv" "$root/examples" "$dir"/ || exit 1
 cd "$dir" || exit 1
 echo "\$ $line"
 sh -c "$faster $line" || exit 1
-echo "$head" | sed -n 's/^ \* *Prints: *//p' >promised
+echo "$head" | sed -n 's/ *\*\/$//; s/^ \* *Prints: *//p' >promised
 [ -s promised ] || { echo "$source: the first comment must have a line \"Prints: ...\""; exit 1; }
 for run in $runs; do
     if [ $run = alone ]; then set -- "./$name"; else set -- mpi_on $run "./$name"; fi

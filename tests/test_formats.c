@@ -3052,7 +3052,7 @@ Test(matrix, says_its_shape)
     }
 }
 
-/* Values are of the type stored unless val_type says another; a type that is left out is f64. */
+/* Values are of the type stored unless val_type says another; a type that is left out is that of the values, or f64. */
 Test(matrix, values_have_the_type_of_products)
 {
     static const int32_t ptr[] = { 0, 2, 3 }, col[] = { 0, 2, 1 };
@@ -3061,9 +3061,10 @@ Test(matrix, values_have_the_type_of_products)
         for (given = 0; given <= SPMV_F32; given++)
             for (order = 0; order < 2; order++) { /* columns in order, and not */
                 const int doubles = given ? given == SPMV_F64 : spmv_value_size((spmv_type)type) == 8;
+                const spmv_type in = type ? (spmv_type)type : doubles ? SPMV_F64 : SPMV_F32; /* what products are in */
                 const int32_t turned[] = { 2, 0, 1 };
                 const size_t width = doubles ? sizeof(double) : sizeof(float);
-                void *val = need_exact(3 * width), *x = vector_new((spmv_type)type, 3), *y = vector_new((spmv_type)type, 2);
+                void *val = need_exact(3 * width), *x = vector_new(in, 3), *y = vector_new(in, 2);
                 spmv_csr csr;
                 spmv_matrix a;
                 spmv_desc d;
@@ -3072,7 +3073,7 @@ Test(matrix, values_have_the_type_of_products)
                 for (i = 0; i < 3; i++) {
                     if (doubles) ((double *)val)[i] = i + 2;
                     else ((float *)val)[i] = (float)(i + 2);
-                    vector_set((spmv_type)type, x, (uint64_t)i, i == 0 ? 1 : i == 1 ? 10 : 100);
+                    vector_set(in, x, (uint64_t)i, i == 0 ? 1 : i == 1 ? 10 : 100);
                 }
                 d.matrix.rows = 2;
                 d.matrix.cols = 3;
@@ -3088,8 +3089,8 @@ Test(matrix, values_have_the_type_of_products)
                 cr_assert_eq(spmv_create(&a, &d), SPMV_OK);
                 for (i = 0; i < 2; i++) {
                     cr_assert_eq(spmv_mul(&a, 1, x, 0, y), SPMV_OK);
-                    cr_assert_eq(vector_get((spmv_type)type, y, 0), order ? 203 : 302, "type %d, values %d", type, given);
-                    cr_assert_eq(vector_get((spmv_type)type, y, 1), 40);
+                    cr_assert_eq(vector_get(in, y, 0), order ? 203 : 302, "type %d, values %d", type, given);
+                    cr_assert_eq(vector_get(in, y, 1), 40);
                     cr_assert_eq(spmv_update(&a, val), SPMV_OK);
                 }
                 spmv_destroy(&a);
@@ -3097,6 +3098,43 @@ Test(matrix, values_have_the_type_of_products)
                 free(x);
                 free(y);
             }
+}
+
+/* spmv_csr_f64 and its like say what their arrays are, products follow without a type, and vectors of the other type are refused. */
+Test(matrix, typed_arrays)
+{
+    static const int32_t ptr[] = { 0, 2, 3 }, col[] = { 0, 2, 1 };
+    static const int64_t ptr64[] = { 0, 2, 3 }, col64[] = { 0, 2, 1 };
+    static const double val[] = { 2, 3, 4 }, x[] = { 1, 10, 100 };
+    static const float val32[] = { 2, 3, 4 }, x32[] = { 1, 10, 100 };
+    const spmv_input in[] = { spmv_csr_f64(2, 3, ptr, col, val), spmv_csr64_f64(2, 3, ptr64, col64, val),
+                              spmv_csr_f32(2, 3, ptr, col, val32), spmv_csr64_f32(2, 3, ptr64, col64, val32) };
+    int i, way; /* in the type of the values, mixed, from an spmv_csr */
+    for (i = 0; i < 4; i++)
+        for (way = 0; way < 3; way++) {
+            const int floats = i > 1 && way != 1;
+            double y[2] = { -1, -1 };
+            float y32[2] = { -1, -1 };
+            spmv_csr csr;
+            spmv_matrix a;
+            spmv_desc d;
+            ledger l;
+            memset(&d, 0, sizeof d);
+            d.hooks = ledger_hooks(&l);
+            d.type = way == 1 ? SPMV_MIXED : (spmv_type)0;
+            cr_assert_eq(spmv_csr_create(&csr, &in[i], in[i].val_type, NULL), SPMV_OK);
+            if (way == 2) d.csr = &csr;
+            else d.matrix = in[i];
+            cr_assert_eq(spmv_create(&a, &d), SPMV_OK, "case %d, way %d: %s", i, way, l.text);
+            cr_assert_eq(spmv_mul_f64(&a, 1, x, 0, y), floats ? SPMV_ERR_ARGUMENT : SPMV_OK, "case %d, way %d", i, way);
+            if (floats) cr_assert(strstr(l.text, "spmv_mul_f64: the matrix is of type f32 and takes vectors of floats"), "%s", l.text);
+            cr_assert_eq(spmv_mul_f32(&a, 1, x32, 0, y32), floats ? SPMV_OK : SPMV_ERR_ARGUMENT, "case %d, way %d", i, way);
+            if (!floats) cr_assert(strstr(l.text, "spmv_mul_f32: the matrix is of type "), "%s", l.text);
+            cr_assert(y[0] == (floats ? -1 : 302) && y[1] == (floats ? -1 : 40));
+            cr_assert((double)y32[0] == (floats ? 302 : -1) && (double)y32[1] == (floats ? 40 : -1));
+            spmv_destroy(&a);
+            spmv_csr_destroy(&csr);
+        }
 }
 
 /* Beside a CSR matrix, transpose is obeyed, also by new values; any other member of matrix is refused by its name. */

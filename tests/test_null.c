@@ -337,9 +337,17 @@ Test(null, matrices)
 {
     spmv_desc desc;
     spmv_matrix m, none;
-    int on;
+    const spmv_input nothing[] = { spmv_csr_f64(2, 2, NULL, NULL, NULL), spmv_csr_f32(2, 2, NULL, NULL, NULL),
+                                   spmv_csr64_f64(2, 2, NULL, NULL, NULL), spmv_csr64_f32(2, 2, NULL, NULL, NULL) };
+    float x32[2] = { 1, 10 }, y32[2];
+    int on, i;
     memset(&desc, 0, sizeof desc);
     memset(&none, 0, sizeof none);
+    desc.hooks = h;
+    for (i = 0; i < 4; i++) {
+        desc.matrix = nothing[i];
+        cr_assert(spmv_create(&m, &desc) == SPMV_ERR_ARGUMENT && strstr(said, "ptr"), "%s", said);
+    }
     desc.matrix = in;
     desc.plan = "csr";
     desc.updatable = 1;
@@ -354,6 +362,8 @@ Test(null, matrices)
     REFUSED_UNHEARD(spmv_mul(NULL, 1, x, 0, y));
     REFUSED_UNHEARD(spmv_mul(&none, 1, NULL, 0, NULL)); /* never created */
     REFUSED_UNHEARD(spmv_mul(&none, 1, x, 0, y));
+    REFUSED_UNHEARD(spmv_mul_f64(NULL, 1, x, 0, y));
+    REFUSED_UNHEARD(spmv_mul_f32(NULL, 1, x32, 0, y32));
     REFUSED_UNHEARD(spmv_update(NULL, val));
     REFUSED_UNHEARD(spmv_update_buffer(NULL, y));
     REFUSED_ON_STDERR("spmv_mul: m is a matrix that was not created, or that was destroyed", spmv_mul(&none, 1, x, 0, y));
@@ -368,6 +378,8 @@ Test(null, matrices)
         FINE(spmv_create(&m, &desc));
         REFUSED("x", spmv_mul(&m, 1, NULL, 0, y));
         REFUSED("y", spmv_mul(&m, 1, x, 0, NULL));
+        REFUSED("x", spmv_mul_f64(&m, 1, NULL, 0, y));
+        REFUSED("y", spmv_mul_f64(&m, 1, x, 0, NULL));
         FINE(spmv_mul(&m, 0, NULL, 0, y));
         cr_assert(y[0] == 0 && y[1] == 0);
         REFUSED("val", spmv_update(&m, NULL));

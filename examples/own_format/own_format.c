@@ -69,14 +69,10 @@ static int try_plan(const char *plan, spmv_device *d)
     spmv_desc desc = {0};
     spmv_matrix a;
     int wrong;
-    desc.matrix.rows = desc.matrix.cols = N;
-    desc.matrix.ptr = ptr;
-    desc.matrix.col = col;
-    desc.matrix.val = val;
-    desc.type = SPMV_F32;
+    desc.matrix = spmv_csr_f32(N, N, ptr, col, val);
     desc.plan = plan;
     desc.device = d;
-    if (spmv_create(&a, &desc) != SPMV_OK || spmv_mul(&a, 1, x, 0, y) != SPMV_OK) return -1;
+    if (spmv_create(&a, &desc) != SPMV_OK || spmv_mul_f32(&a, 1, x, 0, y) != SPMV_OK) return -1;
     wrong = wrong_rows();
     if (wrong) printf("plan %s: %d rows are wrong\n", plan, wrong);
     else printf("plan %s: every row is right\n", plan);

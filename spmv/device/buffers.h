@@ -63,7 +63,7 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const cha
     m->exec = (spmv_exec *)exec;
     if (!s) s = spmv__new(h, &variants, (uint64_t)m->store.count + 1, sizeof(spmv_variant), 0); /* without nonzeros there is no part */
     if (!s) s = spmv_variants_parse((spmv_variant *)variants, &m->store, variant, h);
-    if (!s) s = spmv_device_matrix_create(m->on_device, m->device, m->store.rows, m->store.cols, d->type, m->store.part,
+    if (!s) s = spmv_device_matrix_create(m->on_device, m->device, m->store.rows, m->store.cols, m->store.type, m->store.part,
                                           (size_t)m->store.count, (const spmv_variant *)variants);
     spmv_free(h, variants);
     if (!s && spmv__device_filled(&m->store)) s = spmv_device_finish(m->device); /* products may start early */
@@ -249,7 +249,7 @@ static spmv_status spmv__leave_unseen(spmv_matrix *m, const spmv_desc *d, const 
     a.rows = t->work.rows;
     a.cols = t->work.cols;
     a.nnz = t->work.entries;
-    a.type = how.type = spmv__type(d->type);
+    a.type = how.type = spmv__desc_type(d);
     if (!table) s = spmv__keep_table(d->device, &target);
     padded = s ? 0 : spmv__convert_padding(d->device, &a, t->ptr, t->work.ptr_bits, &d->hooks);
     plan = padded > 0 ? spmv__plan_unseen(table ? table : target.table, &a, &how, hints, padded) : NULL;
@@ -299,6 +299,7 @@ static spmv_status spmv__take_columns(const spmv_desc *d, spmv__taken *t, int st
 /* Makes the CSR form of a matrix in buffers, whose values stay where they are: m->own.val is NULL, and m->own.ptr and col may be. */
 SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
 {
+    const spmv_type stored = spmv__stored_type(spmv__desc_type(d));
     spmv__taken t;
     void *col = NULL;
     int rows_stay, columns_stay;
@@ -307,9 +308,9 @@ SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
     t.in = d->matrix;
     if (!d->device) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: there is no device");
     if (d->csr) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: csr must be NULL");
-    if (!t.in.val_type) t.in.val_type = spmv__stored_type(d->type);
+    if (!t.in.val_type) t.in.val_type = stored;
     if (t.in.form != SPMV_IN_CSR || t.in.base || t.in.transpose || t.in.symmetry || t.in.drop_zeros ||
-        (t.in.index_bits && t.in.index_bits != 32) || spmv_value_size(t.in.val_type) != spmv_value_size(d->type))
+        (t.in.index_bits && t.in.index_bits != 32) || t.in.val_type != stored)
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "buffers: the matrix must be zero-based general CSR with 32-bit columns and "
                         "values of the type stored");
     t.ptr = (void *)(uintptr_t)t.in.ptr;
@@ -327,9 +328,9 @@ SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
     columns_stay = spmv__columns_stay(d, &m->store.plan, &rows_stay);
     if (!s) s = spmv__take_pointers(d, &t, rows_stay);
     if (!s) s = spmv__take_columns(d, &t, columns_stay, &col);
-    if (!s) s = spmv__holds(d, "matrix.val", d->matrix.val, t.work.entries, spmv_value_size(d->type));
+    if (!s) s = spmv__holds(d, "matrix.val", d->matrix.val, t.work.entries, spmv_value_size(stored));
     t.in.val = &t.in; /* borrowed and not looked at */
-    t.in.val_type = m->own.type = spmv__stored_type(d->type);
+    t.in.val_type = m->own.type = stored;
     m->own.rows = t.work.rows;
     m->own.cols = t.work.cols;
     m->own.nnz = t.work.entries;

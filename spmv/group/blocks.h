@@ -901,7 +901,7 @@ SPMV_API spmv_status spmv_group_create(spmv_group *g, const spmv_group_desc *des
     size_t i;
     memset(g, 0, sizeof *g);
     g->hooks = d->hooks;
-    g->type = spmv__type(d->type);
+    g->type = spmv__desc_type(d);
     g->updatable = d->updatable;
     if (!desc->count) return spmv_log(&g->hooks, SPMV_ERR_ARGUMENT, "spmv_group_create: count is 0");
     if (d->buffers)
