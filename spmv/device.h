@@ -90,8 +90,8 @@ typedef struct spmv_device_desc {
     const char *which;   /* index in the list of devices ("0"), type ("gpu", "cpu", "accelerator": the first of that type), or part of
                             a name in any case; NULL or "": the first GPU, or the first device if there is none. After the name of a back
                             end and a colon ("cuda:0", "opencl:gpu", "cuda:"), only its devices count */
-    void       *context; /* the caller's own, together with device; which is then ignored. Both are retained. OpenCL: cl_context */
-    void       *device;  /* OpenCL: cl_device_id */
+    void       *context; /* the caller's own, together with id; which is then ignored. Both are retained. OpenCL: cl_context */
+    void       *id;      /* of the device, as in spmv_device_info. OpenCL: cl_device_id */
     void       *queue;   /* the caller's own, retained; it is enough by itself, as it knows its context and device. NULL: a queue is
                             created. OpenCL: cl_command_queue */
     const struct spmv_backend *backend; /* which back end the caller's handles belong to; NULL: the first, which is OpenCL in

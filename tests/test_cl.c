@@ -1076,7 +1076,7 @@ Test(device, callers_own)
     desc.hooks.log = listen;
     for (i = 0; i < 3; i++) { /* context, device and queue; only the queue; no queue */
         desc.context = i == 1 ? NULL : context;
-        desc.device = i == 1 ? NULL : first.info.id;
+        desc.id = i == 1 ? NULL : first.info.id;
         desc.queue = i == 2 ? NULL : queue;
         cr_assert_eq(spmv_device_create(&d, &desc), SPMV_OK);
         cr_assert_eq(d.context, context);
@@ -1092,7 +1092,7 @@ Test(device, callers_own)
     cr_assert_eq(references, 1);
     cr_assert_eq(clFinish(queue), CL_SUCCESS);
     desc.context = context;
-    desc.device = NULL;
+    desc.id = NULL;
     desc.queue = NULL;
     cr_assert_eq(spmv_device_create(&d, &desc), SPMV_ERR_ARGUMENT);
     desc.context = first.context;

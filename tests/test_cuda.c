@@ -177,7 +177,7 @@ Test(devices, callers_own_are_left_alone)
     for (i = 1; i < 8; i++) { /* every set of the three; a device alone is not enough */
         desc.context = i & 1 ? context : NULL;
         desc.queue = i & 2 ? queue : NULL;
-        desc.device = i & 4 ? first.info.id : NULL;
+        desc.id = i & 4 ? first.info.id : NULL;
         if (i == 4) {
             cr_assert_eq(open_with(&d, &desc), SPMV_ERR_ARGUMENT);
             continue;
@@ -191,9 +191,9 @@ Test(devices, callers_own_are_left_alone)
         cr_assert_eq(fake.alive[FAKE_STREAMS], 1);
         cr_assert_eq(fake.alive[FAKE_CONTEXTS], 1);
     }
-    desc.device = (void *)((char *)first.info.id + 1);
+    desc.id = (void *)((char *)first.info.id + 1);
     cr_assert_eq(open_with(&d, &desc), SPMV_ERR_ARGUMENT);
-    desc.device = NULL;
+    desc.id = NULL;
     desc.context = &d;
     desc.queue = queue;
     cr_assert_eq(open_with(&d, &desc), SPMV_ERR_ARGUMENT);

@@ -27,7 +27,7 @@ static void open_device(spmv_device *d, const char *which, cl_context context, c
     spmv_device_desc desc = { 0 };
     desc.which = which;
     desc.context = context;
-    desc.device = id;
+    desc.id = id;
     cr_assert_eq(spmv_device_create(d, &desc), SPMV_OK);
 }
 

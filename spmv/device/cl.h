@@ -235,7 +235,7 @@ static spmv_status spmv__cl_adopt(spmv_device *d, const spmv_device_desc *desc)
 {
     const spmv_hooks *h = &d->hooks;
     cl_context context = (cl_context)desc->context;
-    cl_device_id id = (cl_device_id)desc->device;
+    cl_device_id id = (cl_device_id)desc->id;
     cl_command_queue queue = (cl_command_queue)desc->queue;
     spmv_status s = SPMV_OK;
     if (queue) {
@@ -243,7 +243,7 @@ static spmv_status spmv__cl_adopt(spmv_device *d, const spmv_device_desc *desc)
         if (!s) s = SPMV__CL(h, clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL));
     }
     if (s) return s;
-    if (!context || !id || (desc->context && desc->context != context) || (desc->device && desc->device != id))
+    if (!context || !id || (desc->context && desc->context != context) || (desc->id && desc->id != id))
         return spmv_log(h, SPMV_ERR_ARGUMENT, "context and device must be given together, and must be those of the queue");
     s = spmv__cl_describe(&d->info, id, h);
     if (!s) s = SPMV__CL(h, clRetainContext(context));
@@ -267,7 +267,7 @@ static spmv_status spmv__cl_new_context(spmv_device *d)
 
 static spmv_status spmv__cl_open(spmv_device *d, const spmv_device_desc *desc)
 {
-    int own = desc->context || desc->device || desc->queue;
+    int own = desc->context || desc->id || desc->queue;
     spmv_status s = own ? spmv__cl_adopt(d, desc) : spmv__cl_new_context(d);
     cl_int e;
     if (s || d->queue) return s;

@@ -318,7 +318,7 @@ static spmv_status spmv__cuda_adopt(spmv_device *d, const spmv_device_desc *desc
     d->context = context;
     d->queue = desc->queue;
     SPMV__CUDA_IN(s, d, cuCtxGetDevice, (&device));
-    if (!s && desc->device && desc->device != spmv__cuda_id(device))
+    if (!s && desc->id && desc->id != spmv__cuda_id(device))
         s = spmv_log(h, SPMV_ERR_ARGUMENT, "the context is one of device %d, not of the one given", device);
     return s ? s : spmv__cuda_describe(&d->info, device, h);
 }
@@ -329,7 +329,7 @@ static spmv_status spmv__cuda_open(spmv_device *d, const spmv_device_desc *desc)
     void *made = NULL;
     spmv_status s;
     if (!spmv__cuda_ready(0, h)) return spmv_log(h, SPMV_ERR_NO_DEVICE, "CUDA: %s", spmv__cuda_absent());
-    if (desc->context || desc->device || desc->queue) {
+    if (desc->context || desc->id || desc->queue) {
         s = spmv__cuda_adopt(d, desc);
     } else {
         s = SPMV__CUDA(h, cuDevicePrimaryCtxRetain, (&made, spmv__cuda_device(d)));

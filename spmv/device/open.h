@@ -332,7 +332,7 @@ SPMV_API spmv_status spmv_backends_create(const spmv_backend *const *all, spmv_d
     out->hooks = desc->hooks;
     if (spmv__left_by(&opened))
         return spmv_log(&out->hooks, SPMV_ERR_BACKEND, "spmv_device_create: a process that this one was forked off has opened a device");
-    if (desc->context || desc->device || desc->queue) out->info.backend = desc->backend ? desc->backend : *all;
+    if (desc->context || desc->id || desc->queue) out->info.backend = desc->backend ? desc->backend : *all;
     else s = spmv__dev_find(all, &out->info, desc->which, &out->hooks);
     if (!s && !out->info.backend) s = spmv_log(&out->hooks, SPMV_ERR_NO_DEVICE, "no back end was given");
     if (!s) s = spmv__common_make(out);
