@@ -62,7 +62,7 @@ static void open_halves(void)
     for (i = 0; i < 2; i++) {
         memset(&desc, 0, sizeof desc);
         desc.context = context;
-        desc.device = half[i];
+        desc.id = half[i];
         need(spmv_device_create(&device[i], &desc) == SPMV_OK, "opening a half");
         on[i] = &device[i];
     }
