@@ -9,7 +9,7 @@ BISON  = bison
 OPT    = -O2
 # OpenMP if the compiler has it; "make OMP=" builds without. This is determined once, when it is first needed.
 OMP    = $(eval OMP := $(shell sh tools/openmp.sh $(CC)))$(OMP)
-LIBS   = -lOpenCL -ldl -lz
+LIBS   = -ldl -lz
 WARN   = -Wall -Wextra -Werror
 C99    = -std=c99 -D_POSIX_C_SOURCE=200809L -I.
 HEADERS = $(wildcard spmv*.h spmv/*.h spmv/*/*.h)
@@ -77,7 +77,7 @@ build/spmv: $(OBJECTS)
 	$(CC) $(OPT) $(OMP) $(CFLAGS) $(OBJECTS) -o $(NEW) $(LDFLAGS) $(LIBS) -lm && mv $(NEW) $@
 
 build/spmv-defect: $(DEFECT_OBJECTS)
-	$(CC) $(OPT) $(OMP) $(CFLAGS) $(DEFECT_OBJECTS) -o $(NEW) $(LDFLAGS) $(LIBS) -lm && mv $(NEW) $@
+	$(CC) $(OPT) $(OMP) $(CFLAGS) $(DEFECT_OBJECTS) -o $(NEW) $(LDFLAGS) -lOpenCL $(LIBS) -lm && mv $(NEW) $@
 
 build/obj/%.o: tools/%.c build/obj/flags
 	@mkdir -p $(@D)
@@ -122,7 +122,7 @@ build/gen/parse.c: tools/gen/parse.y
 # They multiply with generated kernels, and compile them for CUDA: tests/generator.sh
 build/gen/multiply: tests/gen/multiply.c tools/gen/measure/within.h $(HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(C99) $(TEST_OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -lm && mv $(NEW) $@
+	$(CC) $(C99) $(TEST_OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< -o $(NEW) $(LDFLAGS) -ldl -lm && mv $(NEW) $@
 
 build/gen/compile: tests/gen/compile.c build/cuda/libcuda.so.1 $(HEADERS)
 	@mkdir -p $(@D)
@@ -154,6 +154,10 @@ $(LIBRARY_TESTS:%=build/tests/%): build/tests/library.o
 $(LIBRARY_TESTS:%=build/tests/%): EXTRA = build/tests/library.o
 $(LIBRARY_TESTS:%=build/san/%): build/san/library.o
 $(LIBRARY_TESTS:%=build/san/%): EXTRA = build/san/library.o
+
+# these call OpenCL themselves
+OPENCL_TESTS = $(foreach t,test_cl test_faults test_group,build/tests/$t build/san/$t)
+$(OPENCL_TESTS): EXTRA += -lOpenCL
 
 build/tests/library.o: tests/library.c $(TEST_HEADERS)
 	@mkdir -p build/tests
@@ -223,15 +227,15 @@ build/two_devices: bench/two_devices.c bench/common.h $(HEADERS)
 
 build/permuted: bench/permuted.c bench/common.h $(HEADERS)
 	@mkdir -p build
-	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/permuted.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl && mv $(NEW) $@
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/permuted.c -o $(NEW) $(LDFLAGS) -ldl && mv $(NEW) $@
 
 build/prepare: bench/prepare.c bench/common.h $(HEADERS)
 	@mkdir -p build
-	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/prepare.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -lm && mv $(NEW) $@
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/prepare.c -o $(NEW) $(LDFLAGS) -ldl -lm && mv $(NEW) $@
 
 build/groups: bench/groups.c bench/common.h $(HEADERS)
 	@mkdir -p build
-	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/groups.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -lm && mv $(NEW) $@
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/groups.c -o $(NEW) $(LDFLAGS) -ldl -lm && mv $(NEW) $@
 
 # ---- headers ----
 headers:

@@ -7,9 +7,9 @@
  *     #define SPMV_IMPLEMENTATION
  *     #include "spmv.h"
  *
- * and only include it elsewhere. A program without OpenCL defines SPMV_NO_OPENCL and needs neither its headers nor its library.
- * SPMV_NO_CUDA leaves out CUDA, which is loaded at run time, and SPMV_NO_DEVICES both: products run on the host alone. SPMV_NO_AUTO
- * leaves out the choice of a plan and its tuning tables. spmv_formats.h lists all configuration macros.
+ * and only include it elsewhere. OpenCL and CUDA are loaded at run time, where they are; SPMV_NO_OPENCL and SPMV_NO_CUDA leave one
+ * out, and SPMV_NO_DEVICES both: products run on the host alone. SPMV_NO_AUTO leaves out the choice of a plan and its tuning tables.
+ * spmv_formats.h lists all configuration macros.
  *
  *     spmv_desc d = {0};                                        // zero means default everywhere
  *     d.matrix = spmv_csr_f64(rows, cols, ptr, col, val);       // int and double arrays; spmv_csr_f32: floats
@@ -68,6 +68,7 @@
 #include "spmv/device/upload.h"
 #include "spmv/device/stretch.h"
 #include "spmv/device/exec.h"
+#include "spmv/device/load.h"
 #include "spmv/device/check.h"
 #include "spmv/device/convert.h"
 #endif

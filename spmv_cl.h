@@ -2,9 +2,14 @@
  *
  * spmv_cl.h - the OpenCL 1.2 back end of spmv/device.h: the calls of OpenCL, and nothing else.
  *
- * Needs an OpenCL header (<CL/cl.h>, on Apple <OpenCL/opencl.h>) and library (-lOpenCL). Handles are OpenCL's objects: a context in
- * spmv/device.h is a cl_context, a queue a cl_command_queue and so on, so that you can pass device.queue to OpenCL yourself.
- * CL_TARGET_OPENCL_VERSION is set to 120 unless you have defined it.
+ * Building needs Khronos' header (<CL/cl.h>, on Apple <OpenCL/opencl.h>) and links nothing: the library (libOpenCL.so.1, OpenCL.dll) is
+ * loaded when first needed, so that one program runs with and without it. Before glibc 2.34 loading needs -ldl. SPMV_CL_LINK, defined,
+ * calls the library directly, which then must be linked (-lOpenCL): for static programs, or where nothing can be loaded. A program that
+ * calls OpenCL itself links it anyway. Without the header this back end lists no device and refuses to open one, with a message that says
+ * so, and spmv_cl_mul is not declared.
+ *
+ * Handles are OpenCL's objects: a context in spmv/device.h is a cl_context, a queue a cl_command_queue and so on, so that you can pass
+ * device.queue to OpenCL yourself. CL_TARGET_OPENCL_VERSION is set to 120 unless you have defined it.
  */
 #include "spmv/device.h"
 #ifndef SPMV_CL_H
@@ -17,20 +22,24 @@
 #  define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue: a 1.2 platform has nothing else */
 #endif
 #ifdef __APPLE__
-#  include <OpenCL/opencl.h>
+#  define SPMV__CL_H <OpenCL/opencl.h>
 #else
-#  ifdef __has_include
-#    if !__has_include(<CL/cl.h>)
-#      error "spmv: the OpenCL header CL/cl.h was not found: define SPMV_NO_OPENCL, or install it (Debian: opencl-headers)"
-#    endif
-#  endif
-#  include <CL/cl.h>
+#  define SPMV__CL_H <CL/cl.h>
+#endif
+#ifndef __has_include /* a compiler that cannot tell */
+#  define SPMV__CL_FOUND
+#elif __has_include(SPMV__CL_H)
+#  define SPMV__CL_FOUND
+#endif
+#ifdef SPMV__CL_FOUND
+#  include SPMV__CL_H
 #endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+#ifdef SPMV__CL_FOUND
 /* ---- start here -------------------------------------------------------------------------------------------------- */
 
 /* Enqueues y = alpha A x + beta y and returns without waiting for it.
@@ -47,11 +56,12 @@ extern "C" {
  * the image, and retains x, until a product with another x (SPMV_ERR_LIMIT if x ends beyond the device's largest image). */
 SPMV_API spmv_status spmv_cl_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
                                  uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event);
+#endif
 
 /* ---- for authors of tools ---------------------------------------------------------------------------------------- */
 
 /* The back end. It lists the devices of all platforms: one that fails is skipped with a message, and one without devices is normal.
- * Without any platform it lists none. */
+ * Without the library or any platform it lists none. */
 SPMV_API const spmv_backend *spmv_opencl(void);
 
 #ifdef __cplusplus

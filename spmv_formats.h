@@ -24,8 +24,9 @@
  * unit leaves out is refused with SPMV_ERR_UNSUPPORTED or is missing at link time.
  *   SPMV_IMPLEMENTATION   compile the function bodies here
  *   SPMV_NO_DEVICES       host only: leave out OpenCL and CUDA
- *   SPMV_NO_OPENCL        leave out OpenCL: neither its headers nor its library is needed. CUDA stays, unless it is left out as well
- *   SPMV_NO_CUDA          leave out CUDA, which needs nothing to build but -ldl before glibc 2.34
+ *   SPMV_NO_OPENCL        leave out OpenCL. This alone does not make a host-only build: CUDA stays, unless it is left out as well
+ *   SPMV_NO_CUDA          leave out CUDA. OpenCL stays, likewise
+ *   SPMV_CL_LINK          call OpenCL directly, which then must be linked (-lOpenCL), instead of loading it at run time
  *   SPMV_CUDA_NO_OVERLAP  let no kernel of CUDA start before the one in front of it has ended (spmv_cuda.h)
  *   SPMV_API              written before the declaration of every public function, such as a storage class; default: nothing
  *   SPMV_STATIC           make every function static (then each unit that uses the library needs SPMV_IMPLEMENTATION)

@@ -23,7 +23,7 @@
  * that every sum is exact and every product is compared bit by bit with that of a plain loop on the host.
  * SPMV_BENCH_TYPE=f32: single precision in place of double.
  *
- *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -fopenmp -I. bench/groups.c -o build/groups -lOpenCL -ldl -lm
+ *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -fopenmp -I. bench/groups.c -o build/groups -ldl -lm
  */
 #define SPMV_IMPLEMENTATION
 #include "../spmv.h"

@@ -25,7 +25,7 @@ build() { # build NAME FLAGS...: the library, unless it is newer than the header
         mv "$out/library-$name.o.new" "$out/library-$name.o"
     fi
     # shellcheck disable=SC2086
-    "${CC:-cc}" $flags -O2 bench/host.c "$out/library-$name.o" -o "$out/host-$name" -lOpenCL -ldl -lz -lm
+    "${CC:-cc}" $flags -O2 bench/host.c "$out/library-$name.o" -o "$out/host-$name" -ldl -lz -lm
 }
 measure() { # measure NAME DEVICE SET...: with the program of that name
     name=$1 device=$2

@@ -11,7 +11,7 @@
  *   back       that product alone. A kernel for permutations would move two thirds (f32) or three quarters (f64) of its bytes
  * The results are compared. FILES are binary (spmv gen NAME -o FILE.bin); DEVICE is a name as in spmv_device_desc.which, or "host".
  *
- *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -fopenmp -I. bench/permuted.c -o build/permuted -lOpenCL -ldl
+ *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -fopenmp -I. bench/permuted.c -o build/permuted -ldl
  *   build/permuted DEVICE f32|f64 FILE...
  */
 #define SPMV_IMPLEMENTATION

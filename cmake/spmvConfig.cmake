@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Defines the target spmv::spmv with the directory of the headers, the configuration macros, and the libraries that they need. This
 # file is found by find_package(spmv), and included by CMakeLists.txt for add_subdirectory. Variables that may be set before either:
-#   SPMV_OPENCL   ON (default): OpenCL devices as well, and its library is linked. OFF: SPMV_NO_OPENCL
-#   SPMV_CUDA     ON (default): GPUs by CUDA as well, whose driver is loaded at run time. OFF: SPMV_NO_CUDA
+#   SPMV_OPENCL   ON (default): OpenCL devices as well, where CL/cl.h is found. OFF: SPMV_NO_OPENCL
+#   SPMV_CUDA     ON (default): GPUs by CUDA as well. OFF: SPMV_NO_CUDA
+#   SPMV_CL_LINK  OFF (default): OpenCL is loaded at run time, as CUDA always is. ON: it is linked
 #   SPMV_OPENMP   OFF (default): products run in one thread, or in those of SPMV_PARALLEL. ON: in the threads of OpenMP
 # and the macros of docs/configuration.md: those without a value by ON, those that are names by their value.
 if(TARGET spmv::spmv)
@@ -27,27 +28,30 @@ set(spmv_libraries)
 set(spmv_directories "${spmv_include}")
 set(spmv_definitions)
 if(SPMV_OPENCL)
-    find_package(OpenCL QUIET)
-    if(NOT OpenCL_FOUND)
-        set(spmv_FOUND FALSE)
-        set(spmv_NOT_FOUND_MESSAGE "spmv: no OpenCL headers and library were found; set SPMV_OPENCL to OFF to do without")
-        return()
+    find_package(OpenCL QUIET) # finds the headers without the library as well
+    if(OpenCL_INCLUDE_DIR)
+        list(APPEND spmv_directories ${OpenCL_INCLUDE_DIR})
     endif()
-    # by file name, since the target OpenCL::OpenCL is visible only in the directory that called find_package
-    list(APPEND spmv_libraries ${OpenCL_LIBRARIES})
-    list(APPEND spmv_directories ${OpenCL_INCLUDE_DIRS})
+    if(SPMV_CL_LINK AND NOT OpenCL_FOUND)
+        set(spmv_FOUND FALSE)
+        set(spmv_NOT_FOUND_MESSAGE "spmv: OpenCL was not found; set SPMV_CL_LINK to OFF to load it at run time")
+        return()
+    elseif(SPMV_CL_LINK) # by file name, since the target OpenCL::OpenCL is visible only in the directory that called find_package
+        list(APPEND spmv_libraries ${OpenCL_LIBRARIES})
+    endif()
 else()
     set(SPMV_NO_OPENCL ON)
 endif()
-if(SPMV_CUDA)
-    list(APPEND spmv_libraries ${CMAKE_DL_LIBS})
-else()
+if(NOT SPMV_CUDA)
     set(SPMV_NO_CUDA ON)
+endif()
+if(SPMV_OPENCL OR SPMV_CUDA)
+    list(APPEND spmv_libraries ${CMAKE_DL_LIBS})
 endif()
 # Empty, as programs define them: the same definition twice is no warning.
 get_cmake_property(spmv_names VARIABLES)
 foreach(spmv_name ${spmv_names})
-    if(spmv_name MATCHES "^SPMV_(NO_[A-Z0-9_]+|STATIC|REPRODUCIBLE|AVX512|CUDA_NO_OVERLAP)$" AND ${spmv_name})
+    if(spmv_name MATCHES "^SPMV_(NO_[A-Z0-9_]+|STATIC|REPRODUCIBLE|AVX512|CL_LINK|CUDA_NO_OVERLAP)$" AND ${spmv_name})
         list(APPEND spmv_definitions "${spmv_name}=")
     elseif(spmv_name MATCHES "^SPMV_(ONLY|FORMATS_EXTRA|API|MALLOC|REALLOC|FREE)$" AND NOT "${${spmv_name}}" STREQUAL "")
         list(APPEND spmv_definitions "${spmv_name}=${${spmv_name}}")

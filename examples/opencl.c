@@ -3,7 +3,7 @@
  * A matrix on an OpenCL device: lists the devices, stores a matrix in two parts on one of them, and multiplies. The argument selects
  * the device by its number, by "gpu" or "cpu", or by part of its name. Without it, the first GPU is taken, else the first device.
  *
- *     cc -std=c99 -O2 -I. examples/opencl.c -o opencl -lOpenCL
+ *     cc -std=c99 -O2 -I. examples/opencl.c -o opencl
  *
  * Prints: plan ell:w=3+coo
  * Prints: every row is right

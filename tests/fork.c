@@ -2,7 +2,7 @@
  * What a child may do that was forked off a process whose products ran in threads of OpenMP or on a device: on the host everything, in one
  * thread; on a device nothing, but it is told so and does not hang. It is a program and not a Criterion test, which would fork itself.
  *
- *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -g -O0 -fopenmp -I. tests/fork.c -o build/fork -lOpenCL -ldl -lm
+ *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -g -O0 -fopenmp -I. tests/fork.c -o build/fork -ldl -lm
  *
  * The argument names the device, as for spmv_device_create. Ends with "N passed, N failed". */
 #define SPMV_IMPLEMENTATION

@@ -131,7 +131,7 @@ END
     # The library is the command line's, which has no sanitizers; the generated code is compiled with them.
     flags='-std=c99 -D_POSIX_C_SOURCE=200809L -pedantic -Wall -Wextra -Wshadow -Wconversion -Werror -I.'
     sanitize='-g -O0 -fsanitize=address,undefined -fno-sanitize-recover=undefined'
-    libraries="$(sh tools/openmp.sh ${CC:-cc}) -lOpenCL -ldl -lz -lm"
+    libraries="$(sh tools/openmp.sh ${CC:-cc}) -ldl -lz -lm"
     # shellcheck disable=SC2086
     if ${CC:-cc} $flags $sanitize -I$work tests/gen/run.c build/obj/library.o -o $work/run $libraries &&
         OMP_NUM_THREADS=1 $work/run >$work/log 2>&1; then
@@ -240,7 +240,7 @@ END
     list="-DSPMV_FORMATS_EXTRA=\"$work/list.h\""
     # PoCL has leaks of its own; tests/gen/own.c counts the library's blocks
     # shellcheck disable=SC2086
-    if ${CC:-cc} $flags "$list" -g -O0 -fsanitize=address '-DSPMV_ONLY=(SPMV_BIT_CSR|SPMV_BIT_DIA)' tests/gen/own.c -o $work/own -lOpenCL \
+    if ${CC:-cc} $flags "$list" -g -O0 -fsanitize=address '-DSPMV_ONLY=(SPMV_BIT_CSR|SPMV_BIT_DIA)' tests/gen/own.c -o $work/own \
         -lm && ASAN_OPTIONS=detect_leaks=0 $work/own >$work/log 2>&1; then
         passed=$((passed + $(sed -n 's/^\([0-9]*\) passed, 0 failed$/\1/p' $work/log)))
     else

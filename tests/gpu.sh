@@ -9,8 +9,8 @@ cd "$(dirname "$0")/.." || exit 1
 dir=build/gpu
 prepare() {
     mkdir -p $dir/lib || exit 1
-    make -s build/spmv LIBS='-lOpenCL -ldl -l:libz.a' || exit 1
-    make -s build/tests/test_cl build/tests/test_convert LIBS='-lOpenCL -ldl -l:libz.a' || exit 1
+    make -s build/spmv LIBS='-ldl -l:libz.a' || exit 1
+    make -s build/tests/test_cl build/tests/test_convert LIBS='-ldl -l:libz.a' || exit 1
     ${CC:-cc} -std=c99 -O2 -DSPMV_NO_OPENCL -I. examples/cuda.c -o $dir/graph -ldl || exit 1
     cp build/spmv build/tests/test_cl build/tests/test_convert $dir/ || exit 1
     # what the tests need and a machine with a GPU seldom has; not the C library, which must be the machine's own

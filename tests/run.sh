@@ -234,10 +234,10 @@ group() { # group NAME: lists its checks
         done ;;
     threads) # under ThreadSanitizer, the exit status is 66 if there is a race
         cc="\${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -g -O0 -I."
-        check threads/tsan plain "$cc -fsanitize=thread tests/threads.c -o $out/threads -lOpenCL -pthread && $pin $out/threads"
-        check threads/openmp plain "$cc -fopenmp tests/threads.c -o $out/threads-omp -lOpenCL -pthread &&" \
+        check threads/tsan plain "$cc -fsanitize=thread tests/threads.c -o $out/threads -pthread && $pin $out/threads"
+        check threads/openmp plain "$cc -fopenmp tests/threads.c -o $out/threads-omp -pthread &&" \
             "OMP_NUM_THREADS=2 $pin $out/threads-omp" # copies run ahead in a thread of their own
-        check threads/fork sum "$cc -fopenmp tests/fork.c -o $out/fork -lOpenCL -ldl -lm && OMP_NUM_THREADS=2 $out/fork"
+        check threads/fork sum "$cc -fopenmp tests/fork.c -o $out/fork -ldl -lm && OMP_NUM_THREADS=2 $out/fork"
         own="-DSPMV_NO_SIMD tests/own_threads.c -pthread"
         check threads/own sum "$cc $own -o $out/own && $out/own"
         check threads/own-dealt sum "$cc -DSPMV__DEALS=1 $own -o $out/own-dealt && $out/own-dealt"

@@ -148,7 +148,7 @@ Test(devices, are_none_without_a_driver)
     size_t i, n;
     hooks.log = hear;
     for (i = 0; i < LENGTH(ways); i++) {
-        spmv__cuda_api.driver = 0; /* as in a new process */
+        spmv__cuda_api.driver.state = 0; /* as in a new process */
         fake.init = ways[i].init;
         fake.devices = ways[i].devices;
         *said = 0;
@@ -160,9 +160,9 @@ Test(devices, are_none_without_a_driver)
         cr_assert(strstr(said, "CUDA: the driver is too old, does not start, or finds no GPU"), "%s", said);
         check_clean("no device");
     }
-    spmv__cuda_api.driver = -2; /* what loading a library that is not there gives */
+    spmv__cuda_api.driver.state = SPMV__LOAD_ABSENT; /* what loading a library that is not there gives */
     cr_assert_eq(open_device(&d, NULL), SPMV_ERR_NO_DEVICE);
-    cr_assert(strstr(said, "libcuda.so.1, the driver, was not found"), "%s", said);
+    cr_assert(strstr(said, "no CUDA driver was found (libcuda.so.1)"), "%s", said);
 }
 
 Test(devices, callers_own_are_left_alone)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Failures of OpenCL and of memory: every OpenCL call of the library fails once, in turn, and every handle must be released exactly as
  * often as it was retained; the choice tries plans that need less memory. Runs on PoCL or on the device named by SPMV_TEST_DEVICE. */
+#define SPMV_CL_LINK
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>

@@ -3,7 +3,7 @@
  * where each call must be right or return SPMV_ERR_BUSY. Matrices that each thread makes, updates, multiplies with and destroys by itself,
  * all on one device object or on the host. It is a program and not a Criterion test, so that ThreadSanitizer can run it:
  *
- *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=thread -I. tests/threads.c -o build/threads-tsan -lOpenCL -pthread
+ *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=thread -I. tests/threads.c -o build/threads-tsan -pthread
  *
  * without OpenMP, because the sanitizer does not support its runtime. Prints the counts; exits with 0 if all are as they must be. */
 #define SPMV__STAGE_CHUNK 16384 /* so that copies go through pinned memory, and through several chunks of it, on any device */

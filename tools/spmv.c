@@ -8,10 +8,10 @@
  * type that they act on. library.c compiles the library once. "make" builds everything; by hand:
  *
  *     make build/obj/plot.inc
- *     cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. $(find tools -name '*.c' ! -path 'tools/gen*') -o build/spmv -lOpenCL -lz -lm
+ *     cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. $(find tools -name '*.c' ! -path 'tools/gen*') -o build/spmv -lz -lm
  *
- * Add -fopenmp for products on all cores, -DSPMV_REPRODUCIBLE for --reproducible on the host, and -DSPMV_NO_DEVICES, without
- * -lOpenCL, for a build without OpenCL and CUDA.
+ * Add -fopenmp for products on all cores, -DSPMV_REPRODUCIBLE for --reproducible on the host, and -DSPMV_NO_DEVICES for a build without
+ * OpenCL and CUDA.
  */
 #include "cli/cli.h"
 #include "cli/options.h"

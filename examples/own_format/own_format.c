@@ -4,7 +4,7 @@
  * wrote ellr.h. README.md tells the steps. The argument selects a device as in examples/opencl.c; with "host", or if there is no device, it
  * runs on the host and does not time products.
  *
- *     cc -std=c99 -O2 -DSPMV_NO_SIMD -I. examples/own_format/own_format.c -o own_format -lOpenCL
+ *     cc -std=c99 -O2 -DSPMV_NO_SIMD -I. examples/own_format/own_format.c -o own_format
  *
  * Prints: plan ellr: every row is right
  * Prints: plan ellr:w=4+csr: every row is right

@@ -5,9 +5,120 @@
 #ifndef SPMV__DEVICE_CL_H
 #define SPMV__DEVICE_CL_H
 
-#include "exec.h"
+#include "load.h"
 
 #include <string.h>
+
+#ifdef SPMV__CL_FOUND
+/* ---- the library, loaded at run time ------------------------------------------------------------------------------- */
+
+#ifdef SPMV_CL_LINK
+#  define SPMV__OPENCL(name) name
+#else
+#  define SPMV__OPENCL(name) spmv__cl_api.p_##name
+#endif
+
+/* X(result, symbol, (parameters)): the functions that are called. */
+#define SPMV__CL_FUNCTIONS(X)                                                                                                         \
+    X(cl_int, clGetPlatformIDs, (cl_uint room, cl_platform_id *out, cl_uint *count))                                                  \
+    X(cl_int, clGetPlatformInfo, (cl_platform_id platform, cl_platform_info what, size_t size, void *out, size_t *bytes))             \
+    X(cl_int, clGetDeviceIDs, (cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *out, cl_uint *count))        \
+    X(cl_int, clGetDeviceInfo, (cl_device_id device, cl_device_info what, size_t size, void *out, size_t *bytes))                     \
+    X(cl_context, clCreateContext, (const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,              \
+                                    void (CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user, cl_int *e))   \
+    X(cl_int, clRetainContext, (cl_context context)) X(cl_int, clReleaseContext, (cl_context context))                                \
+    X(cl_command_queue, clCreateCommandQueue, (cl_context context, cl_device_id device, cl_command_queue_properties properties,       \
+                                               cl_int *e))                                                                            \
+    X(cl_int, clRetainCommandQueue, (cl_command_queue queue)) X(cl_int, clReleaseCommandQueue, (cl_command_queue queue))              \
+    X(cl_int, clGetCommandQueueInfo, (cl_command_queue queue, cl_command_queue_info what, size_t size, void *out, size_t *bytes))     \
+    X(cl_int, clFlush, (cl_command_queue queue)) X(cl_int, clFinish, (cl_command_queue queue))                                        \
+    X(cl_program, clCreateProgramWithSource, (cl_context context, cl_uint count, const char **text, const size_t *size, cl_int *e))   \
+    X(cl_program, clCreateProgramWithBinary, (cl_context context, cl_uint count, const cl_device_id *devices, const size_t *size,     \
+                                              const unsigned char **image, cl_int *status, cl_int *e))                                \
+    X(cl_int, clBuildProgram, (cl_program program, cl_uint count, const cl_device_id *devices, const char *options,                   \
+                               void (CL_CALLBACK *notify)(cl_program, void *), void *user))                                           \
+    X(cl_int, clGetProgramInfo, (cl_program program, cl_program_info what, size_t size, void *out, size_t *bytes))                    \
+    X(cl_int, clGetProgramBuildInfo, (cl_program program, cl_device_id device, cl_program_build_info what, size_t size, void *out,    \
+                                      size_t *bytes))                                                                                 \
+    X(cl_int, clReleaseProgram, (cl_program program))                                                                                 \
+    X(cl_kernel, clCreateKernel, (cl_program program, const char *name, cl_int *e)) X(cl_int, clReleaseKernel, (cl_kernel kernel))    \
+    X(cl_int, clGetKernelWorkGroupInfo, (cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, size_t size,          \
+                                         void *out, size_t *bytes))                                                                   \
+    X(cl_int, clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void *value))                                      \
+    X(cl_mem, clCreateBuffer, (cl_context context, cl_mem_flags flags, size_t bytes, void *from, cl_int *e))                          \
+    X(cl_mem, clCreateImage, (cl_context context, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *desc,       \
+                              void *from, cl_int *e))                                                                                 \
+    X(cl_int, clGetSupportedImageFormats, (cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_uint room,             \
+                                           cl_image_format *out, cl_uint *count))                                                     \
+    X(cl_int, clRetainMemObject, (cl_mem object)) X(cl_int, clReleaseMemObject, (cl_mem object))                                      \
+    X(cl_int, clGetMemObjectInfo, (cl_mem object, cl_mem_info what, size_t size, void *out, size_t *bytes))                           \
+    X(cl_int, clSetMemObjectDestructorCallback, (cl_mem object, void (CL_CALLBACK *notify)(cl_mem, void *), void *user))              \
+    X(cl_int, clEnqueueReadBuffer, (cl_command_queue queue, cl_mem buffer, cl_bool blocks, size_t offset, size_t bytes, void *to,     \
+                                    cl_uint count, const cl_event *wait, cl_event *event))                                            \
+    X(cl_int, clEnqueueWriteBuffer, (cl_command_queue queue, cl_mem buffer, cl_bool blocks, size_t offset, size_t bytes,              \
+                                     const void *from, cl_uint count, const cl_event *wait, cl_event *event))                         \
+    X(cl_int, clEnqueueFillBuffer, (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t size, size_t offset,           \
+                                    size_t bytes, cl_uint count, const cl_event *wait, cl_event *event))                              \
+    X(void *, clEnqueueMapBuffer, (cl_command_queue queue, cl_mem buffer, cl_bool blocks, cl_map_flags flags, size_t offset,          \
+                                   size_t bytes, cl_uint count, const cl_event *wait, cl_event *event, cl_int *e))                    \
+    X(cl_int, clEnqueueUnmapMemObject, (cl_command_queue queue, cl_mem object, void *at, cl_uint count, const cl_event *wait,         \
+                                        cl_event *event))                                                                             \
+    X(cl_int, clEnqueueNDRangeKernel, (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,            \
+                                       const size_t *global, const size_t *local, cl_uint count, const cl_event *wait,                \
+                                       cl_event *event))                                                                              \
+    X(cl_int, clEnqueueMarkerWithWaitList, (cl_command_queue queue, cl_uint count, const cl_event *wait, cl_event *event))            \
+    X(cl_int, clEnqueueBarrierWithWaitList, (cl_command_queue queue, cl_uint count, const cl_event *wait, cl_event *event))           \
+    X(cl_int, clWaitForEvents, (cl_uint count, const cl_event *events))                                                               \
+    X(cl_int, clGetEventProfilingInfo, (cl_event event, cl_profiling_info what, size_t size, void *out, size_t *bytes))               \
+    X(cl_int, clRetainEvent, (cl_event event)) X(cl_int, clReleaseEvent, (cl_event event))
+
+#ifndef SPMV_CL_LINK
+#if defined(_WIN32)
+#  define SPMV__CL_FILE "OpenCL.dll"
+#elif defined(__APPLE__)
+#  define SPMV__CL_FILE "/System/Library/Frameworks/OpenCL.framework/OpenCL"
+#else
+#  define SPMV__CL_FILE "libOpenCL.so.1"
+#endif
+
+/* As spmv__cuda_api, state that is not an object's. */
+static struct spmv__cl_loaded {
+    spmv__loading library;
+#define X(result, name, parameters) result (CL_API_CALL *p_##name) parameters;
+    SPMV__CL_FUNCTIONS(X)
+#undef X
+} spmv__cl_api;
+
+/* A program that calls OpenCL itself, or a tool that watches it, has the functions already. */
+static int spmv__cl_load_library(const spmv_hooks *h)
+{
+#define X(result, name, parameters) { #name, &spmv__cl_api.p_##name },
+    static const spmv__wanted list[] = { SPMV__CL_FUNCTIONS(X) { NULL, NULL } };
+#undef X
+    void *library = NULL;
+#ifndef _WIN32
+    library = spmv__library(NULL);
+    if (library && !spmv__symbol(library, list->name, list->at)) library = NULL;
+#endif
+    if (!library) library = spmv__library(SPMV__CL_FILE);
+#if !defined(_WIN32) && !defined(__APPLE__)
+    if (!library) library = spmv__library("libOpenCL.so");
+#endif
+    if (!library) return SPMV__LOAD_ABSENT;
+    return spmv__symbols(library, "the OpenCL library", list, h) ? SPMV__LOADED : SPMV__LOAD_FAILED;
+}
+#endif
+
+/* 1 if the library is there. */
+static int spmv__cl_ready(const spmv_hooks *h)
+{
+#ifdef SPMV_CL_LINK
+    (void)h;
+    return 1;
+#else
+    return spmv__load_once(&spmv__cl_api.library, spmv__cl_load_library, h);
+#endif
+}
 
 /* ---- the status of OpenCL calls ------------------------------------------------------------------------------------ */
 
@@ -48,21 +159,13 @@ static spmv_status spmv__cl_status(cl_int e)
     }
 }
 
-/* Turns the result of an OpenCL call into a status, and logs it unless it is CL_SUCCESS. call is the text of the call; the message
- * shows its name only. */
+/* Turns the result of an OpenCL call into a status, and logs it unless it is CL_SUCCESS. */
 static spmv_status spmv__cl(const spmv_hooks *h, const char *call, cl_int e)
 {
-    char name[64];
-    size_t n = 0;
     if (e == CL_SUCCESS) return SPMV_OK;
-    while (call[n] && call[n] != '(' && n < sizeof name - 1) {
-        name[n] = call[n];
-        n++;
-    }
-    name[n] = 0;
-    return spmv_log(h, spmv__cl_status(e), "%s: CL_%s (%d)", name, spmv__cl_error_name(e), (int)e);
+    return spmv_log(h, spmv__cl_status(e), "%s: CL_%s (%d)", call, spmv__cl_error_name(e), (int)e);
 }
-#define SPMV__CL(h, call) spmv__cl((h), #call, (call))
+#define SPMV__CL(h, name, arguments) spmv__cl((h), #name, SPMV__OPENCL(name) arguments)
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 
@@ -71,12 +174,12 @@ static void spmv__cl_text(cl_device_id id, cl_platform_id platform, cl_uint what
 {
     size_t n = 0;
     char *text;
-    cl_int e = id ? clGetDeviceInfo(id, what, 0, NULL, &n) : clGetPlatformInfo(platform, what, 0, NULL, &n);
+    cl_int e = id ? SPMV__OPENCL(clGetDeviceInfo)(id, what, 0, NULL, &n) : SPMV__OPENCL(clGetPlatformInfo)(platform, what, 0, NULL, &n);
     out[0] = 0;
     if (e != CL_SUCCESS || !n) return;
     text = (char *)spmv_alloc(h, n + 1, 1);
     if (!text) return;
-    e = id ? clGetDeviceInfo(id, what, n, text, NULL) : clGetPlatformInfo(platform, what, n, text, NULL);
+    e = id ? SPMV__OPENCL(clGetDeviceInfo)(id, what, n, text, NULL) : SPMV__OPENCL(clGetPlatformInfo)(platform, what, n, text, NULL);
     text[n] = 0;
     if (e == CL_SUCCESS) spmv_print(out, size, "%s", text);
     spmv_free(h, text);
@@ -85,7 +188,7 @@ static void spmv__cl_text(cl_device_id id, cl_platform_id platform, cl_uint what
 static cl_int spmv__cl_uint(cl_device_id id, cl_device_info what, unsigned *out)
 {
     cl_uint v = 0;
-    cl_int e = clGetDeviceInfo(id, what, sizeof v, &v, NULL);
+    cl_int e = SPMV__OPENCL(clGetDeviceInfo)(id, what, sizeof v, &v, NULL);
     *out = (unsigned)v;
     return e;
 }
@@ -93,7 +196,7 @@ static cl_int spmv__cl_uint(cl_device_id id, cl_device_info what, unsigned *out)
 static cl_int spmv__cl_ulong(cl_device_id id, cl_device_info what, uint64_t *out)
 {
     cl_ulong v = 0;
-    cl_int e = clGetDeviceInfo(id, what, sizeof v, &v, NULL);
+    cl_int e = SPMV__OPENCL(clGetDeviceInfo)(id, what, sizeof v, &v, NULL);
     *out = v;
     return e;
 }
@@ -101,7 +204,7 @@ static cl_int spmv__cl_ulong(cl_device_id id, cl_device_info what, uint64_t *out
 static cl_int spmv__cl_size(cl_device_id id, cl_device_info what, uint64_t *out)
 {
     size_t v = 0;
-    cl_int e = clGetDeviceInfo(id, what, sizeof v, &v, NULL);
+    cl_int e = SPMV__OPENCL(clGetDeviceInfo)(id, what, sizeof v, &v, NULL);
     *out = v;
     return e;
 }
@@ -109,7 +212,7 @@ static cl_int spmv__cl_size(cl_device_id id, cl_device_info what, uint64_t *out)
 static int spmv__cl_has_f64(cl_device_id id)
 {
     cl_device_fp_config config = 0;
-    return clGetDeviceInfo(id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof config, &config, NULL) == CL_SUCCESS && config != 0;
+    return SPMV__OPENCL(clGetDeviceInfo)(id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof config, &config, NULL) == CL_SUCCESS && config != 0;
 }
 
 #ifndef CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV
@@ -151,11 +254,11 @@ static spmv_status spmv__cl_describe(spmv_device_info *out, cl_device_id id, con
     memset(out, 0, sizeof *out);
     out->backend = spmv_opencl();
     out->id = id;
-    s = SPMV__CL(h, clGetDeviceInfo(id, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL));
-    if (!s) s = SPMV__CL(h, clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof type, &type, NULL));
-    if (!s) s = SPMV__CL(h, clGetDeviceInfo(id, CL_DEVICE_QUEUE_PROPERTIES, sizeof queue, &queue, NULL));
-    if (!s) s = SPMV__CL(h, clGetDeviceInfo(id, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, NULL));
-    if (!s) s = SPMV__CL(h, clGetDeviceInfo(id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified, NULL));
+    s = SPMV__CL(h, clGetDeviceInfo, (id, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL));
+    if (!s) s = SPMV__CL(h, clGetDeviceInfo, (id, CL_DEVICE_TYPE, sizeof type, &type, NULL));
+    if (!s) s = SPMV__CL(h, clGetDeviceInfo, (id, CL_DEVICE_QUEUE_PROPERTIES, sizeof queue, &queue, NULL));
+    if (!s) s = SPMV__CL(h, clGetDeviceInfo, (id, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, NULL));
+    if (!s) s = SPMV__CL(h, clGetDeviceInfo, (id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified, NULL));
     if (!s) s = spmv__cl(h, "clGetDeviceInfo", spmv__cl_uint(id, CL_DEVICE_MAX_COMPUTE_UNITS, &out->compute_units));
     if (!s) s = spmv__cl(h, "clGetDeviceInfo", spmv__cl_uint(id, CL_DEVICE_ADDRESS_BITS, &out->address_bits));
     if (!s) s = spmv__cl(h, "clGetDeviceInfo", spmv__cl_ulong(id, CL_DEVICE_GLOBAL_MEM_SIZE, &out->global_bytes));
@@ -184,14 +287,14 @@ static spmv_status spmv__cl_list_platform(cl_platform_id platform, spmv_device_i
 {
     cl_uint i, n = 0;
     cl_device_id *ids;
-    cl_int e = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n);
+    cl_int e = SPMV__OPENCL(clGetDeviceIDs)(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n);
     spmv_status s;
     if (e == CL_DEVICE_NOT_FOUND || (e == CL_SUCCESS && !n)) return SPMV_OK;
     s = spmv__cl(h, "clGetDeviceIDs", e);
     if (s) return s;
     ids = (cl_device_id *)spmv_alloc(h, n, sizeof *ids);
     if (!ids) return spmv__no_memory(h, n, sizeof *ids);
-    s = SPMV__CL(h, clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, n, ids, NULL));
+    s = SPMV__CL(h, clGetDeviceIDs, (platform, CL_DEVICE_TYPE_ALL, n, ids, NULL));
     for (i = 0; !s && i < n; i++) {
         spmv_device_info info;
         if (spmv__cl_describe(&info, ids[i], h)) continue;
@@ -207,15 +310,17 @@ static spmv_status spmv__cl_list(spmv_device_info *out, size_t max, size_t *coun
 {
     cl_uint i, n = 0;
     cl_platform_id *ids;
-    cl_int e = clGetPlatformIDs(0, NULL, &n);
+    cl_int e;
     spmv_status s;
     *count = 0;
+    if (!spmv__cl_ready(hooks)) return SPMV_OK;
+    e = SPMV__OPENCL(clGetPlatformIDs)(0, NULL, &n);
     if (e == -1001 || (e == CL_SUCCESS && !n)) return SPMV_OK;
     s = spmv__cl(hooks, "clGetPlatformIDs", e);
     if (s) return s;
     ids = (cl_platform_id *)spmv_alloc(hooks, n, sizeof *ids);
     if (!ids) return spmv__no_memory(hooks, n, sizeof *ids);
-    s = SPMV__CL(hooks, clGetPlatformIDs(n, ids, NULL));
+    s = SPMV__CL(hooks, clGetPlatformIDs, (n, ids, NULL));
     for (i = 0; !s && i < n; i++)
         if (spmv__cl_list_platform(ids[i], out, max, count, hooks) == SPMV_ERR_MEMORY) s = SPMV_ERR_MEMORY;
     spmv_free(hooks, ids);
@@ -225,7 +330,12 @@ static spmv_status spmv__cl_list(spmv_device_info *out, size_t max, size_t *coun
 static const char *spmv__cl_absent(void)
 {
     cl_uint n = 0;
-    return clGetPlatformIDs(0, NULL, &n) == CL_SUCCESS && n ? "no platform (driver) has a device" : "no platform (driver) was found";
+#ifndef SPMV_CL_LINK
+    if (spmv__cl_api.library.state == SPMV__LOAD_ABSENT) return "no OpenCL library was found (" SPMV__CL_FILE ")";
+    if (spmv__cl_api.library.state == SPMV__LOAD_FAILED) return "the OpenCL library is too old";
+#endif
+    return SPMV__OPENCL(clGetPlatformIDs)(0, NULL, &n) == CL_SUCCESS && n ? "no platform (driver) has a device"
+                                                                        : "no platform (driver) was found";
 }
 
 /* ---- devices: context and queue ------------------------------------------------------------------------------------ */
@@ -239,16 +349,16 @@ static spmv_status spmv__cl_adopt(spmv_device *d, const spmv_device_desc *desc)
     cl_command_queue queue = (cl_command_queue)desc->queue;
     spmv_status s = SPMV_OK;
     if (queue) {
-        s = SPMV__CL(h, clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL));
-        if (!s) s = SPMV__CL(h, clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL));
+        s = SPMV__CL(h, clGetCommandQueueInfo, (queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL));
+        if (!s) s = SPMV__CL(h, clGetCommandQueueInfo, (queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL));
     }
     if (s) return s;
     if (!context || !id || (desc->context && desc->context != context) || (desc->id && desc->id != id))
         return spmv_log(h, SPMV_ERR_ARGUMENT, "context and device must be given together, and must be those of the queue");
     s = spmv__cl_describe(&d->info, id, h);
-    if (!s) s = SPMV__CL(h, clRetainContext(context));
+    if (!s) s = SPMV__CL(h, clRetainContext, (context));
     if (!s) d->context = context;
-    if (!s && queue) s = SPMV__CL(h, clRetainCommandQueue(queue));
+    if (!s && queue) s = SPMV__CL(h, clRetainCommandQueue, (queue));
     if (!s) d->queue = queue;
     return s;
 }
@@ -261,25 +371,27 @@ static spmv_status spmv__cl_new_context(spmv_device *d)
     properties[0] = CL_CONTEXT_PLATFORM;
     properties[1] = (cl_context_properties)d->info.platform_id;
     properties[2] = 0;
-    d->context = clCreateContext(properties, 1, &id, NULL, NULL, &e);
+    d->context = SPMV__OPENCL(clCreateContext)(properties, 1, &id, NULL, NULL, &e);
     return spmv__cl(&d->hooks, "clCreateContext", e);
 }
 
 static spmv_status spmv__cl_open(spmv_device *d, const spmv_device_desc *desc)
 {
     int own = desc->context || desc->id || desc->queue;
-    spmv_status s = own ? spmv__cl_adopt(d, desc) : spmv__cl_new_context(d);
+    spmv_status s;
     cl_int e;
+    if (!spmv__cl_ready(&d->hooks)) return spmv_log(&d->hooks, SPMV_ERR_NO_DEVICE, "%s", spmv__cl_absent());
+    s = own ? spmv__cl_adopt(d, desc) : spmv__cl_new_context(d);
     if (s || d->queue) return s;
-    d->queue = clCreateCommandQueue((cl_context)d->context, (cl_device_id)d->info.id,
+    d->queue = SPMV__OPENCL(clCreateCommandQueue)((cl_context)d->context, (cl_device_id)d->info.id,
                                     desc->profile ? (cl_command_queue_properties)CL_QUEUE_PROFILING_ENABLE : 0, &e);
     return spmv__cl(&d->hooks, "clCreateCommandQueue", e);
 }
 
 static void spmv__cl_close(spmv_device *d)
 {
-    if (d->queue) clReleaseCommandQueue((cl_command_queue)d->queue);
-    if (d->context) clReleaseContext((cl_context)d->context);
+    if (d->queue) SPMV__OPENCL(clReleaseCommandQueue)((cl_command_queue)d->queue);
+    if (d->context) SPMV__OPENCL(clReleaseContext)((cl_context)d->context);
 }
 
 /* ---- programs and kernels -------------------------------------------------------------------------------------------- */
@@ -290,9 +402,9 @@ static char *spmv__cl_build_log(const spmv_device *d, cl_program program)
     cl_device_id id = (cl_device_id)d->info.id;
     size_t size = 0;
     char *text = NULL;
-    if (clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) == CL_SUCCESS)
+    if (SPMV__OPENCL(clGetProgramBuildInfo)(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) == CL_SUCCESS)
         text = (char *)spmv_alloc(&d->hooks, (uint64_t)size + 1, 1);
-    if (text && clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, size, text, NULL) != CL_SUCCESS) size = 0;
+    if (text && SPMV__OPENCL(clGetProgramBuildInfo)(program, id, CL_PROGRAM_BUILD_LOG, size, text, NULL) != CL_SUCCESS) size = 0;
     if (text) text[size] = 0;
     return text;
 }
@@ -308,11 +420,11 @@ static spmv_status spmv__cl_build(const spmv_device *d, const spmv_kernel_source
     unsigned i;
     spmv_status s;
     for (i = 0; i < source->count; i++) text_of[i] = source->text[i];
-    program = clCreateProgramWithSource((cl_context)d->context, source->count, text_of, source->size, &e);
+    program = SPMV__OPENCL(clCreateProgramWithSource)((cl_context)d->context, source->count, text_of, source->size, &e);
     s = spmv__cl(&d->hooks, "clCreateProgramWithSource", e);
     if (s) return s;
     *out = program;
-    e = clBuildProgram(program, 1, &id, source->options, NULL, NULL);
+    e = SPMV__OPENCL(clBuildProgram)(program, 1, &id, source->options, NULL, NULL);
     if (e == CL_SUCCESS) return SPMV_OK;
     if (e == CL_BUILD_PROGRAM_FAILURE || e == CL_INVALID_BUILD_OPTIONS) {
         text = spmv__cl_build_log(d, program);
@@ -322,7 +434,7 @@ static spmv_status spmv__cl_build(const spmv_device *d, const spmv_kernel_source
     } else {
         s = spmv__cl(&d->hooks, "clBuildProgram", e);
     }
-    clReleaseProgram(program);
+    SPMV__OPENCL(clReleaseProgram)(program);
     *out = NULL;
     return s;
 }
@@ -332,10 +444,10 @@ static spmv_status spmv__cl_program_place(const spmv_device *d, cl_program progr
 {
     cl_device_id *all;
     void *block = NULL;
-    spmv_status s = SPMV__CL(&d->hooks, clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof *count, count, NULL));
+    spmv_status s = SPMV__CL(&d->hooks, clGetProgramInfo, (program, CL_PROGRAM_NUM_DEVICES, sizeof *count, count, NULL));
     if (!s) s = spmv__new(&d->hooks, &block, *count, sizeof *all, 0);
     all = (cl_device_id *)block;
-    if (!s) s = SPMV__CL(&d->hooks, clGetProgramInfo(program, CL_PROGRAM_DEVICES, *count * sizeof *all, all, NULL));
+    if (!s) s = SPMV__CL(&d->hooks, clGetProgramInfo, (program, CL_PROGRAM_DEVICES, *count * sizeof *all, all, NULL));
     for (*place = 0; !s && *place < *count && all[*place] != (cl_device_id)d->info.id;) ++*place;
     spmv_free(&d->hooks, block);
     return s;
@@ -353,12 +465,12 @@ static spmv_status spmv__cl_image_of(const spmv_device *d, void *handle, void **
     if (s || place >= count) return s;
     s = spmv__new(&d->hooks, &sizes, count, sizeof(size_t), 0);
     if (!s) s = spmv__new(&d->hooks, &images, count, sizeof(unsigned char *), 0); /* those that stay NULL are not copied */
-    if (!s) s = SPMV__CL(&d->hooks, clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(size_t), sizes, NULL));
+    if (!s) s = SPMV__CL(&d->hooks, clGetProgramInfo, (program, CL_PROGRAM_BINARY_SIZES, count * sizeof(size_t), sizes, NULL));
     if (!s) *bytes = ((size_t *)sizes)[place];
     if (!s) s = spmv__room(&d->hooks, image, *bytes, 1);
     if (!s && *bytes) {
         ((unsigned char **)images)[place] = (unsigned char *)*image;
-        s = SPMV__CL(&d->hooks, clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(unsigned char *), images, NULL));
+        s = SPMV__CL(&d->hooks, clGetProgramInfo, (program, CL_PROGRAM_BINARIES, count * sizeof(unsigned char *), images, NULL));
     }
     spmv_free(&d->hooks, images);
     spmv_free(&d->hooks, sizes);
@@ -372,12 +484,12 @@ static spmv_status spmv__cl_load(const spmv_device *d, const char *options, cons
     cl_device_id id = (cl_device_id)d->info.id;
     const unsigned char *from = (const unsigned char *)image;
     cl_int e, own = CL_SUCCESS;
-    cl_program program = clCreateProgramWithBinary((cl_context)d->context, 1, &id, &bytes, &from, &own, &e);
+    cl_program program = SPMV__OPENCL(clCreateProgramWithBinary)((cl_context)d->context, 1, &id, &bytes, &from, &own, &e);
     spmv_status s = spmv__cl(&d->hooks, "clCreateProgramWithBinary", e);
     if (s) return s;
     s = spmv__cl(&d->hooks, "clCreateProgramWithBinary", own);
-    if (!s) s = SPMV__CL(&d->hooks, clBuildProgram(program, 1, &id, options, NULL, NULL));
-    if (s) clReleaseProgram(program);
+    if (!s) s = SPMV__CL(&d->hooks, clBuildProgram, (program, 1, &id, options, NULL, NULL));
+    if (s) SPMV__OPENCL(clReleaseProgram)(program);
     else *out = program;
     return s;
 }
@@ -385,20 +497,20 @@ static spmv_status spmv__cl_load(const spmv_device *d, const char *options, cons
 static void spmv__cl_program_free(const spmv_device *d, void *program)
 {
     (void)d;
-    clReleaseProgram((cl_program)program);
+    SPMV__OPENCL(clReleaseProgram)((cl_program)program);
 }
 
 static spmv_status spmv__cl_kernel(const spmv_device *d, void *program, const char *name, void **out)
 {
     cl_int e;
-    *out = clCreateKernel((cl_program)program, name, &e);
+    *out = SPMV__OPENCL(clCreateKernel)((cl_program)program, name, &e);
     return spmv__cl(&d->hooks, "clCreateKernel", e);
 }
 
 static void spmv__cl_kernel_free(const spmv_device *d, void *kernel)
 {
     (void)d;
-    clReleaseKernel((cl_kernel)kernel);
+    SPMV__OPENCL(clReleaseKernel)((cl_kernel)kernel);
 }
 
 /* NVIDIA's driver has answered 256 for a kernel that was compiled for work-groups of exactly 512 (reqd_work_group_size, which limits
@@ -410,11 +522,11 @@ static spmv_status spmv__cl_kernel_limits(const spmv_device *d, void *handle, ui
     cl_device_id id = (cl_device_id)d->info.id;
     cl_ulong bytes = 0;
     size_t most = 0, compiled[3] = { 0, 0, 0 };
-    spmv_status s = SPMV__CL(h, clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL));
+    spmv_status s = SPMV__CL(h, clGetKernelWorkGroupInfo, (kernel, id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL));
     if (!s && d->info.nvidia)
-        s = SPMV__CL(h, clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof compiled, compiled, NULL));
+        s = SPMV__CL(h, clGetKernelWorkGroupInfo, (kernel, id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof compiled, compiled, NULL));
     if (most < compiled[0] && compiled[0] <= d->info.group_size) most = compiled[0];
-    if (!s) s = SPMV__CL(h, clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL));
+    if (!s) s = SPMV__CL(h, clGetKernelWorkGroupInfo, (kernel, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL));
     *group = most;
     *local = bytes;
     return s;
@@ -422,7 +534,7 @@ static spmv_status spmv__cl_kernel_limits(const spmv_device *d, void *handle, ui
 
 static spmv_status spmv__cl_argument(const spmv_device *d, void *kernel, unsigned index, const void *value, size_t size)
 {
-    return SPMV__CL(&d->hooks, clSetKernelArg((cl_kernel)kernel, index, size, value));
+    return SPMV__CL(&d->hooks, clSetKernelArg, ((cl_kernel)kernel, index, size, value));
 }
 
 /* ---- buffers ------------------------------------------------------------------------------------------------------- */
@@ -446,13 +558,13 @@ static cl_mem spmv__cl_large_buffer(const spmv_device *d, cl_mem_flags flags, ui
     cl_int e;
     if (!block) return NULL;
     if (from) memcpy(block, from, (size_t)bytes);
-    m = clCreateBuffer((cl_context)d->context, flags | CL_MEM_USE_HOST_PTR, (size_t)bytes, block, &e);
+    m = SPMV__OPENCL(clCreateBuffer)((cl_context)d->context, flags | CL_MEM_USE_HOST_PTR, (size_t)bytes, block, &e);
     if (e != CL_SUCCESS) {
         SPMV_FREE(block);
         return NULL;
     }
-    if (clSetMemObjectDestructorCallback(m, spmv__cl_free_block, block) == CL_SUCCESS) return m;
-    clReleaseMemObject(m);
+    if (SPMV__OPENCL(clSetMemObjectDestructorCallback)(m, spmv__cl_free_block, block) == CL_SUCCESS) return m;
+    SPMV__OPENCL(clReleaseMemObject)(m);
     SPMV_FREE(block);
     return NULL;
 }
@@ -467,40 +579,40 @@ static spmv_status spmv__cl_buffer(const spmv_device *d, uint64_t bytes, int rea
     if (*out) return SPMV_OK;
 #endif
     if (from) flags |= CL_MEM_COPY_HOST_PTR;
-    *out = clCreateBuffer((cl_context)d->context, flags, (size_t)bytes, (void *)(uintptr_t)from, &e);
+    *out = SPMV__OPENCL(clCreateBuffer)((cl_context)d->context, flags, (size_t)bytes, (void *)(uintptr_t)from, &e);
     return spmv__cl(&d->hooks, "clCreateBuffer", e);
 }
 
 static void spmv__cl_buffer_free(const spmv_device *d, void *buffer)
 {
     (void)d;
-    clReleaseMemObject((cl_mem)buffer);
+    SPMV__OPENCL(clReleaseMemObject)((cl_mem)buffer);
 }
 
 static spmv_status spmv__cl_buffer_bytes(const spmv_device *d, void *buffer, uint64_t *bytes)
 {
     size_t n = 0;
-    spmv_status s = SPMV__CL(&d->hooks, clGetMemObjectInfo((cl_mem)buffer, CL_MEM_SIZE, sizeof n, &n, NULL));
+    spmv_status s = SPMV__CL(&d->hooks, clGetMemObjectInfo, ((cl_mem)buffer, CL_MEM_SIZE, sizeof n, &n, NULL));
     *bytes = n;
     return s;
 }
 
 static spmv_status spmv__cl_write(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, const void *from)
 {
-    return SPMV__CL(&d->hooks, clEnqueueWriteBuffer((cl_command_queue)queue, (cl_mem)buffer, CL_TRUE, 0, (size_t)bytes, from, 0, NULL,
+    return SPMV__CL(&d->hooks, clEnqueueWriteBuffer, ((cl_command_queue)queue, (cl_mem)buffer, CL_TRUE, 0, (size_t)bytes, from, 0, NULL,
                                                     NULL));
 }
 
 static spmv_status spmv__cl_read(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, void *to, void *after)
 {
     cl_event event = (cl_event)after;
-    return SPMV__CL(&d->hooks, clEnqueueReadBuffer((cl_command_queue)queue, (cl_mem)buffer, CL_TRUE, 0, (size_t)bytes, to, event != NULL,
+    return SPMV__CL(&d->hooks, clEnqueueReadBuffer, ((cl_command_queue)queue, (cl_mem)buffer, CL_TRUE, 0, (size_t)bytes, to, event != NULL,
                                                    event ? &event : NULL, NULL));
 }
 
 static spmv_status spmv__cl_fill(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, uint32_t word)
 {
-    return SPMV__CL(&d->hooks, clEnqueueFillBuffer((cl_command_queue)queue, (cl_mem)buffer, &word, sizeof word, 0, (size_t)bytes, 0,
+    return SPMV__CL(&d->hooks, clEnqueueFillBuffer, ((cl_command_queue)queue, (cl_mem)buffer, &word, sizeof word, 0, (size_t)bytes, 0,
                                                    NULL, NULL));
 }
 
@@ -514,25 +626,25 @@ static spmv_status spmv__cl_queue_keep(const spmv_device *d, void *handle, int *
     cl_context context = NULL;
     cl_device_id id = NULL;
     cl_command_queue_properties properties = 0;
-    spmv_status s = SPMV__CL(h, clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL));
-    if (!s) s = SPMV__CL(h, clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL));
-    if (!s) s = SPMV__CL(h, clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
+    spmv_status s = SPMV__CL(h, clGetCommandQueueInfo, (queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL));
+    if (!s) s = SPMV__CL(h, clGetCommandQueueInfo, (queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL));
+    if (!s) s = SPMV__CL(h, clGetCommandQueueInfo, (queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
     if (!s && (context != d->context || id != d->info.id))
         s = spmv_log(h, SPMV_ERR_ARGUMENT, "the queue belongs to another context or device than the matrix");
     *out_of_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
     *profiles = (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
-    return s ? s : SPMV__CL(h, clRetainCommandQueue(queue));
+    return s ? s : SPMV__CL(h, clRetainCommandQueue, (queue));
 }
 
 static void spmv__cl_queue_free(const spmv_device *d, void *queue)
 {
     (void)d;
-    clReleaseCommandQueue((cl_command_queue)queue);
+    SPMV__OPENCL(clReleaseCommandQueue)((cl_command_queue)queue);
 }
 
 static spmv_status spmv__cl_finish(const spmv_device *d, void *queue)
 {
-    return SPMV__CL(&d->hooks, clFinish((cl_command_queue)queue));
+    return SPMV__CL(&d->hooks, clFinish, ((cl_command_queue)queue));
 }
 
 static spmv_status spmv__cl_launch(const spmv_device *d, void *queue, void *kernel, uint64_t groups, uint64_t wg, const spmv_order *order,
@@ -540,7 +652,7 @@ static spmv_status spmv__cl_launch(const spmv_device *d, void *queue, void *kern
 {
     size_t local = (size_t)wg, global = (size_t)(groups * wg);
     cl_event after = (cl_event)order->after, done = NULL;
-    spmv_status s = SPMV__CL(&d->hooks, clEnqueueNDRangeKernel((cl_command_queue)queue, (cl_kernel)kernel, 1, NULL, &global, &local,
+    spmv_status s = SPMV__CL(&d->hooks, clEnqueueNDRangeKernel, ((cl_command_queue)queue, (cl_kernel)kernel, 1, NULL, &global, &local,
                                                                after ? 1 : order->count,
                                                                after ? &after : (const cl_event *)order->wait, event ? &done : NULL));
     if (event) *event = done;
@@ -550,7 +662,7 @@ static spmv_status spmv__cl_launch(const spmv_device *d, void *queue, void *kern
 static spmv_status spmv__cl_marker(const spmv_device *d, void *queue, const spmv_order *order, void **event)
 {
     cl_event after = (cl_event)order->after, done = NULL;
-    spmv_status s = SPMV__CL(&d->hooks, clEnqueueMarkerWithWaitList((cl_command_queue)queue, after ? 1 : order->count,
+    spmv_status s = SPMV__CL(&d->hooks, clEnqueueMarkerWithWaitList, ((cl_command_queue)queue, after ? 1 : order->count,
                                                                     after ? &after : (const cl_event *)order->wait, &done));
     *event = done;
     return s;
@@ -558,13 +670,13 @@ static spmv_status spmv__cl_marker(const spmv_device *d, void *queue, const spmv
 
 static spmv_status spmv__cl_event_keep(const spmv_device *d, void *event)
 {
-    return SPMV__CL(&d->hooks, clRetainEvent((cl_event)event));
+    return SPMV__CL(&d->hooks, clRetainEvent, ((cl_event)event));
 }
 
 static void spmv__cl_event_free(const spmv_device *d, void *event)
 {
     (void)d;
-    clReleaseEvent((cl_event)event);
+    SPMV__OPENCL(clReleaseEvent)((cl_event)event);
 }
 
 static spmv_status spmv__cl_seconds(const spmv_device *d, void *first, void *last, double *seconds)
@@ -572,9 +684,9 @@ static spmv_status spmv__cl_seconds(const spmv_device *d, void *first, void *las
     const spmv_hooks *h = &d->hooks;
     cl_event begins = (cl_event)first, ends = (cl_event)last;
     cl_ulong begin = 0, end = 0;
-    spmv_status s = SPMV__CL(h, clWaitForEvents(1, &ends));
-    if (!s) s = SPMV__CL(h, clGetEventProfilingInfo(begins, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL));
-    if (!s) s = SPMV__CL(h, clGetEventProfilingInfo(ends, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL));
+    spmv_status s = SPMV__CL(h, clWaitForEvents, (1, &ends));
+    if (!s) s = SPMV__CL(h, clGetEventProfilingInfo, (begins, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL));
+    if (!s) s = SPMV__CL(h, clGetEventProfilingInfo, (ends, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL));
     if (!s && end > begin) *seconds = (double)(end - begin) * 1e-9;
     return s;
 }
@@ -597,11 +709,11 @@ static spmv_status spmv__cl_image_check(const spmv_device *d, spmv_type type, in
     int one = 0, four = texel != 4;
     cl_image_format want = spmv__cl_image_format(type, 1), wide = spmv__cl_image_format(type, 4), *list;
     cl_uint i, n = 0;
-    spmv_status s = SPMV__CL(h, clGetSupportedImageFormats(context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE1D_BUFFER, 0, NULL, &n));
+    spmv_status s = SPMV__CL(h, clGetSupportedImageFormats, (context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE1D_BUFFER, 0, NULL, &n));
     if (s) return s;
     list = (cl_image_format *)spmv_alloc(h, n, sizeof *list);
     if (n && !list) return spmv__no_memory(h, n, sizeof *list);
-    if (n) s = SPMV__CL(h, clGetSupportedImageFormats(context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE1D_BUFFER, n, list, NULL));
+    if (n) s = SPMV__CL(h, clGetSupportedImageFormats, (context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE1D_BUFFER, n, list, NULL));
     for (i = 0; !s && i < n; i++) {
         one |= list[i].image_channel_order == want.image_channel_order && list[i].image_channel_data_type == want.image_channel_data_type;
         four |= list[i].image_channel_order == wide.image_channel_order && list[i].image_channel_data_type == wide.image_channel_data_type;
@@ -622,13 +734,13 @@ static spmv_status spmv__cl_image(const spmv_device *d, void *buffer, spmv_type 
     desc.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER;
     desc.image_width = (size_t)texels;
     desc.buffer = (cl_mem)buffer;
-    *image = clCreateImage((cl_context)d->context, CL_MEM_READ_ONLY, &format, &desc, NULL, &e);
+    *image = SPMV__OPENCL(clCreateImage)((cl_context)d->context, CL_MEM_READ_ONLY, &format, &desc, NULL, &e);
     return spmv__cl(&d->hooks, "clCreateImage", e);
 }
 
 static spmv_status spmv__cl_buffer_keep(const spmv_device *d, void *buffer)
 {
-    return SPMV__CL(&d->hooks, clRetainMemObject((cl_mem)buffer));
+    return SPMV__CL(&d->hooks, clRetainMemObject, ((cl_mem)buffer));
 }
 
 /* ---- several devices --------------------------------------------------------------------------------------------------- */
@@ -636,7 +748,7 @@ static spmv_status spmv__cl_buffer_keep(const spmv_device *d, void *buffer)
 static spmv_status spmv__cl_queue_new(const spmv_device *d, void **out)
 {
     cl_int e;
-    *out = clCreateCommandQueue((cl_context)d->context, (cl_device_id)d->info.id, 0, &e);
+    *out = SPMV__OPENCL(clCreateCommandQueue)((cl_context)d->context, (cl_device_id)d->info.id, 0, &e);
     return spmv__cl(&d->hooks, "clCreateCommandQueue", e);
 }
 
@@ -648,40 +760,41 @@ static void spmv__cl_queue_end(const spmv_device *d, void *queue)
 
 static void spmv__cl_unpin(const spmv_device *d, void *at, void *handle)
 {
-    if (!SPMV__CL(&d->hooks, clEnqueueUnmapMemObject((cl_command_queue)d->queue, (cl_mem)handle, at, 0, NULL, NULL)))
+    if (!SPMV__CL(&d->hooks, clEnqueueUnmapMemObject, ((cl_command_queue)d->queue, (cl_mem)handle, at, 0, NULL, NULL)))
         spmv__cl_finish(d, d->queue);
-    clReleaseMemObject((cl_mem)handle);
+    SPMV__OPENCL(clReleaseMemObject)((cl_mem)handle);
 }
 
 /* A buffer that the driver allocates on the host stays mapped: that is what drivers pin. */
 static spmv_status spmv__cl_pin(const spmv_device *d, uint64_t bytes, void **at, void **handle)
 {
     cl_int e;
-    cl_mem m = clCreateBuffer((cl_context)d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, (size_t)bytes, NULL, &e);
+    cl_mem m = SPMV__OPENCL(clCreateBuffer)((cl_context)d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, (size_t)bytes, NULL, &e);
     spmv_status s = spmv__cl(&d->hooks, "clCreateBuffer", e);
     if (s) return s;
-    *at = clEnqueueMapBuffer((cl_command_queue)d->queue, m, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, (size_t)bytes, 0, NULL, NULL, &e);
+    *at = SPMV__OPENCL(clEnqueueMapBuffer)((cl_command_queue)d->queue, m, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, (size_t)bytes, 0, NULL,
+                                           NULL, &e);
     s = spmv__cl(&d->hooks, "clEnqueueMapBuffer", e);
-    if (s) clReleaseMemObject(m);
+    if (s) SPMV__OPENCL(clReleaseMemObject)(m);
     else *handle = m;
     return s;
 }
 
 static spmv_status spmv__cl_get(const spmv_device *d, void *queue, void *buffer, uint64_t offset, uint64_t bytes, void *to)
 {
-    return SPMV__CL(&d->hooks, clEnqueueReadBuffer((cl_command_queue)queue, (cl_mem)buffer, CL_FALSE, (size_t)offset, (size_t)bytes, to, 0,
-                                                   NULL, NULL));
+    return SPMV__CL(&d->hooks, clEnqueueReadBuffer, ((cl_command_queue)queue, (cl_mem)buffer, CL_FALSE, (size_t)offset, (size_t)bytes, to,
+                                                     0, NULL, NULL));
 }
 
 static spmv_status spmv__cl_put(const spmv_device *d, void *queue, void *buffer, uint64_t offset, uint64_t bytes, const void *from)
 {
-    return SPMV__CL(&d->hooks, clEnqueueWriteBuffer((cl_command_queue)queue, (cl_mem)buffer, CL_FALSE, (size_t)offset, (size_t)bytes, from,
-                                                    0, NULL, NULL));
+    return SPMV__CL(&d->hooks, clEnqueueWriteBuffer, ((cl_command_queue)queue, (cl_mem)buffer, CL_FALSE, (size_t)offset, (size_t)bytes,
+                                                      from, 0, NULL, NULL));
 }
 
 static spmv_status spmv__cl_start(const spmv_device *d, void *queue)
 {
-    return SPMV__CL(&d->hooks, clFlush((cl_command_queue)queue));
+    return SPMV__CL(&d->hooks, clFlush, ((cl_command_queue)queue));
 }
 
 /* A point is the place of an event. */
@@ -697,16 +810,16 @@ static spmv_status spmv__cl_point(const spmv_device *d, void **out)
 static void spmv__cl_point_free(const spmv_device *d, void *point)
 {
     cl_event event = *(cl_event *)point;
-    if (event) clReleaseEvent(event);
+    if (event) SPMV__OPENCL(clReleaseEvent)(event);
     spmv_free(&d->hooks, point);
 }
 
 static spmv_status spmv__cl_point_set(const spmv_device *d, void *queue, void *point)
 {
     cl_event *at = (cl_event *)point, event = NULL;
-    spmv_status s = SPMV__CL(&d->hooks, clEnqueueMarkerWithWaitList((cl_command_queue)queue, 0, NULL, &event));
+    spmv_status s = SPMV__CL(&d->hooks, clEnqueueMarkerWithWaitList, ((cl_command_queue)queue, 0, NULL, &event));
     if (s) return s;
-    if (*at) clReleaseEvent(*at);
+    if (*at) SPMV__OPENCL(clReleaseEvent)(*at);
     *at = event;
     return spmv__cl_start(d, queue);
 }
@@ -715,13 +828,13 @@ static spmv_status spmv__cl_follow(const spmv_device *d, void *queue, void *poin
 {
     const cl_event *at = (const cl_event *)point;
     if (!*at) return SPMV_OK;
-    return SPMV__CL(&d->hooks, clEnqueueBarrierWithWaitList((cl_command_queue)queue, 1, at, NULL));
+    return SPMV__CL(&d->hooks, clEnqueueBarrierWithWaitList, ((cl_command_queue)queue, 1, at, NULL));
 }
 
 static spmv_status spmv__cl_point_wait(const spmv_device *d, void *point)
 {
     const cl_event *at = (const cl_event *)point;
-    return *at ? SPMV__CL(&d->hooks, clWaitForEvents(1, at)) : SPMV_OK;
+    return *at ? SPMV__CL(&d->hooks, clWaitForEvents, (1, at)) : SPMV_OK;
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------------- */
@@ -753,5 +866,35 @@ SPMV_API spmv_status spmv_cl_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t 
     if (event) *event = (cl_event)done;
     return s;
 }
+
+#else /* the header was not found */
+static const char *spmv__cl_absent(void) { return "the library was compiled without the header CL/cl.h (Debian: opencl-headers)"; }
+
+static spmv_status spmv__cl_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks)
+{
+    (void)out;
+    (void)max;
+    (void)hooks;
+    *count = 0;
+    return SPMV_OK;
+}
+
+static spmv_status spmv__cl_open(spmv_device *d, const spmv_device_desc *desc)
+{
+    (void)desc;
+    return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "OpenCL: %s", spmv__cl_absent());
+}
+
+static void spmv__cl_close(spmv_device *d) { (void)d; }
+
+SPMV_API const spmv_backend *spmv_opencl(void)
+{
+    static const spmv_backend table = {
+        "OpenCL", spmv__cl_list, spmv__cl_open, spmv__cl_close, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, spmv__cl_absent
+    };
+    return &table;
+}
+#endif
 
 #endif

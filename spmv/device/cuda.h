@@ -5,13 +5,12 @@
 #ifndef SPMV__DEVICE_CUDA_H
 #define SPMV__DEVICE_CUDA_H
 
-#include "exec.h"
+#include "load.h"
 
 #include <string.h>
-#ifdef _WIN32 /* spmv/device.h has included windows.h */
+#ifdef _WIN32
 #  define SPMV__CUDA_CALL __stdcall
 #else
-#  include <dlfcn.h>
 #  define SPMV__CUDA_CALL
 #endif
 
@@ -72,10 +71,9 @@ typedef struct spmv__cuda_config {
     unsigned count;
 } spmv__cuda_config;
 
-/* The only state that is not an object's: what was loaded, which stays until the process ends. */
+/* The only state that is not an object's. */
 static struct spmv__cuda_loaded {
-    long busy;             /* the lock of the next three; the functions do not change once they are there */
-    int  driver, compiler; /* 0: not tried yet; 1: there; below 0: not there */
+    spmv__loading driver, compiler;
     int  version;          /* of CUDA that the driver supports: 13000 is 13.0 */
 #define X(name, parameters) int (SPMV__CUDA_CALL *p_##name) parameters;
     SPMV__CUDA_DRIVER(X)
@@ -85,48 +83,14 @@ static struct spmv__cuda_loaded {
     /* NULL before CUDA 12.3, from which on graphs capture it as well */
 } spmv__cuda_api;
 
-/* The library, or NULL. */
-static void *spmv__cuda_library(const char *name)
-{
-#ifdef _WIN32
-    return (void *)LoadLibraryA(name);
-#else
-    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
-#endif
-}
-
-/* Sets the pointer to a function at at, if the library has it, and returns 1, else 0. It is copied as bytes, since C does not convert a
- * void * to it. */
-static int spmv__cuda_symbol(void *library, const char *name, void *at)
-{
-#ifdef _WIN32
-    FARPROC f = GetProcAddress((HMODULE)library, name);
-#else
-    void *f = dlsym(library, name);
-#endif
-    if (f) memcpy(at, &f, sizeof f);
-    return f != NULL;
-}
-
 /* Sets the pointers to the functions of the driver or the compiler; 0 if one is not there. */
 static int spmv__cuda_symbols(void *library, int compiler, const spmv_hooks *h)
 {
-    static const struct { const char *name; void *at; } list[] = {
 #define X(name, parameters) { #name, &spmv__cuda_api.p_##name },
-        SPMV__CUDA_DRIVER(X)
-        { NULL, NULL },
-        SPMV__CUDA_COMPILER(X)
-        { NULL, NULL }
+    static const spmv__wanted driver[] = { SPMV__CUDA_DRIVER(X) { NULL, NULL } };
+    static const spmv__wanted nvrtc[] = { SPMV__CUDA_COMPILER(X) { NULL, NULL } };
 #undef X
-    };
-    size_t i = 0;
-    while (compiler && list[i++].name) {}
-    for (; list[i].name; i++) {
-        if (spmv__cuda_symbol(library, list[i].name, list[i].at)) continue;
-        spmv_log(h, SPMV_OK, "%s has no %s: it is too old", compiler ? "NVRTC" : "the CUDA driver", list[i].name);
-        return 0;
-    }
-    return 1;
+    return compiler ? spmv__symbols(library, "NVRTC", nvrtc, h) : spmv__symbols(library, "the CUDA driver", driver, h);
 }
 
 /* CUDA_ERROR_...; NO_DRIVER: what was loaded is the library of the toolkit that programs are linked with where no driver is. */
@@ -150,23 +114,23 @@ static spmv_status spmv__cuda_result(const spmv_hooks *h, const char *call, int 
 #  define SPMV__CUDA_FILE "libcuda.so.1"
 #endif
 
-/* Loads the driver and starts it: 1, or -1, or -2 if there is none. */
+/* Loads the driver and starts it. */
 static int spmv__cuda_load_driver(const spmv_hooks *h)
 {
     enum { GRAPHS_WITH_OVERLAP = 12030 }; /* CUDA 12.3 */
     struct spmv__cuda_loaded *api = &spmv__cuda_api;
-    void *library = spmv__cuda_library(SPMV__CUDA_FILE);
+    void *library = spmv__library(SPMV__CUDA_FILE);
     int e;
-    if (!library) return -2;
-    if (sizeof library < 8 || !spmv__cuda_symbols(library, 0, h)) return -1;
+    if (!library) return SPMV__LOAD_ABSENT;
+    if (sizeof library < 8 || !spmv__cuda_symbols(library, 0, h)) return SPMV__LOAD_FAILED;
     e = spmv__cuda_api.p_cuInit(0);
-    if (e == SPMV__CUDA_NO_DEVICE || e == SPMV__CUDA_NO_DRIVER || spmv__cuda_result(h, "cuInit", e)) return -1;
-    if (SPMV__CUDA(h, cuDriverGetVersion, (&api->version))) return -1;
-    if (api->version >= GRAPHS_WITH_OVERLAP) spmv__cuda_symbol(library, "cuLaunchKernelEx", &api->p_cuLaunchKernelEx);
-    return 1;
+    if (e == SPMV__CUDA_NO_DEVICE || e == SPMV__CUDA_NO_DRIVER || spmv__cuda_result(h, "cuInit", e)) return SPMV__LOAD_FAILED;
+    if (SPMV__CUDA(h, cuDriverGetVersion, (&api->version))) return SPMV__LOAD_FAILED;
+    if (api->version >= GRAPHS_WITH_OVERLAP) spmv__symbol(library, "cuLaunchKernelEx", &api->p_cuLaunchKernelEx);
+    return SPMV__LOADED;
 }
 
-/* Loads NVRTC, of the driver's version, so that the driver takes what it compiles, or an older one: 1, or -1. From 11.2 on there is
+/* Loads NVRTC, of the driver's version, so that the driver takes what it compiles, or an older one. From 11.2 on there is
  * one for each major version. */
 static int spmv__cuda_load_compiler(const spmv_hooks *h)
 {
@@ -179,26 +143,20 @@ static int spmv__cuda_load_compiler(const spmv_hooks *h)
 #else
         spmv_print(name, sizeof name, major == 11 ? "libnvrtc.so.%d.2" : "libnvrtc.so.%d", major);
 #endif
-        library = spmv__cuda_library(name);
+        library = spmv__library(name);
     }
 #ifndef _WIN32
-    if (!library) library = spmv__cuda_library("libnvrtc.so");
-    if (!library) library = spmv__cuda_library("/usr/local/cuda/lib64/libnvrtc.so");
+    if (!library) library = spmv__library("libnvrtc.so");
+    if (!library) library = spmv__library("/usr/local/cuda/lib64/libnvrtc.so");
 #endif
-    return library && spmv__cuda_symbols(library, 1, h) ? 1 : -1;
+    return library && spmv__cuda_symbols(library, 1, h) ? SPMV__LOADED : SPMV__LOAD_FAILED;
 }
 
 /* 1 if the driver, and where wanted the compiler, is there. */
 static int spmv__cuda_ready(int compiler, const spmv_hooks *h)
 {
-    struct spmv__cuda_loaded *api = &spmv__cuda_api;
-    int there;
-    while (!spmv__try_lock(&api->busy)) {} /* held once for long, while something is loaded */
-    if (!api->driver) api->driver = spmv__cuda_load_driver(h);
-    if (compiler && api->driver > 0 && !api->compiler) api->compiler = spmv__cuda_load_compiler(h);
-    there = api->driver > 0 && (!compiler || api->compiler > 0);
-    spmv__set_free(&api->busy);
-    return there;
+    return spmv__load_once(&spmv__cuda_api.driver, spmv__cuda_load_driver, h) &&
+           (!compiler || spmv__load_once(&spmv__cuda_api.compiler, spmv__cuda_load_compiler, h));
 }
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
@@ -245,8 +203,8 @@ static spmv_status spmv__cuda_describe(spmv_device_info *out, int device, const 
 
 static const char *spmv__cuda_absent(void)
 {
-    return spmv__cuda_api.driver == -2 ? SPMV__CUDA_FILE ", the driver, was not found"
-                                       : "the driver is too old, does not start, or finds no GPU";
+    return spmv__cuda_api.driver.state == SPMV__LOAD_ABSENT ? "no CUDA driver was found (" SPMV__CUDA_FILE ")"
+                                                            : "the driver is too old, does not start, or finds no GPU";
 }
 
 static spmv_status spmv__cuda_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *h)

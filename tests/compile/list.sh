@@ -33,29 +33,29 @@ sym="sh $t/symbols.sh"
 for cc in gcc clang; do
     i="-I."
     case $cc in gcc) opt1=-O1 opt2=-O2 ;; *) opt1=-O0 opt2=-O0 ;; esac
-    say "$cc/all"        "$cc $w -O2 $i $t/c99.c -o $o/$cc-all -lOpenCL && $o/$cc-all"
+    say "$cc/all"        "$cc $w -O2 $i $t/c99.c -o $o/$cc-all && $o/$cc-all"
     say "$cc/host"       "$cc $w $opt1 $i $host $t/c99.c -o $o/$cc-host && $o/$cc-host"
     say "$cc/openmp"     "$cc $w -O0 $i $host -fopenmp $t/c99.c -o $o/$cc-openmp && $o/$cc-openmp"
     say "$cc/ndebug"     "$cc $w $opt1 $i $host -DNDEBUG $t/c99.c -o $o/$cc-ndebug && $o/$cc-ndebug"
     say "$cc/no-simd"    "$cc $w $opt2 $i $host -DSPMV_NO_SIMD $t/c99.c -o $o/$cc-nosimd && $o/$cc-nosimd && ! nm $o/$cc-nosimd | grep avx"
     say "$cc/levels"     "$cc $w -O1 $i $t/levels.c -o $o/$cc-levels && $o/$cc-levels"
     say "$cc/avx512"     "$cc $w $opt1 $i -DSPMV_AVX512 -c $t/levels.c -o $o/$cc-avx512.o"
-    say "$cc/csr+sell"   "$cc $w -O0 $i -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-only -lOpenCL && $o/$cc-only"
-    say "$cc/no-f64"     "$cc $w -O0 $i -DSPMV_NO_F64 $t/c99.c -o $o/$cc-nof64 -lOpenCL && $o/$cc-nof64"
-    say "$cc/reproducible" "$cc $w -O0 $i -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-repro -lOpenCL -lm && $o/$cc-repro"
+    say "$cc/csr+sell"   "$cc $w -O0 $i -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-only && $o/$cc-only"
+    say "$cc/no-f64"     "$cc $w -O0 $i -DSPMV_NO_F64 $t/c99.c -o $o/$cc-nof64 && $o/$cc-nof64"
+    say "$cc/reproducible" "$cc $w -O0 $i -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-repro -lm && $o/$cc-repro"
     say "$cc/reproducible-host" "$cc $w -O0 $i $host -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-repro-host -lm && $o/$cc-repro-host"
     say "$cc/fast-math" "! $cc $i $host -ffast-math -DSPMV_REPRODUCIBLE -c $t/has.c -o $o/$cc-fast.o"
     say "$cc/no-stdio"   "$cc $w -O0 $i $host -DSPMV_NO_STDIO -DNDEBUG -c $t/c99.c -o $o/$cc-nostdio.o && $sym $o/$cc-nostdio.o no-stdio"
-    say "$cc/passes"     "$cc $w -O0 $i $t/passes.c -o $o/$cc-passes -lOpenCL && $o/$cc-passes"
+    say "$cc/passes"     "$cc $w -O0 $i $t/passes.c -o $o/$cc-passes && $o/$cc-passes"
     say "$cc/messages"   "$cc $w -O0 $i $host $t/messages.c -o $o/$cc-messages && $o/$cc-messages"
     say "$cc/messages-checked" "! $cc $w $i $host -DWRONG_CONVERSION -fsyntax-only $t/messages.c"
-    say "$cc/two-units"  "$cc $w -O0 $i $t/uses.c $t/has.c -o $o/$cc-units -lOpenCL && $o/$cc-units"
-    say "$cc/two-cuts"   "$cc $w -O0 $i $t/two_a.c $t/two_b.c -o $o/$cc-cuts -lOpenCL && $o/$cc-cuts"
+    say "$cc/two-units"  "$cc $w -O0 $i $t/uses.c $t/has.c -o $o/$cc-units && $o/$cc-units"
+    say "$cc/two-cuts"   "$cc $w -O0 $i $t/two_a.c $t/two_b.c -o $o/$cc-cuts && $o/$cc-cuts"
     for what in "device $host" "host -DHOST"; do # a unit that uses matrices, linked with an implementation that has other macros
         set -- $what
         [ "$1" = host ] && other=$host || other=
         say "$cc/mixed-$1" "$cc $w -O0 $i $2 -c $t/mixed.c -o $o/$cc-mixed-$1.o &&" \
-            "$cc $w -O0 $i $other $t/has.c $o/$cc-mixed-$1.o -o $o/$cc-mixed-$1 -lOpenCL && $o/$cc-mixed-$1"
+            "$cc $w -O0 $i $other $t/has.c $o/$cc-mixed-$1.o -o $o/$cc-mixed-$1 && $o/$cc-mixed-$1"
     done
     say "$cc/mixed-missing" "$cc $w -O0 $i -DDEVICE -c $t/mixed.c -o $o/$cc-mixed-d.o &&" \
         "! $cc $i $host $t/has.c $o/$cc-mixed-d.o -o $o/$cc-mixed-d 2>$o/$cc-mixed-d.log && grep spmv_device_create $o/$cc-mixed-d.log"
@@ -65,7 +65,7 @@ for cc in gcc clang; do
         with=$cut
         [ $cut != -DSPMV_NO_SIMD ] || with=
         say "$cc/same$cut" "make -s $o/$cc-two_a.o && $cc $w -O0 $i $with -c $t/two_b.c -o $o/$cc-same$cut.o &&" \
-            "$cc $o/$cc-two_a.o $o/$cc-same$cut.o -o $o/$cc-same$cut -lOpenCL -lm && $o/$cc-same$cut"
+            "$cc $o/$cc-two_a.o $o/$cc-same$cut.o -o $o/$cc-same$cut -lm && $o/$cc-same$cut"
     done
     say "$cc/static"     "$cc $w -O0 $i -DSPMV_STATIC -c $t/has.c -o $o/$cc-static.o && $sym $o/$cc-static.o none"
     say "$cc/prefix"     "$cc $w -O0 $i -DNDEBUG -c $t/has.c -o $o/$cc-prefix.o && $sym $o/$cc-prefix.o prefix quiet"
@@ -80,13 +80,12 @@ for cc in gcc clang; do
             "grep 'both SPMV_THREADS and' $o/$cc-own.txt"
     done
     say "$cc/cuda-alone" "$cc $w -O0 $i -DSPMV_NO_OPENCL $t/c99.c -o $o/$cc-cuda -ldl && $o/$cc-cuda"
-    say "$cc/no-cuda"    "$cc $w -O0 $i -DSPMV_NO_CUDA $t/c99.c -o $o/$cc-nocuda -lOpenCL && $o/$cc-nocuda"
+    say "$cc/no-cuda"    "$cc $w -O0 $i -DSPMV_NO_CUDA $t/c99.c -o $o/$cc-nocuda && $o/$cc-nocuda"
     say "$cc/cuda.h"     "$cc $w -fsyntax-only $i -I$t/cuda -DSPMV_NO_OPENCL -include cuda.h $t/c99.c"
     for h in spmv spmv_formats spmv_io spmv_cl spmv_cuda spmv_group; do
-        case $h in spmv | *_cl | *_group) l=-lOpenCL ;; *) l= ;; esac
         case $cc in
         gcc) say "gcc/alone-$h" "gcc $w -fsyntax-only $i -DHEADER=$h.h $t/alone.c" ;;
-        *) say "$cc/alone-$h" "$cc $w -O0 $i -DHEADER=$h.h $t/alone.c -o $o/$cc-alone-$h $l && $o/$cc-alone-$h" ;;
+        *) say "$cc/alone-$h" "$cc $w -O0 $i -DHEADER=$h.h $t/alone.c -o $o/$cc-alone-$h && $o/$cc-alone-$h" ;;
         esac
     done
     say "$cc/lines"      "$cc $w -O0 -g $i -c $t/has.c -o $o/$cc-lines.o && sh $t/lines.sh $o/$cc-lines.o"
@@ -94,7 +93,7 @@ for cc in gcc clang; do
         "$o/$cc-alone-csr"
     say "$cc/own-back-end" "$cc $w -O0 $i $t/backend.c -o $o/$cc-backend && $o/$cc-backend"
     say "$cc/no-tuning" "$cc $w -O0 $i $host -DSPMV_NO_TUNING $t/c99.c -o $o/$cc-notuning && $o/$cc-notuning"
-    say "$cc/no-auto"   "$cc $w -O0 $i -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-noauto -lOpenCL && $o/$cc-noauto &&" \
+    say "$cc/no-auto"   "$cc $w -O0 $i -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-noauto && $o/$cc-noauto &&" \
         "$sym $o/$cc-noauto no-choice"
     say "$cc/no-auto-host" "$cc $w -O0 $i $host -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-noauto-host && $o/$cc-noauto-host"
     for opt in -O2 -Os; do # the promised cost of a tiny matrix holds for optimised builds only
@@ -102,8 +101,8 @@ for cc in gcc clang; do
         say "$cc/small-no-auto$opt" "$cc $w $opt $i $host -DSPMV_NO_AUTO $t/small.c -o $o/$cc-small-noauto$opt -pthread &&" \
             "$o/$cc-small-noauto$opt"
     done
-    say "$cc/small-cl"    "$cc $w -O2 $i $t/small.c -o $o/$cc-small-cl -pthread -lOpenCL && $o/$cc-small-cl"
-    say "$cc/single-no-auto" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-single-noauto -lOpenCL &&" \
+    say "$cc/small-cl"    "$cc $w -O2 $i $t/small.c -o $o/$cc-small-cl -pthread && $o/$cc-small-cl"
+    say "$cc/single-no-auto" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-single-noauto &&" \
         "$o/$cc-single-noauto && $sym $o/$cc-single-noauto no-choice"
     say "$cc/examples"   "$cc $w $i -fsyntax-only $(grep -L 'include <mpi.h>' examples/*.c examples/own_format/*.c | tr '\n' ' ')"
     if command -v mpicc >/dev/null 2>&1; then # clang complains of the libraries that mpicc adds
@@ -114,19 +113,19 @@ for cc in gcc clang; do
     done
     say "$cc/cl-300"     "$cc $w -fsyntax-only $i -DCL_TARGET_OPENCL_VERSION=300 $t/has.c"
     # the single header, compiled where the separate headers cannot be found
-    say "$cc/single"      "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $t/c99.c -o $o/$cc-single -lOpenCL && $o/$cc-single"
+    say "$cc/single"      "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $t/c99.c -o $o/$cc-single && $o/$cc-single"
     say "$cc/single-host" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $host $t/c99.c -o $o/$cc-single-host && $o/$cc-single-host"
     say "$cc/single-reproducible" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_REPRODUCIBLE $t/c99.c" \
-        "-o $o/$cc-single-repro -lOpenCL -lm && $o/$cc-single-repro"
+        "-o $o/$cc-single-repro -lm && $o/$cc-single-repro"
     say "$cc/single-io" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $host -c $t/has.c -o $o/$cc-single-io.o && $sym $o/$cc-single-io.o io"
     say "$cc/single-no-io" "$cc $w -O0 -Idist $host -c $t/has.c -o $o/$cc-single-noio.o && $sym $o/$cc-single-noio.o no-io"
     say "$cc/single-csr+sell" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c" \
-        "-o $o/$cc-single-only -lOpenCL && $o/$cc-single-only"
-    say "$cc/single-no-f64" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_NO_F64 $t/c99.c -o $o/$cc-single-nof64 -lOpenCL &&" \
+        "-o $o/$cc-single-only && $o/$cc-single-only"
+    say "$cc/single-no-f64" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_NO_F64 $t/c99.c -o $o/$cc-single-nof64 &&" \
         "$o/$cc-single-nof64"
-    say "$cc/single-passes" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $t/passes.c -o $o/$cc-single-passes -lOpenCL && $o/$cc-single-passes"
-    say "$cc/single-two-units" "$cc $w -O0 -Idist $t/uses.c $t/has.c -o $o/$cc-single-units -lOpenCL && $o/$cc-single-units"
-    say "$cc/single-two-cuts" "$cc $w -O0 -Idist $t/two_a.c $t/two_b.c -o $o/$cc-single-cuts -lOpenCL && $o/$cc-single-cuts"
+    say "$cc/single-passes" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $t/passes.c -o $o/$cc-single-passes && $o/$cc-single-passes"
+    say "$cc/single-two-units" "$cc $w -O0 -Idist $t/uses.c $t/has.c -o $o/$cc-single-units && $o/$cc-single-units"
+    say "$cc/single-two-cuts" "$cc $w -O0 -Idist $t/two_a.c $t/two_b.c -o $o/$cc-single-cuts && $o/$cc-single-cuts"
     say "$cc/single-static" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_STATIC -c $t/has.c -o $o/$cc-single-static.o &&" \
         "$sym $o/$cc-single-static.o none"
     say "$cc/single-prefix" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DNDEBUG -c $t/has.c -o $o/$cc-single-prefix.o &&" \
@@ -136,10 +135,10 @@ plans="gcc $w -O0 -I. $host $t/plans.c"
 say gcc/plans "$plans -o $o/plans && $plans -fopenmp -o $o/plans-openmp && $o/plans >$o/plans.txt &&" \
     "OMP_NUM_THREADS=3 $o/plans-openmp | cmp - $o/plans.txt"
 for cxx in g++ clang++; do
-    say "$cxx/all"    "$cxx $x -O0 -I. $t/cxx11.cpp -o $o/$cxx-all -lOpenCL && $o/$cxx-all"
+    say "$cxx/all"    "$cxx $x -O0 -I. $t/cxx11.cpp -o $o/$cxx-all && $o/$cxx-all"
     say "$cxx/host"   "$cxx $x -O0 -I. -DSPMV_NO_SIMD $host $t/cxx11.cpp -o $o/$cxx-host && $o/$cxx-host"
     say "$cxx/own-threads" "$cxx $x -O0 -I. -DSPMV_NO_SIMD $host -include tests/pool.h $t/cxx11.cpp -o $o/$cxx-own -pthread && $o/$cxx-own"
-    say "$cxx/single" "$cxx $x -O0 -Idist -DSPMV_NO_SIMD -DSPMV_IO -DSPMV_GROUP $t/cxx11.cpp -o $o/$cxx-single -lOpenCL && $o/$cxx-single"
+    say "$cxx/single" "$cxx $x -O0 -Idist -DSPMV_NO_SIMD -DSPMV_IO -DSPMV_GROUP $t/cxx11.cpp -o $o/$cxx-single && $o/$cxx-single"
 done
 # Newer standards warn of more, such as arithmetic with an enumeration and a double. c++2b is the name of C++23 in older compilers.
 for cxx in g++ clang++; do
@@ -148,18 +147,24 @@ for cxx in g++ clang++; do
     done
     say "$cxx/single-c++2b" "$cxx $x -Wpedantic -std=c++2b -fsyntax-only -Idist -DSPMV_IO -DSPMV_GROUP $t/cxx11.cpp"
 done
-# Without OpenCL's headers, the message says what to do. Only the preprocessor runs, without the directories of the system and with empty
-# files in place of C's headers. The same with SPMV_NO_OPENCL must succeed.
-mkdir -p "$o/bare"
-for h in stddef stdint stdarg string stdio stdlib assert math time pthread unistd immintrin arm_neon; do : >"$o/bare/$h.h"; done
+# Without OpenCL's header, its library or CUDA's driver everything compiles, and opening a device says what is missing. A folder in place of
+# /usr/include lacks the header; libraries that are no libraries hide those of the machine.
+mkdir -p "$o/none" "$o/bare"
+for f in libOpenCL.so.1 libOpenCL.so libcuda.so.1; do : >"$o/none/$f"; done
+ln -sfn $(find /usr/include -mindepth 1 -maxdepth 1 ! -name CL) "$o/bare"
 for cc in gcc clang; do
-    bare="$cc -std=c99 -E -nostdinc -I$o/bare -I. $t/has.c -o $o/$cc-bare.i"
-    say "$cc/no-cl-headers" "$bare $host && ! $bare 2>$o/$cc-bare.txt && grep 'define SPMV_NO_OPENCL, or install' $o/$cc-bare.txt"
+    include="-nostdinc -isystem \$($cc -print-file-name=include) -isystem $o/bare/$(gcc -print-multiarch) -isystem $o/bare"
+    absent="LD_LIBRARY_PATH=$o/none $o/$cc-no-cl"
+    say "$cc/no-cl-header" "$cc $w -O0 -I. $include $t/absent.c -o $o/$cc-no-cl-header &&" \
+        "$absent-header 'was compiled without the header CL/cl.h' 'no CUDA driver was found (libcuda.so.1)'"
+    say "$cc/no-cl-library" "$cc $w -O0 -I. $t/absent.c -o $o/$cc-no-cl-library &&" \
+        "$absent-library 'no OpenCL library was found (libOpenCL.so.1)' 'no CUDA driver was found (libcuda.so.1)'"
+    say "$cc/cl-link" "$cc $w -O0 -I. -DSPMV_CL_LINK $t/c99.c -o $o/$cc-cl-link -lOpenCL && $o/$cc-cl-link"
 done
 for f in $formats; do
     say "gcc/no-$f"     "gcc $w -fsyntax-only -I. -DSPMV_NO_$f $t/c99.c"
-    say "clang/no-$f"   "clang $w -O0 -I. -DSPMV_NO_$f $t/c99.c -o $o/no-$f -lOpenCL && $o/no-$f"
-    say "clang/only-$f" "clang $w -O0 -I. -DSPMV_ONLY=SPMV_BIT_$f $t/c99.c -o $o/only-$f -lOpenCL && $o/only-$f"
+    say "clang/no-$f"   "clang $w -O0 -I. -DSPMV_NO_$f $t/c99.c -o $o/no-$f && $o/no-$f"
+    say "clang/only-$f" "clang $w -O0 -I. -DSPMV_ONLY=SPMV_BIT_$f $t/c99.c -o $o/only-$f && $o/only-$f"
 done
 arm=aarch64-linux-gnu-gcc
 if command -v $arm >/dev/null 2>&1 && command -v qemu-aarch64 >/dev/null 2>&1; then
@@ -170,7 +175,9 @@ fi
 mingw=x86_64-w64-mingw32-gcc
 if command -v $mingw >/dev/null 2>&1; then
     say "mingw/host"   "$mingw $w -O1 -I. $host $t/c99.c -o $o/mingw.exe"
-    say "mingw/cuda"   "$mingw $w -O0 -I. -DSPMV_NO_SIMD -DSPMV_NO_OPENCL $t/c99.c -o $o/mingw-cuda.exe"
+    mkdir -p "$o/khronos"
+    ln -sfn /usr/include/CL "$o/khronos/CL"
+    say "mingw/devices" "$mingw $w -O0 -I. -I$o/khronos -DSPMV_NO_SIMD $t/c99.c -o $o/mingw-devices.exe"
     say "mingw/single" "$mingw $w -O0 -Idist -DSPMV_NO_SIMD -DSPMV_IO -DSPMV_GROUP $host $t/c99.c -o $o/mingw-single.exe"
 fi
 for cc in gcc clang; do # only if there is a 32-bit C library
@@ -179,7 +186,7 @@ for cc in gcc clang; do # only if there is a 32-bit C library
     if printf '#include <stdlib.h>\nint main(void) { return 0; }\n' | $cc $m32 -x c - -o "$o/m32" >/dev/null 2>&1; then
         case $cc in gcc) opt1=-O1 ;; *) opt1=-O0 ;; esac
         say "$cc/m32" "$cc $m32 $w $opt1 -I. $host $t/c99.c -o $o/$cc-m32 && $o/$cc-m32"
-        say "$cc/m32-cuda" "$cc $m32 $w -O0 -I. -DSPMV_NO_OPENCL $t/c99.c -o $o/$cc-m32-cuda -ldl && $o/$cc-m32-cuda"
+        say "$cc/m32-devices" "$cc $m32 $w -O0 -I. $t/c99.c -o $o/$cc-m32-devices && $o/$cc-m32-devices"
         say "$cc/m32-messages" "$cc $m32 $w -O0 -I. $host $t/messages.c -o $o/$cc-m32-messages && $o/$cc-m32-messages"
         printf 'int main(void) { return 0; }\n' | $cc $m32 -fsanitize=address -x c - -o "$o/m32" >/dev/null 2>&1 || continue
         say "$cc/m32-messages-asan" "$cc $m32 -fsanitize=address $w -O0 -I. $host $t/messages.c -o $o/$cc-m32-messages-asan &&" \

@@ -5,6 +5,7 @@
 #ifndef SPMV_TESTS_DEFECT_H
 #define SPMV_TESTS_DEFECT_H
 
+#define SPMV_CL_LINK
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>

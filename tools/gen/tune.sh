@@ -102,8 +102,7 @@ done <"$work/options"
 # ---- first all kernels, then more knobs of the best one ----
 cc=${CC:-cc}
 # shellcheck disable=SC2086
-$cc -std=c99 -D_POSIX_C_SOURCE=200809L -O1 -DSPMV_NO_SIMD -I. ${extra:+"$extra"} tools/gen/measure/measure.c -o "$work/measure" \
-    -lOpenCL -ldl -lm
+$cc -std=c99 -D_POSIX_C_SOURCE=200809L -O1 -DSPMV_NO_SIMD -I. ${extra:+"$extra"} tools/gen/measure/measure.c -o "$work/measure" -ldl -lm
 # Prints "microseconds kernel knobs", the best first: geometric means over the matrices, of what ran on all of them and was right. The
 # kernel is a number, "-": the library's.
 summary() {
