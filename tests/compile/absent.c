@@ -34,12 +34,12 @@ int main(int argc, char **argv)
     memset(&desc, 0, sizeof desc);
     desc.hooks.log = hear;
     wrong = argc < 2 || spmv_device_list(NULL, 0, &n, &desc.hooks) || n || said[0];
-    wrong |= spmv_device_open(&d, &desc) != SPMV_ERR_NO_DEVICE;
+    wrong |= spmv_device_create(&d, &desc) != SPMV_ERR_NO_DEVICE;
     for (i = 1; i < argc; i++) wrong |= !strstr(said, argv[i]);
     said[0] = 0;
     desc.context = desc.device = &d;
     desc.backend = spmv_opencl();
-    wrong |= !spmv_device_open(&d, &desc) || argc < 2 || !strstr(said, argv[1]);
+    wrong |= !spmv_device_create(&d, &desc) || argc < 2 || !strstr(said, argv[1]);
     if (wrong) printf("%d devices: %s", (int)n, said);
     return wrong;
 }
