@@ -37,7 +37,7 @@ int main(int argc, char **argv)
     wrong |= spmv_device_create(&d, &desc) != SPMV_ERR_NO_DEVICE;
     for (i = 1; i < argc; i++) wrong |= !strstr(said, argv[i]);
     said[0] = 0;
-    desc.context = desc.device = &d;
+    desc.context = desc.id = &d;
     desc.backend = spmv_opencl();
     wrong |= !spmv_device_create(&d, &desc) || argc < 2 || !strstr(said, argv[1]);
     if (wrong) printf("%d devices: %s", (int)n, said);
