@@ -568,6 +568,67 @@ static uint64_t spmv__at(const spmv_array *a, uint64_t i)
     return a->width == 2 ? ((const uint16_t *)a->data)[i] : ((const uint8_t *)a->data)[i];
 }
 
+/* How many numbers of a rising array are below n. */
+SPMV__SHARED uint64_t spmv__below(const spmv_array *a, uint64_t n)
+{
+    uint64_t low = 0, high = a->count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (spmv__at(a, middle) < n) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* The row in which nonzero k lies, that of the last nonzero if there are no more; first is a row that begins at k or before. */
+SPMV__SHARED uint64_t spmv__row_of(const spmv_csr *a, uint64_t first, uint64_t k)
+{
+    uint64_t end = a->rows;
+    while (end - first > 1) {
+        uint64_t middle = first + (end - first) / 2;
+        if (a->ptr[middle] <= k) first = middle;
+        else end = middle;
+    }
+    return first;
+}
+
+/* Leading zeros of v, which is not 0. */
+SPMV__SHARED int spmv__leading_zeros(uint64_t v)
+{
+#if defined(__GNUC__)
+    return __builtin_clzll((spmv__ull)v);
+#else
+    int n = 0;
+    for (; !(v >> 63); v <<= 1) n++;
+    return n;
+#endif
+}
+
+/* The square root by Newton's method; 0 for what is not positive. */
+SPMV__SHARED double spmv__square_root(double v)
+{
+    double r = v > 1 ? v : 1;
+    int i;
+    for (i = 0; i < 60; i++) r = (r + v / r) / 2;
+    return v > 0 ? r : 0;
+}
+
+/* 2 to the power of v, to the last few bits. */
+SPMV__SHARED double spmv__exp2(double v)
+{
+    static const double inverse[] = { 1, 1.0 / 2, 1.0 / 3, 1.0 / 4, 1.0 / 5, 1.0 / 6, 1.0 / 7, 1.0 / 8, 1.0 / 9, 1.0 / 10, 1.0 / 11,
+                                      1.0 / 12, 1.0 / 13 };
+    double scale = 1, t, sum = 1;
+    int i;
+    if (v > 1000) v = 1000; /* near the ends of double; a table may say anything */
+    if (v < -1000) v = -1000;
+    while (v >= 1) v--, scale *= 2;
+    while (v < 0) v++, scale /= 2;
+    t = v * 0.6931471805599453;
+    for (i = (int)(sizeof inverse / sizeof *inverse); i-- > 0;) sum = 1 + sum * t * inverse[i]; /* Horner's rule for the exponential */
+    return scale * sum;
+}
+
 static void spmv__set(spmv_array *a, uint64_t i, uint64_t v)
 {
     if (a->width == 4) ((uint32_t *)a->data)[i] = (uint32_t)v;

@@ -597,17 +597,11 @@ typedef struct spmv__collect {
     unsigned char *val;
 } spmv__collect;
 
-/* 1 if a slot holds an explicit zero, by bisection of p->zeros. */
+/* 1 if a slot holds an explicit zero. */
 static int spmv__listed_zero(const spmv_part *p, uint64_t slot)
 {
-    const uint64_t *z = (const uint64_t *)p->zeros.data;
-    uint64_t low = 0, high = p->zeros.count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (z[middle] < slot) low = middle + 1;
-        else high = middle;
-    }
-    return low < p->zeros.count && z[low] == slot;
+    const uint64_t at = spmv__below(&p->zeros, slot);
+    return at < p->zeros.count && spmv__at(&p->zeros, at) == slot;
 }
 
 /* Adds the entry in a slot, unless that holds fill. */

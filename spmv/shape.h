@@ -325,16 +325,11 @@ SPMV__SHARED void spmv__put_all(spmv__sink *to, uint64_t slot, uint64_t k, uint6
 /* The first row of a share of the part. */
 static uint64_t spmv__share_first(const spmv__source *s, uint64_t share, uint64_t shares)
 {
-    uint64_t row, low = 0, high;
+    uint64_t row;
     row = s->ptr ? spmv__share_row(s->ptr, s->rows, share, shares) : s->rows / shares * share + s->rows % shares * share / shares;
     if (s->grain) row = spmv__smaller(spmv__round_up(row, s->grain), s->rows);
     if (!s->cuts || !s->cuts->count) return row;
-    for (high = s->cuts->count - 1; low < high;) {
-        uint64_t middle = low + (high - low) / 2;
-        if (spmv__at(s->cuts, middle) < row) low = middle + 1;
-        else high = middle;
-    }
-    return spmv__at(s->cuts, low);
+    return spmv__at(s->cuts, spmv__smaller(spmv__below(s->cuts, row), s->cuts->count - 1));
 }
 
 /* The part's nonzeros. */

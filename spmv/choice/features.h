@@ -89,31 +89,6 @@ static void spmv__look_share(void *job, uint64_t share)
     t->at[share] = at;
 }
 
-/* The square root by Newton's method; 0 for what is not positive. */
-static double spmv__square_root(double v)
-{
-    double r = v > 1 ? v : 1;
-    int i;
-    for (i = 0; i < 60; i++) r = (r + v / r) / 2;
-    return v > 0 ? r : 0;
-}
-
-/* 2 to the power of v, to the last few bits. */
-SPMV__SHARED double spmv__exp2(double v)
-{
-    static const double inverse[] = { 1, 1.0 / 2, 1.0 / 3, 1.0 / 4, 1.0 / 5, 1.0 / 6, 1.0 / 7, 1.0 / 8, 1.0 / 9, 1.0 / 10, 1.0 / 11,
-                                      1.0 / 12, 1.0 / 13 };
-    double scale = 1, t, sum = 1;
-    int i;
-    if (v > 1000) v = 1000; /* near the ends of double; a table may say anything */
-    if (v < -1000) v = -1000;
-    while (v >= 1) v--, scale *= 2;
-    while (v < 0) v++, scale /= 2;
-    t = v * 0.6931471805599453;
-    for (i = (int)(sizeof inverse / sizeof *inverse); i-- > 0;) sum = 1 + sum * t * inverse[i]; /* Horner's rule for the exponential */
-    return scale * sum;
-}
-
 /* sigma of Koza et al. Their equation 3 is the deviation of all row lengths, but their tables print that over the square root of the mean
  * (mc2depi: 0.076 and 4.0 give 0.04; Chebyshev4: 1061 and 78.9 give 119.46), and so does this. */
 static double spmv__look_sigma(const spmv__look *l)
@@ -662,18 +637,6 @@ static uint64_t spmv__slice_entries(const spmv__look *l, uint64_t slice, uint64_
 {
     const spmv_csr *a = l->v->a;
     return a->ptr[spmv__smaller((slice + 1) * rows, a->rows)] - a->ptr[slice * rows];
-}
-
-/* The row in which entry k lies; first is a row that begins at k or before. */
-static uint64_t spmv__row_of(const spmv_csr *a, uint64_t first, uint64_t k)
-{
-    uint64_t end = a->rows;
-    while (end - first > 1) {
-        uint64_t middle = first + (end - first) / 2;
-        if (a->ptr[middle] <= k) first = middle;
-        else end = middle;
-    }
-    return first;
 }
 
 /* Reads a sample of the slices. All entries are divided into equal stretches, and in every step-th stretch one entry is picked, at a place

@@ -729,18 +729,6 @@ typedef struct spmv__convert_ahead {
     uint64_t                *before, shares;
 } spmv__convert_ahead;
 
-/* The row in which nonzero k of the matrix lies; that of the last nonzero if there are no more. */
-static uint64_t spmv__convert_row_of(const spmv_csr *a, uint64_t k)
-{
-    uint64_t low = 0, end = a->rows;
-    while (end - low > 1) {
-        uint64_t middle = low + (end - low) / 2;
-        if (a->ptr[middle] <= k) low = middle;
-        else end = middle;
-    }
-    return low;
-}
-
 /* Fills in the groups of a share: the view's nonzeros before the row in which the group begins, and those in front of it in this row. */
 static void spmv__convert_before_share(void *job, uint64_t share)
 {
@@ -749,7 +737,7 @@ static void spmv__convert_before_share(void *job, uint64_t share)
     const spmv_view *v = j->s->v;
     const spmv_csr *a = v->a;
     const uint64_t step = j->wg * SPMV__CONVERT_PER, end = j->groups * (share + 1) / t->shares;
-    uint64_t g = j->groups * share / t->shares, r = g < end ? spmv__convert_row_of(a, g * step) : 0, k = a->ptr[r], n = t->first[r];
+    uint64_t g = j->groups * share / t->shares, r = g < end ? spmv__row_of(a, 0, g * step) : 0, k = a->ptr[r], n = t->first[r];
     for (; g < end; g++) {
         const uint64_t begin = g * step;
         while (a->ptr[r + 1] <= begin) r++;

@@ -120,18 +120,6 @@ static void spmv__dev_cut_planes(spmv__dev_cut *c, uint64_t at, uint64_t count, 
     c->stride = stride;
 }
 
-/* How many of the rising numbers in a are below n. */
-static uint64_t spmv__dev_below(const spmv_array *a, uint64_t n)
-{
-    uint64_t low = 0, high = a->count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (spmv__at(a, middle) < n) low = middle + 1;
-        else high = middle;
-    }
-    return low;
-}
-
 /* The first arrays of formats whose entries follow a pointer array: sell, sbell, bcsr and cmrs have them where csr does. */
 enum { SPMV__PTR = SPMV_CSR_PTR, SPMV__ENTRIES = SPMV_CSR_COL };
 typedef char spmv__dev_same_arrays[(int)SPMV_SELL_PTR == (int)SPMV__PTR && (int)SPMV_SELL_COL == (int)SPMV__ENTRIES &&
@@ -532,9 +520,9 @@ static void spmv__csr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part
     spmv__dev_cut_slots(p, t->row, t->last, 1, c);
     q->nnz = c[SPMV_CSR_VAL].count;
     if (!spmv__csr_in_runs(p)) return;
-    longs = spmv__dev_below(&p->a[SPMV_CSR_LONG_RUN], t->begin);
+    longs = spmv__below(&p->a[SPMV_CSR_LONG_RUN], t->begin);
     q->n[SPMV_CSR_RUNS] = runs;
-    q->n[SPMV_CSR_LONGS] = spmv__dev_below(&p->a[SPMV_CSR_LONG_RUN], t->end) - longs;
+    q->n[SPMV_CSR_LONGS] = spmv__below(&p->a[SPMV_CSR_LONG_RUN], t->end) - longs;
     spmv__dev_cut_one(&c[SPMV_CSR_RUN_ROW], t->begin, runs + 1, t->row);
     spmv__dev_cut_one(&c[SPMV_CSR_RUN_AT], t->begin, runs + 1, c[SPMV_CSR_VAL].at);
     spmv__dev_cut_one(&c[SPMV_CSR_BASE], t->begin, runs, 0);
@@ -961,11 +949,11 @@ static int spmv__tcsr_grain_free(const spmv_part *p, uint64_t g)
 static void spmv__tcsr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
 {
     uint64_t tile = p->n[SPMV_TCSR_TILE], tiles = t->end - t->begin, warps = tile / SPMV__TCSR_WARP;
-    uint64_t ends = spmv__tcsr_ends(p, t->begin), cuts = spmv__dev_below(&p->a[SPMV_TCSR_CUT], t->begin);
-    uint64_t empties = spmv__dev_below(&p->a[SPMV_TCSR_EMPTY], t->row), wide;
+    uint64_t ends = spmv__tcsr_ends(p, t->begin), cuts = spmv__below(&p->a[SPMV_TCSR_CUT], t->begin);
+    uint64_t empties = spmv__below(&p->a[SPMV_TCSR_EMPTY], t->row), wide;
     q->n[SPMV_TCSR_TILES] = tiles;
-    q->n[SPMV_TCSR_CUTS] = spmv__dev_below(&p->a[SPMV_TCSR_CUT], t->end) - cuts;
-    q->n[SPMV_TCSR_EMPTIES] = spmv__dev_below(&p->a[SPMV_TCSR_EMPTY], t->last) - empties;
+    q->n[SPMV_TCSR_CUTS] = spmv__below(&p->a[SPMV_TCSR_CUT], t->end) - cuts;
+    q->n[SPMV_TCSR_EMPTIES] = spmv__below(&p->a[SPMV_TCSR_EMPTY], t->last) - empties;
     spmv__dev_cut_one(&c[SPMV_TCSR_VAL], t->begin * tile, tiles * tile, 0);
     c[SPMV_TCSR_COL] = c[SPMV_TCSR_VAL];
     spmv__dev_cut_one(&c[SPMV_TCSR_FLAG], t->begin * tile / SPMV_TCSR_SLOTS, tiles * tile / SPMV_TCSR_SLOTS, 0);

@@ -163,12 +163,7 @@ SPMV__APART void spmv__csr_narrow(spmv_part *p, const spmv__source *s, uint64_t 
     const spmv_array *at = &p->a[SPMV_CSR_RUN_AT], *row = &p->a[SPMV_CSR_RUN_ROW];
     const uint32_t *base = (const uint32_t *)p->a[SPMV_CSR_BASE].data;
     uint16_t *narrow = (uint16_t *)p->a[SPMV_CSR_COL].data;
-    uint64_t i, k, slot = s->ptr[first], run = 0, high = p->n[SPMV_CSR_RUNS], next;
-    while (run < high) {
-        uint64_t middle = run + (high - run) / 2;
-        if (spmv__at(row, middle) < first) run = middle + 1;
-        else high = middle;
-    }
+    uint64_t i, k, slot = s->ptr[first], run = spmv__below(row, first), next;
     next = spmv__at(at, run + 1);
     if (!s->v->owner && !s->v->list) { /* the slots are the matrix's nonzeros */
         const uint64_t stop = s->ptr[end];

@@ -442,14 +442,10 @@ typedef struct spmv__length_counts {
 /* Goes from length k to the next one below it that is there, and takes its bit away; 0: there is none. */
 static uint64_t spmv__length_below(spmv__length_counts *c, uint64_t k)
 {
-    uint64_t word = k / 64, bits = c->there[word], n = 63;
+    uint64_t word = k / 64, bits = c->there[word], n;
     while (!bits && word) bits = c->there[--word];
     if (!bits) return 0;
-#ifdef __GNUC__
-    n = 63 - (uint64_t)__builtin_clzll(bits);
-#else
-    while (!(bits >> n)) n--;
-#endif
+    n = 63 - (uint64_t)spmv__leading_zeros(bits);
     c->there[word] = bits ^ (uint64_t)1 << n;
     return word * 64 + n;
 }

@@ -120,17 +120,6 @@ static int spmv__io_is_digit(char c)
     return (unsigned char)(c - '0') < 10;
 }
 
-static int spmv__io_leading_zeros(uint64_t v)
-{
-#if defined(__GNUC__)
-    return __builtin_clzll((spmv__ull)v);
-#else
-    int n = 0;
-    for (; !(v >> 63); v <<= 1) n++;
-    return n;
-#endif
-}
-
 /* Returns the upper half of a * b; *low becomes the lower. */
 static uint64_t spmv__io_multiply(uint64_t a, uint64_t b, uint64_t *low)
 {
@@ -185,14 +174,14 @@ static void spmv__io_approx_mul(spmv__io_approx *a, uint64_t factor, uint64_t er
 /* m * 10^e for m > 0 and SPMV__IO_LEAST_TEN <= e <= SPMV__IO_MOST_TEN. more: the true m is up to 1 larger. */
 static spmv__io_approx spmv__io_approx_from(uint64_t m, int e, int more)
 {
-    int zeros = spmv__io_leading_zeros(m), from_first = e + SPMV__IO_POW5_ONE * SPMV__IO_POW5_STEP;
+    int zeros = spmv__leading_zeros(m), from_first = e + SPMV__IO_POW5_ONE * SPMV__IO_POW5_STEP;
     int coarse = from_first / SPMV__IO_POW5_STEP, fine = from_first % SPMV__IO_POW5_STEP;
     spmv__io_approx a;
     a.top = m << zeros;
     a.error = more ? (uint64_t)1 << zeros : 0;
     a.exponent = e - zeros;
     if (fine) {
-        zeros = spmv__io_leading_zeros(spmv__io_pow5[fine]);
+        zeros = spmv__leading_zeros(spmv__io_pow5[fine]);
         spmv__io_approx_mul(&a, spmv__io_pow5[fine] << zeros, 0, -zeros);
     }
     if (coarse != SPMV__IO_POW5_ONE) spmv__io_approx_mul(&a, spmv__io_pow5_28[coarse].top, 1, spmv__io_pow5_28[coarse].exponent);
