@@ -176,10 +176,18 @@ SPMV_API const spmv_variant *spmv_device_matrix_variant(const spmv_device_matrix
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
+/* The arguments of a launch that change: x, its offset, y, its offset, alpha, beta. The image follows from x and its offset. */
+typedef struct spmv__given {
+    void    *x, *y;
+    uint64_t x0, y0, turn; /* turn: of the exec */
+    double   alpha, beta;
+} spmv__given;
+
 typedef struct spmv__launch {
     void     *kernel;
     uint64_t  groups, wg; /* work-groups, and work-items in each */
-    unsigned  arg;      /* the first of the arguments that change: x, its offset, y, its offset, alpha, beta, the image */
+    unsigned  arg;      /* the first of the arguments that change */
+    spmv__given given;  /* what these were set to last */
     int       first;    /* 1: belongs to the first part */
     uint64_t  row;      /* of y, where its rows begin */
     int       texel;    /* elements of x in a texel of the image that it reads; 0: it reads none */
@@ -197,8 +205,13 @@ typedef struct spmv_exec {
     spmv__launch         *launch;
     size_t                count;
     void                 *x, *y;       /* buffers of spmv_exec_mul_host */
-    void                 *seen;        /* the x that the images show */
-    void                 *image[2];    /* with one and with four elements in a texel */
+    struct {
+        void    *mem;
+        uint64_t elements;
+    }                     seen[2];     /* x and y of the latest product, retained, so that no other buffer can have the same handle; NULL
+                                          where the back end cannot do that */
+    uint64_t              turn;        /* how often that was changed */
+    void                 *image[2];    /* of x, with one and with four elements in a texel */
     uint64_t              texels[2];
     void                 *first, *last; /* events of the latest timed product */
     long                  busy;        /* 1: a thread is in one of the functions below */
@@ -470,6 +483,7 @@ typedef struct spmv_backend {
      * for SPMV_F32). image_check: SPMV_OK if the device can read such images. buffer_free frees images. */
     spmv_status (*image_check)(const spmv_device *d, spmv_type type, int texel);
     spmv_status (*image)(const spmv_device *d, void *buffer, spmv_type type, int texel, uint64_t texels, void **image);
+    /* Retains a buffer: its handle means no other one until buffer_free was called once more. NULL: handles cannot be retained. */
     spmv_status (*buffer_keep)(const spmv_device *d, void *buffer);
     const spmv_transfer *transfer; /* for several devices that share a matrix; NULL: they cannot */
     /* Builds several programs, in threads at once, as build does one; programs, NULL before, are left so where it fails. NULL: the back end

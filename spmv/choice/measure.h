@@ -111,6 +111,8 @@ static void spmv__vectors_free(const spmv_matrix *m, spmv__vectors *v)
 {
 #ifdef SPMV_DEVICE_H
     if (m->device) {
+        spmv__dev_exec_forget(m->exec, SPMV__X);
+        spmv__dev_exec_forget(m->exec, SPMV__Y);
         spmv_buffer_destroy(m->device, v->x);
         spmv_buffer_destroy(m->device, v->y);
         return;

@@ -165,16 +165,20 @@ static spmv_status spmv__dev_event_keep(const spmv_device *d, void **slot, void 
     return s;
 }
 
-static void spmv__dev_exec_forget(spmv_exec *e)
+enum { SPMV__X, SPMV__Y }; /* of spmv_exec.seen */
+
+/* Releases the vector that e has seen last, of x also the images. */
+static void spmv__dev_exec_forget(spmv_exec *e, int vector)
 {
     const spmv_device *d = e->matrix->device;
     int i;
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < 2 && vector == SPMV__X; i++) {
         spmv__dev_buffer_free(d, e->image[i]);
         e->image[i] = NULL;
     }
-    spmv__dev_buffer_free(d, e->seen);
-    e->seen = NULL;
+    spmv__dev_buffer_free(d, e->seen[vector].mem);
+    e->seen[vector].mem = NULL;
+    e->turn++;
 }
 
 /* Forgets the events of the latest timed product. */
@@ -194,7 +198,8 @@ SPMV_API void spmv_exec_destroy(spmv_exec *e)
     d = e->matrix->device;
     ordered = e->queue == d->queue;
     h = e->hooks;
-    spmv__dev_exec_forget(e);
+    spmv__dev_exec_forget(e, SPMV__X);
+    spmv__dev_exec_forget(e, SPMV__Y);
     spmv__dev_exec_untimed(e);
     spmv__dev_launch_free(d, &e->scale, ordered);
     for (i = 0; i < e->count; i++) spmv__dev_launch_free(d, &e->launch[i], ordered);
@@ -254,46 +259,79 @@ static spmv_order spmv__dev_order(const spmv__dev_run *r)
     return o;
 }
 
-/* Sets the changing arguments of a launch, enqueues it, and keeps its event as far as one is needed. */
-static spmv_status spmv__dev_enqueue(spmv__dev_run *r, const spmv__launch *l, double beta)
+/* Sets the changing arguments of a launch. */
+static spmv_status spmv__dev_launch_give(const spmv_exec *e, spmv__launch *l, const spmv__given *g)
 {
-    spmv_exec *e = r->e;
-    const spmv_device *d = e->matrix->device;
     spmv__dev_args a = spmv__dev_args_of(e->matrix, l->kernel);
-    spmv_order order = spmv__dev_order(r);
-    void *event = NULL;
-    int want = e->chain || e->timing || (r->left == 1 && r->keep_last);
     a.next = l->arg;
-    spmv__dev_arg_mem(&a, r->x);
-    spmv__dev_arg_count(&a, r->x0);
-    spmv__dev_arg_mem(&a, r->y);
-    spmv__dev_arg_count(&a, r->y0 + l->row);
-    spmv__dev_arg_real(&a, r->alpha);
-    spmv__dev_arg_real(&a, beta);
-    if (l->texel) spmv__dev_arg_mem(&a, e->image[l->texel == 4 && r->x0 % 4 == 0]);
-    if (!a.s) a.s = d->info.backend->launch(d, e->queue, l->kernel, l->groups, l->wg, &order, want ? &event : NULL);
-    if (a.s) return a.s;
-    if (e->timing && !r->begun) a.s = spmv__dev_event_keep(d, &e->first, event);
-    spmv__dev_event_free(d, r->previous);
-    r->previous = event;
-    r->begun = 1;
-    r->left--;
+    spmv__dev_arg_mem(&a, g->x);
+    spmv__dev_arg_count(&a, g->x0);
+    spmv__dev_arg_mem(&a, g->y);
+    spmv__dev_arg_count(&a, g->y0);
+    spmv__dev_arg_real(&a, g->alpha);
+    spmv__dev_arg_real(&a, g->beta);
+    if (l->texel) spmv__dev_arg_mem(&a, e->image[l->texel == 4 && g->x0 % 4 == 0]);
+    l->given = *g;
+    if (a.s) memset(&l->given, 0, sizeof l->given);
     return a.s;
 }
 
-/* Checks that a vector of n elements at an offset lies within its buffer; name is the argument's. */
-static spmv_status spmv__dev_exec_check(const spmv_exec *e, void *mem, uint64_t offset, uint64_t n, const char *name)
+/* Enqueues a launch, with new arguments if they are not those that it has, and keeps its event as far as one is needed. */
+static spmv_status spmv__dev_enqueue(spmv__dev_run *r, spmv__launch *l, double beta)
+{
+    spmv_exec *e = r->e;
+    const spmv_device *d = e->matrix->device;
+    spmv_order order = spmv__dev_order(r);
+    spmv__given g;
+    void *event = NULL;
+    int want = e->chain || e->timing || (r->left == 1 && r->keep_last);
+    spmv_status s = SPMV_OK;
+    memset(&g, 0, sizeof g);
+    g.x = r->x;
+    g.x0 = r->x0;
+    g.y = r->y;
+    g.y0 = r->y0 + l->row;
+    g.turn = e->turn;
+    g.alpha = r->alpha;
+    g.beta = beta;
+    if (memcmp(&g, &l->given, sizeof g) != 0) s = spmv__dev_launch_give(e, l, &g);
+    if (!s) s = d->info.backend->launch(d, e->queue, l->kernel, l->groups, l->wg, &order, want ? &event : NULL);
+    if (s) return s;
+    if (e->timing && !r->begun) s = spmv__dev_event_keep(d, &e->first, event);
+    if (r->previous) spmv__dev_event_free(d, r->previous);
+    r->previous = event;
+    r->begun = 1;
+    r->left--;
+    return s;
+}
+
+/* Asks the driver how much a buffer holds that e has not seen, and remembers it as x or y. name is the argument's. */
+static spmv_status spmv__dev_exec_see(spmv_exec *e, int vector, void *mem, const char *name)
 {
     const spmv_device *d = e->matrix->device;
+    const spmv_backend *b = d->info.backend;
     const uint64_t size = spmv_vector_size(e->matrix->type);
-    uint64_t have = 0;
-    spmv_status s;
+    uint64_t bytes = 0;
+    spmv_status s = spmv__dev_aligned(d, &e->hooks, name, mem, size);
+    if (!s) s = b->buffer_bytes(d, mem, &bytes);
+    if (!s && b->buffer_keep) s = b->buffer_keep(d, mem);
+    if (s) return s;
+    if (e->seen[vector].mem) spmv__dev_exec_forget(e, vector);
+    if (b->buffer_keep) e->seen[vector].mem = mem;
+    e->seen[vector].elements = bytes / size;
+    return SPMV_OK;
+}
+
+/* Checks that a vector of n elements at an offset lies within its buffer; name is the argument's. */
+static spmv_status spmv__dev_exec_check(spmv_exec *e, int vector, void *mem, uint64_t offset, uint64_t n, const char *name)
+{
+    uint64_t have;
+    spmv_status s = SPMV_OK;
     if (!n) return SPMV_OK;
     if (!mem) return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "%s is NULL", name);
-    s = spmv__dev_aligned(d, &e->hooks, name, mem, size);
-    if (!s) s = d->info.backend->buffer_bytes(d, mem, &have);
+    if (e->seen[vector].mem != mem) s = spmv__dev_exec_see(e, vector, mem, name);
     if (s) return s;
-    have /= size;
+    have = e->seen[vector].elements;
     if (offset <= have && n <= have - offset) return SPMV_OK;
     return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "%s: %llu elements from offset %llu exceed the buffer's %llu", name, (spmv__ull)n,
                     (spmv__ull)offset, (spmv__ull)have);
@@ -310,25 +348,17 @@ static spmv_status spmv__dev_exec_apart(const spmv__dev_run *r)
     return spmv_log(&r->e->hooks, SPMV_ERR_ARGUMENT, "x and y overlap");
 }
 
-/* Makes an image of the buffer x with 1 or 4 elements in a texel, unless e has it already. The image covers as much of x as the device
+/* Makes an image of x, which e has seen, with 1 or 4 elements in a texel, unless e has it already. The image covers as much of x as the device
  * allows; SPMV_ERR_LIMIT if that is less than the product reads. */
 static spmv_status spmv__dev_exec_image(spmv_exec *e, void *x, uint64_t x_offset, int texel)
 {
     const spmv_device_matrix *m = e->matrix;
     const spmv_device *d = m->device;
-    uint64_t size = spmv_vector_size(m->type) * (uint64_t)texel, need = (x_offset + m->cols) / (uint64_t)texel, bytes = 0;
+    const uint64_t need = (x_offset + m->cols) / (uint64_t)texel;
     int i = texel == 4;
-    spmv_status s;
-    if (e->seen != x) {
-        spmv__dev_exec_forget(e);
-        s = d->info.backend->buffer_keep(d, x);
-        if (s) return s;
-        e->seen = x;
-    }
+    spmv_status s = SPMV_OK;
     if (!e->image[i]) {
-        s = d->info.backend->buffer_bytes(d, x, &bytes);
-        if (s) return s;
-        e->texels[i] = bytes / size;
+        e->texels[i] = e->seen[SPMV__X].elements / (uint64_t)texel;
         if (e->texels[i] > d->info.image_texels) e->texels[i] = d->info.image_texels;
         if (e->texels[i]) s = d->info.backend->image(d, x, m->type, texel, e->texels[i], &e->image[i]);
         else s = d->info.backend->image(d, x, m->type, 1, e->texels[i] = 1, &e->image[i]); /* x has fewer than 4 elements, so
@@ -355,17 +385,21 @@ static spmv_status spmv__dev_exec_images(spmv_exec *e, void *x, uint64_t x_offse
     return s;
 }
 
-/* Checks the vectors of a product and makes the images that it reads; launches: how many launches multiply. */
-static spmv_status spmv__dev_exec_ready(const spmv__dev_run *r, size_t launches)
+/* Checks the vectors of a product and makes the images that it reads; launches: how many launches multiply. An x that is not read may be
+ * no buffer. */
+static spmv_status spmv__dev_exec_ready(spmv__dev_run *r, size_t launches)
 {
     spmv_exec *e = r->e;
     const spmv_device_matrix *m = e->matrix;
     const int reads = r->alpha != 0 && m->rows && m->cols;
     spmv_status s = r->num_wait && !r->wait ? spmv__null(&e->hooks, "spmv_cl_mul", "wait", NULL, 0) : SPMV_OK;
-    if (!s) s = spmv__dev_exec_check(e, r->y, r->y0, m->rows, "y");
-    if (!s && reads) s = spmv__dev_exec_check(e, r->x, r->x0, m->cols, "x");
+    if (!s) s = spmv__dev_exec_check(e, SPMV__Y, r->y, r->y0, m->rows, "y");
+    if (!s && reads) s = spmv__dev_exec_check(e, SPMV__X, r->x, r->x0, m->cols, "x");
     if (!s && reads) s = spmv__dev_exec_apart(r);
     if (!s && launches && m->cols) s = spmv__dev_exec_images(e, r->x, r->x0, r->y);
+    if (reads) return s;
+    r->x = NULL;
+    r->x0 = 0;
     return s;
 }
 
@@ -395,7 +429,6 @@ static spmv_status spmv__dev_exec_mul(spmv__dev_run *r, double beta, void **even
     int scale = m->rows && beta != 1 && !covers;
     spmv_status s = spmv__dev_exec_ready(r, launches);
     if (s) return s;
-    if (!m->cols) r->x0 = 0;
     if (!r->num_wait) r->wait = NULL;
     r->left = launches + (size_t)scale;
     r->keep_last = event != NULL;
@@ -407,7 +440,7 @@ static spmv_status spmv__dev_exec_mul(spmv__dev_run *r, double beta, void **even
         *event = r->previous;
         r->previous = NULL;
     }
-    spmv__dev_event_free(m->device, r->previous);
+    if (r->previous) spmv__dev_event_free(m->device, r->previous);
     return s;
 }
 
