@@ -18,10 +18,16 @@ source_of() { # source_of NAME [SUFFIX]
     if [ -e "kernels/gen/$1.cl" ]; then printf '\n#line 1 "kernels/gen/%s.cl"\n' "$1" && cat "kernels/gen/$1.cl"; fi
 }
 
-# Prints the knobs that a kernel's source declares, as a string: each with its legal values and a semicolon. Knobs are looked up often.
+# Prints the knobs that a kernel's source declares, as numbers: each with the number of its legal values and these.
 knobs() { # knobs NAME
-    source_of "$1" | LC_ALL=C awk '/^#define [A-Z0-9_]+ .*\/\/ tune:/ { name = $2; sub(/.*\/\/ tune:/, ""); all = all name $0 ";" }
-        END { print "\"" all "\"" }'
+    source_of "$1" | LC_ALL=C awk '/^#define [A-Z0-9_]+ .*\/\/ tune:/ {
+            printf "SPMV_KNOB_%s", $2
+            sub(/.*\/\/ tune:/, "")
+            printf ", %d,", NF
+            for (i = 1; i <= NF; i++) printf " %d,", $i
+            printf " "
+        }'
+    echo
 }
 
 # Prints the rows of an array of char that holds a text. C99 guarantees string literals of only 4095 characters, too few for most of them.
@@ -87,10 +93,11 @@ EOF
         upper=$(echo "$f" | tr a-z A-Z)
         echo "#ifndef SPMV_NO_$upper"
         kernel "$f"
-        echo "#define SPMV__SRC_$upper spmv__src_$f[0], sizeof spmv__src_$f, $(knobs "$f")"
+        echo "#define SPMV__SRC_$upper spmv__src_$f[0], sizeof spmv__src_$f"
         echo '#else'
-        echo "#define SPMV__SRC_$upper NULL, 0, NULL"
+        echo "#define SPMV__SRC_$upper NULL, 0"
         echo '#endif'
+        echo "#define SPMV__KNOBS_$upper $(knobs "$f")"
         echo
     done
     echo '#endif'

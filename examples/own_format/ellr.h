@@ -420,5 +420,6 @@ static const char spmv__src_ellr[][SPMV__PIECE_BYTES] = {
     "}\n"
     "" ""
 };
-#define SPMV__SRC_ELLR spmv__src_ellr[0], sizeof spmv__src_ellr, "WG 32 64 128 256 512;L 1 2 4 8;UNROLL 1 2 4 8;ZERO 0 1;SEQ 1 4 16;NT 0 1;"
+#define SPMV__SRC_ELLR spmv__src_ellr[0], sizeof spmv__src_ellr
+#define SPMV__KNOBS_ELLR SPMV_KNOB_WG, 5, 32, 64, 128, 256, 512, SPMV_KNOB_L, 4, 1, 2, 4, 8, SPMV_KNOB_UNROLL, 4, 1, 2, 4, 8, SPMV_KNOB_ZERO, 2, 0, 1, SPMV_KNOB_SEQ, 3, 1, 4, 16, SPMV_KNOB_NT, 2, 0, 1,
 #endif

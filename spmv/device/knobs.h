@@ -15,14 +15,19 @@ typedef struct spmv__dev_kernel {
     const char          *file;
     const char          *source; /* pieces; NULL: left out of this build */
     size_t               size;
-    const char          *knobs;  /* the knobs that it declares, each with its legal values: "L 1 2 4;"; or NULL */
+    const int           *knobs;  /* those that it declares, each with the number of its legal values and these; -1 at the end. Or NULL */
     int                  arrays; /* how many it takes */
     const char          *ints[SPMV_MAX_INTS + 1]; /* names in order, then NULL: capital letters make a macro, small ones an argument */
 } spmv__dev_kernel;
 
+#define X(NAME, name, text) static const int spmv__dev_##name##_knobs[] = { SPMV__KNOBS_##NAME SPMV__KNOBS_COMMON -1 };
+SPMV_FORMAT_LIST(X)
+#undef X
+
 #define SPMV__DEV_INT(FORMAT, NAME, name) name,
 static const spmv__dev_kernel spmv__dev_kernels[] = {
-#define X(NAME, name, text) { #name ".cl", SPMV__SRC_##NAME, SPMV_##NAME##_ARRAY_COUNT, { SPMV_##NAME##_INTS(SPMV__DEV_INT) NULL } },
+#define X(NAME, name, text) \
+    { #name ".cl", SPMV__SRC_##NAME, spmv__dev_##name##_knobs, SPMV_##NAME##_ARRAY_COUNT, { SPMV_##NAME##_INTS(SPMV__DEV_INT) NULL } },
     SPMV_FORMAT_LIST(X)
 #undef X
     { "scale.cl", spmv__src_scale[0], sizeof spmv__src_scale, NULL, 0, { NULL } },
@@ -74,34 +79,23 @@ static int spmv__dev_knob_default(spmv_knob k, spmv_device_type type)
     return defaults[k][type == SPMV_DEVICE_CPU];
 }
 
-/* Reads the numbers behind the name of a knob in a list of knobs. Fills up to max of out; returns how many there are, 0 if it is not in
- * the list. */
-static size_t spmv__dev_knob_listed(const char *list, const char *name, int *out, size_t max)
+/* The number of legal values of a knob of the format's kernel, which follow it; NULL: the kernel has no such knob. */
+static const int *spmv__dev_knob_listed(spmv_format f, spmv_knob k)
 {
-    const size_t length = strlen(name);
-    size_t n = 0;
-    while (*list && (strncmp(list, name, length) != 0 || list[length] != ' ')) {
-        while (*list && *list++ != ';') {}
-    }
-    for (list += *list ? length : 0; *list == ' '; n++) {
-        int v = 0;
-        for (list++; *list >= '0' && *list <= '9'; list++) v = v * 10 + (*list - '0');
-        if (n < max) out[n] = v;
-    }
-    return n;
+    const int *at = spmv__dev_kernels[f].source ? spmv__dev_kernels[f].knobs : NULL;
+    while (at && *at != (int)k) at = *at < 0 ? NULL : at + 2 + at[1];
+    return at ? at + 1 : NULL;
 }
 
 SPMV_API size_t spmv_knob_values(spmv_format f, spmv_knob k, int *out, size_t max)
 {
-    size_t n;
-    if ((unsigned)f >= SPMV_FORMAT_COUNT || (unsigned)k >= SPMV_KNOB_COUNT) return 0;
-    if (!out) max = 0;
-    if (!spmv__dev_kernels[f].source) return 0;
-    n = spmv__dev_knob_listed(spmv__dev_kernels[f].knobs, spmv_knob_name(k), out, max);
-    return n ? n : spmv__dev_knob_listed(SPMV__KNOBS_COMMON, spmv_knob_name(k), out, max);
+    const int *listed = (unsigned)f < SPMV_FORMAT_COUNT && (unsigned)k < SPMV_KNOB_COUNT ? spmv__dev_knob_listed(f, k) : NULL;
+    const size_t n = listed ? (size_t)*listed : 0;
+    if (out && n) memcpy(out, listed + 1, (n < max ? n : max) * sizeof *out);
+    return n;
 }
 
-static int spmv__dev_knob_taken(spmv_format f, spmv_knob k) { return spmv_knob_values(f, k, NULL, 0) != 0; }
+static int spmv__dev_knob_taken(spmv_format f, spmv_knob k) { return spmv__dev_knob_listed(f, k) != NULL; }
 
 static void spmv__dev_knob_choose(spmv_variant *v, spmv_knob k, int value)
 {

@@ -498,11 +498,10 @@ static spmv_status spmv__dev_allowed(const spmv_device *d, const spmv_part *p, c
     return t->allowed ? t->allowed(d, p, v) : SPMV_OK;
 }
 
-/* 1: the knob makes a difference to the part on the device, the other knobs being as in v. */
+/* 1: the knob, which is set in v, makes a difference to the part on the device, the other knobs being as in v. */
 static int spmv__dev_knob_matters(const spmv_device *d, const spmv_part *p, const spmv_variant *v, spmv_knob k)
 {
     const spmv__dev_format *t = spmv__dev_format_of(p->spec.format);
-    if (!spmv__dev_knob_taken(p->spec.format, k)) return 0;
     if (k == SPMV_KNOB_REGS && !spmv__dev_takes_registers(d)) return 0;
     if ((k == SPMV_KNOB_NT || k == SPMV_KNOB_SHUF) && d->info.nvidia < SPMV__NVIDIA_VOLTA) return 0;
     return !t->matters || t->matters(p, v, k);
@@ -543,7 +542,7 @@ static void spmv__dev_fill_in(const spmv_device *d, const spmv_part *p, const sp
     if (spmv__dev_wide(p)) v->value[SPMV_KNOB_I64] = 1;
     if (!p->cols) v->value[SPMV_KNOB_IMG] = 0; /* there is no x */
     for (k = SPMV_KNOB_COUNT - 1; k >= 0; k--)
-        if (!spmv__dev_knob_matters(d, p, v, (spmv_knob)k)) {
+        if (!spmv__dev_knob_set(v, (spmv_knob)k) || !spmv__dev_knob_matters(d, p, v, (spmv_knob)k)) {
             v->set &= ~((uint64_t)1 << k);
             v->value[k] = k == SPMV_KNOB_L;
         }

@@ -54,14 +54,14 @@ static uint64_t spmv__dev_largest(const spmv_part *p)
     return most;
 }
 
-/* *end: the end of the longest stretch from grain g on whose arrays each fit into a buffer; i is the part's number, for the message.
- * SPMV_ERR_LIMIT if there is none. */
-static spmv_status spmv__dev_stretch(const spmv_device *d, const spmv_part *p, size_t i, uint64_t g, uint64_t *end)
+/* *end: the end of the longest stretch from grain g on, of so many grains, whose arrays each fit into a buffer; i is the part's number, for
+ * the message. SPMV_ERR_LIMIT if there is none. */
+static spmv_status spmv__dev_stretch(const spmv_device *d, const spmv_part *p, size_t i, uint64_t g, uint64_t grains, uint64_t *end)
 {
     const spmv__dev_format *t = spmv__dev_format_of(p->spec.format);
     spmv__dev_cut c[SPMV_MAX_ARRAYS + 1];
     spmv_part q;
-    uint64_t low = g, high = spmv__dev_grains(p);
+    uint64_t low = g, high = grains;
     *end = high;
     if (!g && spmv__dev_largest(p) <= d->info.alloc_bytes) return SPMV_OK;
     while (low < high) {
@@ -73,7 +73,7 @@ static spmv_status spmv__dev_stretch(const spmv_device *d, const spmv_part *p, s
     while (t->grain_free && low > g && !t->grain_free(p, low)) low--;
     *end = low;
     if (low > g) return SPMV_OK;
-    spmv__dev_cut_make(p, g, g + (g < spmv__dev_grains(p)), &q, c);
+    spmv__dev_cut_make(p, g, g + (g < grains), &q, c);
     return spmv_log(&d->hooks, SPMV_ERR_LIMIT,
                     "part %llu (%s): an array of %llu bytes, which cannot be cut further, exceeds the device's limit of %llu",
                     (spmv__ull)i, spmv_format_name(p->spec.format), (spmv__ull)spmv__dev_largest(&q), (spmv__ull)d->info.alloc_bytes);
@@ -135,7 +135,7 @@ static spmv_status spmv__dev_cut_part(const spmv_hooks *h, const spmv_part *p, u
  * some OpenCL implementations abort when memory runs out. */
 static spmv_status spmv__dev_check_bytes(const spmv_device *d, const spmv_part *parts, size_t count, size_t *stretches)
 {
-    uint64_t total = 0, bytes, g;
+    uint64_t total = 0, bytes, g, grains;
     spmv_status s = SPMV_OK;
     size_t i;
     int k;
@@ -147,10 +147,11 @@ static spmv_status spmv__dev_check_bytes(const spmv_device *d, const spmv_part *
             total = spmv__sat_add(total, bytes);
         }
         g = 0;
+        grains = spmv__dev_grains(&parts[i]);
         do {
-            s = spmv__dev_stretch(d, &parts[i], i, g, &g);
+            s = spmv__dev_stretch(d, &parts[i], i, g, grains, &g);
             ++*stretches;
-        } while (!s && g < spmv__dev_grains(&parts[i]));
+        } while (!s && g < grains);
     }
     if (s) return s;
     if (total > d->info.global_bytes)
@@ -301,17 +302,18 @@ static spmv_status spmv__dev_stretches_create(spmv_device_matrix *out, const spm
     spmv_device *d = out->device;
     spmv_variant plain;
     size_t i, k = 0;
-    uint64_t g = 0;
+    uint64_t g = 0, grains = 0;
     spmv_status s = SPMV_OK;
     memset(&plain, 0, sizeof plain);
     for (i = 0; !s && i < out->count; i++) {
         spmv_device_part *part = &out->part[i];
         part->source = k;
         part->begin = g;
-        s = spmv__dev_stretch(d, &parts[k], k, g, &part->end);
+        if (!g) grains = spmv__dev_grains(&parts[k]);
+        s = spmv__dev_stretch(d, &parts[k], k, g, grains, &part->end);
         if (!s) s = spmv__dev_stretch_create(part, d, &parts[k], variants ? &variants[k] : &plain);
         g = part->end;
-        if (g < spmv__dev_grains(&parts[k])) continue;
+        if (g < grains) continue;
         k++;
         g = 0;
     }

@@ -2164,7 +2164,7 @@ static const char spmv__src_convert[][SPMV__PIECE_BYTES] = {
     "" ""
 };
 
-#define SPMV__KNOBS_COMMON "I64 0 1;REGS 0 32 40 48 64 80 96 128;IMG 0 1;"
+#define SPMV__KNOBS_COMMON SPMV_KNOB_I64, 2, 0, 1, SPMV_KNOB_REGS, 8, 0, 32, 40, 48, 64, 80, 96, 128, SPMV_KNOB_IMG, 2, 0, 1, 
 #ifndef SPMV_NO_CUDA
 static const char spmv__src_cuda[][SPMV__PIECE_BYTES] = {
     "/* SPDX-License-Identifier: MIT\n"
@@ -2346,10 +2346,11 @@ static const char spmv__src_dense[][SPMV__PIECE_BYTES] = {
     "}\n"
     "" ""
 };
-#define SPMV__SRC_DENSE spmv__src_dense[0], sizeof spmv__src_dense, "WG 1 32 64 128 256 512;L 1 2 4 8 16 32 64;V 1 4 8 16;ZERO 0 1;SEQ 0 1 4 16;NT 0 1;"
+#define SPMV__SRC_DENSE spmv__src_dense[0], sizeof spmv__src_dense
 #else
-#define SPMV__SRC_DENSE NULL, 0, NULL
+#define SPMV__SRC_DENSE NULL, 0
 #endif
+#define SPMV__KNOBS_DENSE SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 7, 1, 2, 4, 8, 16, 32, 64, SPMV_KNOB_V, 4, 1, 4, 8, 16, SPMV_KNOB_ZERO, 2, 0, 1, SPMV_KNOB_SEQ, 4, 0, 1, 4, 16, SPMV_KNOB_NT, 2, 0, 1, 
 
 #ifndef SPMV_NO_COO
 static const char spmv__src_coo[][SPMV__PIECE_BYTES] = {
@@ -2747,10 +2748,11 @@ static const char spmv__src_coo[][SPMV__PIECE_BYTES] = {
     "#endif\n"
     "" ""
 };
-#define SPMV__SRC_COO spmv__src_coo[0], sizeof spmv__src_coo, "WG 1 4 8 16 32 64 128 256;PER 1 3 5 7 11 15 31 63 127 255 511;STAGE 0 1;ATOMIC 0 1 2;NT 0 1;"
+#define SPMV__SRC_COO spmv__src_coo[0], sizeof spmv__src_coo
 #else
-#define SPMV__SRC_COO NULL, 0, NULL
+#define SPMV__SRC_COO NULL, 0
 #endif
+#define SPMV__KNOBS_COO SPMV_KNOB_WG, 8, 1, 4, 8, 16, 32, 64, 128, 256, SPMV_KNOB_PER, 11, 1, 3, 5, 7, 11, 15, 31, 63, 127, 255, 511, SPMV_KNOB_STAGE, 2, 0, 1, SPMV_KNOB_ATOMIC, 3, 0, 1, 2, SPMV_KNOB_NT, 2, 0, 1, 
 
 #ifndef SPMV_NO_CSR
 static const char spmv__src_csr[][SPMV__PIECE_BYTES] = {
@@ -3155,10 +3157,11 @@ static const char spmv__src_csr[][SPMV__PIECE_BYTES] = {
     "#endif\n"
     "" ""
 };
-#define SPMV__SRC_CSR spmv__src_csr[0], sizeof spmv__src_csr, "WG 1 16 32 64 128 256 512;L 1 2 4 8 16 32 64;STREAM 0 1;FINISH 0 1;UNROLL 1 2 4 8;SHUF 0 1;SEQ 0 1;NT 0 1;GEN 0 2 4;"
+#define SPMV__SRC_CSR spmv__src_csr[0], sizeof spmv__src_csr
 #else
-#define SPMV__SRC_CSR NULL, 0, NULL
+#define SPMV__SRC_CSR NULL, 0
 #endif
+#define SPMV__KNOBS_CSR SPMV_KNOB_WG, 7, 1, 16, 32, 64, 128, 256, 512, SPMV_KNOB_L, 7, 1, 2, 4, 8, 16, 32, 64, SPMV_KNOB_STREAM, 2, 0, 1, SPMV_KNOB_FINISH, 2, 0, 1, SPMV_KNOB_UNROLL, 4, 1, 2, 4, 8, SPMV_KNOB_SHUF, 2, 0, 1, SPMV_KNOB_SEQ, 2, 0, 1, SPMV_KNOB_NT, 2, 0, 1, SPMV_KNOB_GEN, 3, 0, 2, 4, 
 
 #ifndef SPMV_NO_DIA
 static const char spmv__src_dia[][SPMV__PIECE_BYTES] = {
@@ -3210,10 +3213,11 @@ static const char spmv__src_dia[][SPMV__PIECE_BYTES] = {
     "}\n"
     "" ""
 };
-#define SPMV__SRC_DIA spmv__src_dia[0], sizeof spmv__src_dia, "WG 1 32 64 128 256 512;L 1 2 4 8;V 1 4 8 16;UNROLL 1 2 4;ZERO 0 1;SEQ 0 1;NT 0 1;"
+#define SPMV__SRC_DIA spmv__src_dia[0], sizeof spmv__src_dia
 #else
-#define SPMV__SRC_DIA NULL, 0, NULL
+#define SPMV__SRC_DIA NULL, 0
 #endif
+#define SPMV__KNOBS_DIA SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 4, 1, 2, 4, 8, SPMV_KNOB_V, 4, 1, 4, 8, 16, SPMV_KNOB_UNROLL, 3, 1, 2, 4, SPMV_KNOB_ZERO, 2, 0, 1, SPMV_KNOB_SEQ, 2, 0, 1, SPMV_KNOB_NT, 2, 0, 1, 
 
 #ifndef SPMV_NO_BDIA
 static const char spmv__src_bdia[][SPMV__PIECE_BYTES] = {
@@ -3316,10 +3320,11 @@ static const char spmv__src_bdia[][SPMV__PIECE_BYTES] = {
     "}\n"
     "" ""
 };
-#define SPMV__SRC_BDIA spmv__src_bdia[0], sizeof spmv__src_bdia, "WG 1 32 64 128 256 512;L 1 2 4 8;V 1 4 8 16;STAGE 0 1;ZERO 0 1;SEQ 0 1;NT 0 1;"
+#define SPMV__SRC_BDIA spmv__src_bdia[0], sizeof spmv__src_bdia
 #else
-#define SPMV__SRC_BDIA NULL, 0, NULL
+#define SPMV__SRC_BDIA NULL, 0
 #endif
+#define SPMV__KNOBS_BDIA SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 4, 1, 2, 4, 8, SPMV_KNOB_V, 4, 1, 4, 8, 16, SPMV_KNOB_STAGE, 2, 0, 1, SPMV_KNOB_ZERO, 2, 0, 1, SPMV_KNOB_SEQ, 2, 0, 1, SPMV_KNOB_NT, 2, 0, 1, 
 
 #ifndef SPMV_NO_ELL
 static const char spmv__src_ell[][SPMV__PIECE_BYTES] = {
@@ -3370,10 +3375,11 @@ static const char spmv__src_ell[][SPMV__PIECE_BYTES] = {
     "}\n"
     "" ""
 };
-#define SPMV__SRC_ELL spmv__src_ell[0], sizeof spmv__src_ell, "WG 1 32 64 128 256 512;L 1 2 4 8;V 1 4 8 16;UNROLL 1 2 4 8;ZERO 0 1;SEQ 0 1;NT 0 1;"
+#define SPMV__SRC_ELL spmv__src_ell[0], sizeof spmv__src_ell
 #else
-#define SPMV__SRC_ELL NULL, 0, NULL
+#define SPMV__SRC_ELL NULL, 0
 #endif
+#define SPMV__KNOBS_ELL SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 4, 1, 2, 4, 8, SPMV_KNOB_V, 4, 1, 4, 8, 16, SPMV_KNOB_UNROLL, 4, 1, 2, 4, 8, SPMV_KNOB_ZERO, 2, 0, 1, SPMV_KNOB_SEQ, 2, 0, 1, SPMV_KNOB_NT, 2, 0, 1, 
 
 #ifndef SPMV_NO_SELL
 static const char spmv__src_sell[][SPMV__PIECE_BYTES] = {
@@ -3552,10 +3558,11 @@ static const char spmv__src_sell[][SPMV__PIECE_BYTES] = {
     "#endif\n"
     "" ""
 };
-#define SPMV__SRC_SELL spmv__src_sell[0], sizeof spmv__src_sell, "WG 1 32 64 128 256 512;L 1 2 4 8;V 1 4 8 16;UNROLL 1 2 4 8;ZERO 0 1;STAGE 0 1;SLICE 0 1;SEQ 0 1;NT 0 1;"
+#define SPMV__SRC_SELL spmv__src_sell[0], sizeof spmv__src_sell
 #else
-#define SPMV__SRC_SELL NULL, 0, NULL
+#define SPMV__SRC_SELL NULL, 0
 #endif
+#define SPMV__KNOBS_SELL SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 4, 1, 2, 4, 8, SPMV_KNOB_V, 4, 1, 4, 8, 16, SPMV_KNOB_UNROLL, 4, 1, 2, 4, 8, SPMV_KNOB_ZERO, 2, 0, 1, SPMV_KNOB_STAGE, 2, 0, 1, SPMV_KNOB_SLICE, 2, 0, 1, SPMV_KNOB_SEQ, 2, 0, 1, SPMV_KNOB_NT, 2, 0, 1, 
 
 #ifndef SPMV_NO_BELL
 static const char spmv__src_bell[][SPMV__PIECE_BYTES] = {
@@ -3624,10 +3631,11 @@ static const char spmv__src_bell[][SPMV__PIECE_BYTES] = {
     "}\n"
     "" ""
 };
-#define SPMV__SRC_BELL spmv__src_bell[0], sizeof spmv__src_bell, "WG 1 32 64 128 256 512;L 1 2 4 8;ZERO 0 1;SEQ 0 1 4 16;NT 0 1;V 1 4 16 32;"
+#define SPMV__SRC_BELL spmv__src_bell[0], sizeof spmv__src_bell
 #else
-#define SPMV__SRC_BELL NULL, 0, NULL
+#define SPMV__SRC_BELL NULL, 0
 #endif
+#define SPMV__KNOBS_BELL SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 4, 1, 2, 4, 8, SPMV_KNOB_ZERO, 2, 0, 1, SPMV_KNOB_SEQ, 4, 0, 1, 4, 16, SPMV_KNOB_NT, 2, 0, 1, SPMV_KNOB_V, 4, 1, 4, 16, 32, 
 
 #ifndef SPMV_NO_SBELL
 static const char spmv__src_sbell[][SPMV__PIECE_BYTES] = {
@@ -3698,10 +3706,11 @@ static const char spmv__src_sbell[][SPMV__PIECE_BYTES] = {
     "}\n"
     "" ""
 };
-#define SPMV__SRC_SBELL spmv__src_sbell[0], sizeof spmv__src_sbell, "WG 1 32 64 128 256 512;L 1 2 4 8;ZERO 0 1;SEQ 0 1 4 16;NT 0 1;"
+#define SPMV__SRC_SBELL spmv__src_sbell[0], sizeof spmv__src_sbell
 #else
-#define SPMV__SRC_SBELL NULL, 0, NULL
+#define SPMV__SRC_SBELL NULL, 0
 #endif
+#define SPMV__KNOBS_SBELL SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 4, 1, 2, 4, 8, SPMV_KNOB_ZERO, 2, 0, 1, SPMV_KNOB_SEQ, 4, 0, 1, 4, 16, SPMV_KNOB_NT, 2, 0, 1, 
 
 #ifndef SPMV_NO_BCSR
 static const char spmv__src_bcsr[][SPMV__PIECE_BYTES] = {
@@ -3756,10 +3765,11 @@ static const char spmv__src_bcsr[][SPMV__PIECE_BYTES] = {
     "}\n"
     "" ""
 };
-#define SPMV__SRC_BCSR spmv__src_bcsr[0], sizeof spmv__src_bcsr, "WG 1 32 64 128 256 512;L 1 2 4 8 16 32 64;ZERO 0 1;SEQ 0 1 4 16;NT 0 1;"
+#define SPMV__SRC_BCSR spmv__src_bcsr[0], sizeof spmv__src_bcsr
 #else
-#define SPMV__SRC_BCSR NULL, 0, NULL
+#define SPMV__SRC_BCSR NULL, 0
 #endif
+#define SPMV__KNOBS_BCSR SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 7, 1, 2, 4, 8, 16, 32, 64, SPMV_KNOB_ZERO, 2, 0, 1, SPMV_KNOB_SEQ, 4, 0, 1, 4, 16, SPMV_KNOB_NT, 2, 0, 1, 
 
 #ifndef SPMV_NO_CMRS
 static const char spmv__src_cmrs[][SPMV__PIECE_BYTES] = {
@@ -3874,10 +3884,11 @@ static const char spmv__src_cmrs[][SPMV__PIECE_BYTES] = {
     "}\n"
     "" ""
 };
-#define SPMV__SRC_CMRS spmv__src_cmrs[0], sizeof spmv__src_cmrs, "WG 1 32 64 128 256 512;L 1 2 4 8 16 32 64;STAGE 0 1;ALIGN 0 1;UNROLL 1 2 4;SEQ 0 1 4 16;NT 0 1;"
+#define SPMV__SRC_CMRS spmv__src_cmrs[0], sizeof spmv__src_cmrs
 #else
-#define SPMV__SRC_CMRS NULL, 0, NULL
+#define SPMV__SRC_CMRS NULL, 0
 #endif
+#define SPMV__KNOBS_CMRS SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 7, 1, 2, 4, 8, 16, 32, 64, SPMV_KNOB_STAGE, 2, 0, 1, SPMV_KNOB_ALIGN, 2, 0, 1, SPMV_KNOB_UNROLL, 3, 1, 2, 4, SPMV_KNOB_SEQ, 4, 0, 1, 4, 16, SPMV_KNOB_NT, 2, 0, 1, 
 
 #ifndef SPMV_NO_TCSR
 static const char spmv__src_tcsr[][SPMV__PIECE_BYTES] = {
@@ -4477,9 +4488,10 @@ static const char spmv__src_tcsr[][SPMV__PIECE_BYTES] = {
     "#endif\n"
     "" ""
 };
-#define SPMV__SRC_TCSR spmv__src_tcsr[0], sizeof spmv__src_tcsr, "WG 1 4 16 32 64 128 256;STREAM 0 1;FINISH 0 1;UNROLL 8 16;NT 0 1;"
+#define SPMV__SRC_TCSR spmv__src_tcsr[0], sizeof spmv__src_tcsr
 #else
-#define SPMV__SRC_TCSR NULL, 0, NULL
+#define SPMV__SRC_TCSR NULL, 0
 #endif
+#define SPMV__KNOBS_TCSR SPMV_KNOB_WG, 7, 1, 4, 16, 32, 64, 128, 256, SPMV_KNOB_STREAM, 2, 0, 1, SPMV_KNOB_FINISH, 2, 0, 1, SPMV_KNOB_UNROLL, 2, 8, 16, SPMV_KNOB_NT, 2, 0, 1, 
 
 #endif

@@ -102,6 +102,7 @@ for cc in gcc clang; do
             "$o/$cc-small-noauto$opt"
     done
     say "$cc/small-cl"    "$cc $w -O2 $i $t/small.c -o $o/$cc-small-cl -pthread && $o/$cc-small-cl"
+    [ $cc = clang ] || say "$cc/calls" "$cc $w -O0 $i -finstrument-functions $t/calls.c -o $o/$cc-calls && $o/$cc-calls"
     say "$cc/single-no-auto" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-single-noauto &&" \
         "$o/$cc-single-noauto && $sym $o/$cc-single-noauto no-choice"
     say "$cc/examples"   "$cc $w $i -fsyntax-only $(grep -L 'include <mpi.h>' examples/*.c examples/own_format/*.c | tr '\n' ' ')"

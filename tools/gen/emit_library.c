@@ -130,19 +130,21 @@ static void put_properties(FILE *out, const tree_format *f, int by_hand, int fil
     fprintf(out, offsets < 0 ? "SPMV__NO_ARRAY\n" : "%d\n", offsets);
 }
 
-/* Writes the knobs that the kernel's text declares, as a string: each with its legal values and a semicolon. */
+/* Writes the knobs that the kernel's text declares, as numbers: each with the number of its legal values and these. */
 static void put_knobs(FILE *out, FILE *text)
 {
     static const char define[] = "#define ", tune[] = "// tune:";
     char line[MOST_LINE];
-    fputc('"', out);
     while (fgets(line, sizeof line, text)) {
-        const char *values = strstr(line, tune), *name = line + sizeof define - 1;
+        const char *values = strstr(line, tune), *name = line + sizeof define - 1, *p;
+        int count = 0;
         if (strncmp(line, define, sizeof define - 1) != 0 || !values) continue;
         values += sizeof tune - 1;
-        fprintf(out, "%.*s%.*s;", (int)strcspn(name, " "), name, (int)strcspn(values, "\n"), values);
+        for (p = values; *p && *p != '\n'; p++) count += *p == ' ';
+        fprintf(out, " SPMV_KNOB_%.*s, %d,", (int)strcspn(name, " "), name, count);
+        for (p = values; *p && *p != '\n'; p++) fprintf(out, *p == ' ' && p > values ? ", " : "%c", *p);
+        fputc(',', out);
     }
-    fputc('"', out);
 }
 
 /* Writes a text as the library embeds its own kernels (tools/embed.sh): an array of pieces of whole lines, which zeros fill up, since C99
@@ -178,7 +180,7 @@ static int put_kernel(FILE *out, const tree_format *f, const backend_settings *s
     put(out, f, "\n/* The kernel, as spmvgen writes it with --target opencl; it is compiled between the library's own texts. */\n"
                 "static const char spmv__src_@[][SPMV__PIECE_BYTES] = {");
     if (!failed) put_pieces(out, text);
-    put(out, f, "\n};\n#define SPMV__SRC_^ spmv__src_@[0], sizeof spmv__src_@, ");
+    put(out, f, "\n};\n#define SPMV__SRC_^ spmv__src_@[0], sizeof spmv__src_@\n#define SPMV__KNOBS_^");
     rewind(text);
     put_knobs(out, text);
     fputc('\n', out);
