@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * How many functions of the library a matrix goes through. list.sh compiles it with -finstrument-functions and without optimisation: it counts
- * the calls of create and mul, and the distinct functions among them, for a tiny matrix on the host with the default plan and, if there is
- * an OpenCL device, for a larger one as csr there. Fails if there are more than the limits. With an argument it also prints the address of
- * each function and how often it was called; nm has the names if it is linked with -no-pie. */
+ * How many functions of the library a matrix goes through. list.sh compiles it with -finstrument-functions and without optimisation: it
+ * counts the calls of create and mul, and the distinct functions among them, for a tiny matrix on the host with the default plan and, if
+ * there is an OpenCL device, for a larger one as csr there. Fails if there are more than the limits. With an argument it also prints the
+ * address of each function and how often it was called; nm has the names if it is linked with -no-pie. */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 
