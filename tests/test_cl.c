@@ -1527,21 +1527,21 @@ Test(queues, vectors_are_retained_until_the_next)
         cr_assert_eq(clSetMemObjectDestructorCallback(x[i], gone, &is_gone[i]), CL_SUCCESS);
         write_mem(&r.d, r.d.queue, x[i], x_bytes(&r.b), r.b.xs);
         bench_start(&r.b, r.d.queue, beta);
-        cr_assert_eq(spmv_exec_mul(&e, 1, x[i], X_FRONT, beta, r.b.yd, Y_FRONT, 0, NULL, NULL), SPMV_OK, "%s", said);
+        cr_assert_eq(spmv_cl_mul(&e, 1, x[i], X_FRONT, beta, r.b.yd, Y_FRONT, 0, NULL, NULL), SPMV_OK, "%s", said);
         bench_check(&r.b, r.d.queue, 1, beta, "a new x");
         clReleaseMemObject(x[i]);
         cr_assert(!is_gone[i], "x %d is not retained", i);
         cr_assert(!i || is_gone[i - 1], "x %d is still retained", i - 1);
     }
     x[0] = buffer(&r.d, 4); /* the driver could have taken the memory of the last x */
-    cr_assert_eq(spmv_exec_mul(&e, 1, x[0], 0, 0, r.b.yd, Y_FRONT, 0, NULL, NULL), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_cl_mul(&e, 1, x[0], 0, 0, r.b.yd, Y_FRONT, 0, NULL, NULL), SPMV_ERR_ARGUMENT);
     cr_assert(strstr(said, "exceed the buffer's 1"), "%s", said);
-    cr_assert_eq(spmv_exec_mul(&e, 0, NULL, 0, 0, r.b.yd, Y_FRONT, 0, NULL, NULL), SPMV_OK, "%s", said); /* x is not read */
+    cr_assert_eq(spmv_cl_mul(&e, 0, NULL, 0, 0, r.b.yd, Y_FRONT, 0, NULL, NULL), SPMV_OK, "%s", said); /* x is not read */
     bench_start(&r.b, r.d.queue, -2.5);
-    cr_assert_eq(spmv_exec_mul(&e, 1, r.b.xd, X_FRONT, -2.5, r.b.yd, Y_FRONT, 0, NULL, NULL), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_cl_mul(&e, 1, r.b.xd, X_FRONT, -2.5, r.b.yd, Y_FRONT, 0, NULL, NULL), SPMV_OK, "%s", said);
     bench_check(&r.b, r.d.queue, 1, -2.5, "after one that is too small");
-    spmv_buffer_free(&r.d, x[0]);
-    spmv_exec_free(&e);
+    spmv_buffer_destroy(&r.d, x[0]);
+    spmv_exec_destroy(&e);
     for (i = 0; i < 4; i++) cr_assert(is_gone[i], "x %d", i);
     rig_free(&r);
 }
