@@ -348,7 +348,7 @@ static spmv_status spmv__dev_exec_apart(const spmv__dev_run *r)
     return spmv_log(&r->e->hooks, SPMV_ERR_ARGUMENT, "x and y overlap");
 }
 
-/* Makes an image of x, which e has seen, with 1 or 4 elements in a texel, unless e has it already. The image covers as much of x as the device
+/* Makes an image of x, which e has seen, with 1 or 4 elements in a texel, unless e has it already. It covers as much of x as the device
  * allows; SPMV_ERR_LIMIT if that is less than the product reads. */
 static spmv_status spmv__dev_exec_image(spmv_exec *e, void *x, uint64_t x_offset, int texel)
 {
