@@ -119,7 +119,7 @@ typedef struct spmv_desc {
                                 the library chooses; but "csr" with reproducible, since a choice differs from device to device, and with
                                 SPMV_NO_AUTO, where these three are refused with SPMV_ERR_UNSUPPORTED. "measure" goes by estimates alone,
                                 as "auto" does, where a clock tells nothing: products that take no longer than their launch, a queue that
-                                does not measure time, a variant that is given, SPMV_PARALLEL without hints.clock */
+                                does not measure time, a variant that is given */
     spmv_device    *device;  /* where products run; it must outlive the matrix. NULL: on the host */
     const char     *variant; /* knobs of the device's kernels, part by part as in the plan: "WG=256,NT=1+L=8", or "*:WG=256" for all parts
                                 (spmv_variants_parse of spmv/device.h). NULL: those that the choice found, else the defaults. Ignored on
@@ -237,10 +237,6 @@ SPMV_API spmv_target spmv_target_of(const spmv_device *d);
 
 #if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_IMPLEMENTED)
 #define SPMV_IMPLEMENTED
-
-#if !defined(SPMV_NO_AUTO) && !defined(_OPENMP)
-#include <time.h>
-#endif
 
 static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how);
 

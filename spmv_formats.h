@@ -56,7 +56,7 @@
  *                         else meanwhile, since it may hold a lock of a device (TBB: within this_task_arena::isolate)
  * Tasks do not wait for each other and use no SPMV_PARALLEL themselves; they call no hook, so they neither allocate nor log. A stack of
  * 32 KiB is enough for them, except where CUDA compiles several kernels at once: NVRTC is a whole compiler and needs the usual stack. The
- * library then starts no thread of its own. Without OpenMP, the plan "measure" goes by the time of all processors: set hints.clock.
+ * library then starts no thread of its own.
  */
 #ifndef SPMV_FORMATS_H
 #define SPMV_FORMATS_H

@@ -54,6 +54,14 @@ extern int posix_memalign(void **out, size_t alignment, size_t bytes);
 #if defined(_OPENMP) || !defined(__GLIBC__) || __GLIBC__ * 100 + __GLIBC_MINOR__ >= 234
 #define SPMV__ATFORK /* costs a product nothing, where getpid is a call of the system, for each one */
 #endif
+#elif defined(_WIN32)
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h> /* locks, libraries, the clock */
 #endif
 
 #ifdef __GNUC__

@@ -51,8 +51,8 @@ enum { SPMV_EXPECTED_CALLS = 1000 };
 typedef struct spmv_build_hints {
     spmv_measure measure; /* hybr:k=0 needs it, and cmrs then takes the height that is fastest; NULL: nothing is measured */
     void        *measure_user;   /* handed to measure */
-    spmv_clock   clock;          /* plan "measure" on the host: NULL: the clock of OpenMP if the library is compiled with it, else the time
-                                    that the processors spent on the program */
+    spmv_clock   clock;          /* plan "measure" on the host: NULL: the clock of OpenMP or of the system. The latter needs POSIX or
+                                    Windows; strict C99 hides it in programs of 32 bits */
     void        *clock_user;     /* handed to clock */
     uint64_t     expected_calls; /* auto, measure: the number of products in which analysis and conversion must pay off; 0:
                                     SPMV_EXPECTED_CALLS */

@@ -388,6 +388,26 @@ static void test_crowd(const sample *m, const char *plan)
     spmv_destroy(&a);
 }
 
+/* Without OpenMP "measure" goes by the time that passes, not by what the processors spend: while this sleeps, they spend nothing. */
+static void test_clock(const sample *m)
+{
+    const struct timespec pause = { 0, 20000000 };
+    const double before = spmv__seconds();
+    spmv_choice choice;
+    spmv_build_hints hints;
+    spmv_desc d = desc_of(m, "measure");
+    spmv_matrix a;
+    pool_threads = 2;
+    nanosleep(&pause, NULL);
+    check(before >= 0 && spmv__seconds() - before > 0.0199, "clock", "sleep", 1);
+    memset(&hints, 0, sizeof hints);
+    hints.expected_calls = 1000000;
+    hints.choice = &choice;
+    d.hints = &hints;
+    check(!spmv_create(&a, &d) && choice.count > 1 && choice.option[0].measured > 0, "clock", "measure", pool_threads);
+    spmv_destroy(&a);
+}
+
 int main(void)
 {
     static const char *const plans[] = {
@@ -415,6 +435,7 @@ int main(void)
     m = make("large", 60000, 60000, 8, 1); /* too large for shares that stay in caches */
     for (i = 0; i < sizeof large_plans / sizeof *large_plans; i++) test_plan(&m, large_plans[i], 10);
     test_crowd(&m, "csr");
+    test_clock(&m);
     drop(&m);
     m = make("long rows", 4, 50000, 40000, 1); /* which threads share */
     test_plan(&m, "csr", 6);

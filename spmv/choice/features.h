@@ -828,18 +828,18 @@ static spmv_status spmv__look_samples_make(const spmv__look *l, spmv_features *f
 {
     const uint64_t diagonal_sample = 1u << 13; /* nonzeros */
     const int      diagonals = f->nnz && (~without & spmv__class_bits(SPMV_CLASS_DIAGONAL));
-    const int      small = l->nnz < 2 * diagonal_sample;
+    const int      few = l->nnz < 2 * diagonal_sample;
     spmv__look_samples c;
     spmv_status s;
     c.l = l;
     c.f = f;
     c.sample = sample;
-    c.every = diagonals && !small ? l->nnz / diagonal_sample : 0;
+    c.every = diagonals && !few ? l->nnz / diagonal_sample : 0;
     c.blocks = f->nnz && (~without & spmv__class_bits(SPMV_CLASS_BLOCK)) != 0;
     f->diagonals_sampled = c.every > 0;
     if (c.every) f->diagonals_error = spmv__square_root(0.25 * (double)c.every / (double)f->rows); /* of one that is filled to a half */
     s = spmv__look_sample(&c);
-    return s || !diagonals || !small ? s : spmv__look_all_diagonals(l, l->nnz, f);
+    return s || !diagonals || !few ? s : spmv__look_all_diagonals(l, l->nnz, f);
 }
 
 /* Counts every diagonal instead of those of a sample, if that shows so few that the whole matrix could be stored by diagonals, and there

@@ -7,6 +7,16 @@
 
 #include "auto.h"
 
+#if !defined(_OPENMP) && defined(SPMV__POSIX)
+#include <time.h>
+#ifdef CLOCK_MONOTONIC
+#define SPMV__MONOTONIC CLOCK_MONOTONIC
+#elif defined(__linux__) && defined(__LP64__) && !defined(__cplusplus) /* as with madvise; programs of 32 bits may have two such functions */
+extern int clock_gettime(int clock, struct timespec *now);
+#define SPMV__MONOTONIC 1
+#endif
+#endif
+
 /* Is another plan worth trying after this status? A plan may need more memory than there is, and then another one may fit. No kernel runs
  * while a matrix is prepared, so a failed driver call (such as CL_OUT_OF_RESOURCES) is most likely a lack of memory as well. */
 static int spmv__try_next(spmv_status s)
@@ -80,26 +90,26 @@ enum {
  * recorded in a graph: the clock does not tell such plans apart, the predictions do. */
 #define SPMV__CALL_TIMES 1.5
 
-/* Is there a clock for products on the host? That of the processors does not tell how long threads of the caller's took. */
-static int spmv__has_clock(const spmv_build_hints *hints)
+/* Seconds by a clock that never goes back, OpenMP's or the system's; below 0: there is none. */
+static double spmv__seconds(void)
 {
-#if defined(SPMV_PARALLEL) && !defined(_OPENMP)
-    return hints && hints->clock;
+#if defined(_OPENMP)
+    return omp_get_wtime();
+#elif defined(SPMV__MONOTONIC)
+    struct timespec now;
+    return clock_gettime(SPMV__MONOTONIC, &now) ? -1 : (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+#elif defined(_WIN32)
+    LARGE_INTEGER now, second;
+    return QueryPerformanceFrequency(&second) && QueryPerformanceCounter(&now) ? (double)now.QuadPart / (double)second.QuadPart : -1;
 #else
-    (void)hints;
-    return 1;
+    return -1;
 #endif
 }
 
-/* Seconds by the clock of the hints, else by that of OpenMP, else of the processor: products run in one thread then. */
+/* The same by the clock of the hints, if they have one. */
 static double spmv__clock_now(const spmv_build_hints *hints)
 {
-    if (hints && hints->clock) return hints->clock(hints->clock_user);
-#ifdef _OPENMP
-    return omp_get_wtime();
-#else
-    return (double)clock() / CLOCKS_PER_SEC;
-#endif
+    return hints && hints->clock ? hints->clock(hints->clock_user) : spmv__seconds();
 }
 
 /* The vectors of zeros with which products are timed, on the device or on the host. */
@@ -281,7 +291,7 @@ static int spmv__is_timed(const spmv_matrix *m, const spmv_build_hints *hints)
 #else
     (void)m;
 #endif
-    return spmv__has_clock(hints);
+    return (hints && hints->clock) || spmv__seconds() >= 0;
 }
 
 /* Prepares and times the best options of a choice, of which the first is stored, and keeps the one that costs least, unless a clock tells

@@ -12,15 +12,6 @@
 #if defined(_MSC_VER) && !defined(__GNUC__)
 #include <intrin.h> /* _InterlockedExchange */
 #endif
-#if defined(_WIN32) && !defined(SPMV__POSIX)
-#  ifndef WIN32_LEAN_AND_MEAN
-#    define WIN32_LEAN_AND_MEAN
-#  endif
-#  ifndef NOMINMAX
-#    define NOMINMAX
-#  endif
-#  include <windows.h> /* SRWLOCK */
-#endif
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 

@@ -175,12 +175,12 @@ SPMV__SHARED spmv_status spmv__sets_make(spmv__block_set **out, const spmv_csr *
 {
     const uint64_t all = spmv__ceil_div(a->cols, bw), most = spmv__smaller(spmv__longest_block_row(a, bh), all);
     const uint64_t room = (a->nnz * 12 + a->rows * 8) / 4; /* bytes, for all threads */
-    const uint64_t far = 16; /* times the nonzeros of a block row: so many words of upper may lie between its first and last block */
+    const uint64_t distant = 16; /* times the nonzeros of a block row: so many words of upper may lie between its first and last block */
     uint64_t words = spmv__ceil_div(all, 64), uppers = spmv__ceil_div(words, 64), i, bytes, fit;
     unsigned char *at;
     void *block;
     spmv_status s;
-    if (words * sizeof(spmv__block_word) + uppers * 8 > room || uppers * spmv__ceil_div(a->rows, bh) > far * (a->nnz + a->rows))
+    if (words * sizeof(spmv__block_word) + uppers * 8 > room || uppers * spmv__ceil_div(a->rows, bh) > distant * (a->nnz + a->rows))
         words = uppers = 0;
     bytes = spmv__round_up(words * sizeof(spmv__block_word) + uppers * 8 + most * 4, 64);
     fit = room / (bytes + 1);
