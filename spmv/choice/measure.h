@@ -11,7 +11,7 @@
 #include <time.h>
 #ifdef CLOCK_MONOTONIC
 #define SPMV__MONOTONIC CLOCK_MONOTONIC
-#elif defined(__linux__) && defined(__LP64__) && !defined(__cplusplus) /* as with madvise; programs of 32 bits may have two such functions */
+#elif defined(__linux__) && defined(__LP64__) && !defined(__cplusplus) /* as with madvise; 32-bit programs may have two of these */
 extern int clock_gettime(int clock, struct timespec *now);
 #define SPMV__MONOTONIC 1
 #endif
