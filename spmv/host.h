@@ -154,7 +154,7 @@ SPMV__SHARED uint64_t spmv__weighted(const spmv_array *ptr, uint64_t n, uint64_t
 #define SPMV__CAT3_(a, b, c) spmv__##a##_##b##_##c
 #define SPMV__CAT3(a, b, c) SPMV__CAT3_(a, b, c)
 #define SPMV__F(name) SPMV__CAT3(name, SPMV__TYPE, SPMV__LEVEL)     /* functions of a type */
-#define SPMV__O(name) SPMV__CAT3(name, SPMV__SUM_TYPE, SPMV__LEVEL) /* operations of spmv/simd.h on vectors of its sums */
+#define SPMV__O(name) SPMV__F(name)                                 /* operations of spmv/simd.h */
 #define SPMV__L(name) SPMV__CAT(SPMV__CAT(spmv__, name##_), SPMV__LEVEL) /* operations of a level */
 
 /* A row of csr with more nonzeros than this is summed in at most SPMV__PIECES pieces, which threads can share. */
@@ -273,20 +273,33 @@ typedef struct spmv__products {
 } spmv__products;
 
 #ifndef SPMV_NO_F64
-#define SPMV__PRODUCTS(name) \
+#define SPMV__EACH_TYPE(name, mixed_level) \
     { SPMV__CAT3(name, f64, SPMV__LEVEL), SPMV__CAT3(name, f64, SPMV__LEVEL), SPMV__CAT3(name, f32, SPMV__LEVEL), \
-      SPMV__CAT3(name, mixed, SPMV__LEVEL) }
+      SPMV__CAT3(name, mixed, mixed_level) }
 #else
-#define SPMV__PRODUCTS(name) { NULL, NULL, SPMV__CAT3(name, f32, SPMV__LEVEL), NULL }
+#define SPMV__EACH_TYPE(name, mixed_level) { NULL, NULL, SPMV__CAT3(name, f32, SPMV__LEVEL), NULL }
 #endif
+#define SPMV__PRODUCTS(name) SPMV__EACH_TYPE(name, plain)
 #define SPMV__NONE { NULL, NULL, NULL, NULL }
 #ifdef SPMV_REPRODUCIBLE
-#define SPMV__REPEAT(name) SPMV__PRODUCTS(repeat_##name)
+#define SPMV__REPEAT(name) SPMV__EACH_TYPE(repeat_##name, SPMV__LEVEL)
 #else
 #define SPMV__REPEAT(name) SPMV__NONE
 #endif
+#define SPMV__HOST_DENSE { SPMV__PRODUCTS(dense), SPMV__NONE }
+#define SPMV__HOST_COO { SPMV__PRODUCTS(coo), SPMV__NONE }
+#define SPMV__HOST_CSR { SPMV__PRODUCTS(csr), SPMV__REPEAT(csr) }
+#define SPMV__HOST_DIA { SPMV__PRODUCTS(dia), SPMV__REPEAT(dia) }
+#define SPMV__HOST_BDIA { SPMV__PRODUCTS(bdia), SPMV__REPEAT(bdia) }
+#define SPMV__HOST_ELL { SPMV__PRODUCTS(ell), SPMV__REPEAT(ell) }
+#define SPMV__HOST_SELL { SPMV__PRODUCTS(sell), SPMV__REPEAT(sell) }
+#define SPMV__HOST_BELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
+#define SPMV__HOST_SBELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
+#define SPMV__HOST_BCSR { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
+#define SPMV__HOST_CMRS { SPMV__PRODUCTS(cmrs), SPMV__NONE }
+#define SPMV__HOST_TCSR { SPMV__PRODUCTS(tcsr), SPMV__NONE }
 
-/* The table of a level, in which SPMV__BUILT_<NAME> says whether there is a row; SPMV__HOST_<NAME> stands in the template. */
+/* The table of a level, in which SPMV__BUILT_<NAME> says whether there is a row. */
 #define SPMV__HOST_ROW_1(NAME) SPMV__HOST_##NAME
 #define SPMV__HOST_ROW_0(NAME) { SPMV__NONE, SPMV__NONE }
 #define SPMV__HOST_ROW(NAME, name, text) SPMV__CAT(SPMV__HOST_ROW_, SPMV__BUILT_##NAME)(NAME),
@@ -306,17 +319,12 @@ typedef struct spmv__products {
     }
 #endif
 
-/* This file includes itself for each level and type, for the template at its end, which undefines SPMV__TYPE. */
+/* This file includes itself for each level, type and width of columns, for the templates at its end. In plain C, and for mixed, products
+ * are the simple ones. */
 #define SPMV__LEVEL plain
-#define SPMV__TYPE f32
+#define SPMV__SIMPLE
 #include "host.h" /* again */
-#ifndef SPMV_NO_F64
-#define SPMV__TYPE f64
-#include "host.h" /* again */
-#define SPMV__TYPE mixed
-#include "host.h" /* again */
-#endif
-static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
+#undef SPMV__SIMPLE
 #undef SPMV__LEVEL
 
 #ifdef SPMV__SIMD_X86
@@ -327,15 +335,7 @@ static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUN
 #pragma GCC target("avx2,fma")
 #endif
 #define SPMV__LEVEL avx2
-#define SPMV__TYPE f32
 #include "host.h" /* again */
-#ifndef SPMV_NO_F64
-#define SPMV__TYPE f64
-#include "host.h" /* again */
-#define SPMV__TYPE mixed
-#include "host.h" /* again */
-#endif
-static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
 #undef SPMV__LEVEL
 #if defined(__clang__)
 #pragma clang attribute pop
@@ -351,15 +351,7 @@ static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUN
 #pragma GCC target("avx512f,avx2,fma")
 #endif
 #define SPMV__LEVEL avx512
-#define SPMV__TYPE f32
 #include "host.h" /* again */
-#ifndef SPMV_NO_F64
-#define SPMV__TYPE f64
-#include "host.h" /* again */
-#define SPMV__TYPE mixed
-#include "host.h" /* again */
-#endif
-static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
 #undef SPMV__LEVEL
 #if defined(__clang__)
 #pragma clang attribute pop
@@ -371,15 +363,7 @@ static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUN
 
 #ifdef SPMV__SIMD_NEON
 #define SPMV__LEVEL neon
-#define SPMV__TYPE f32
 #include "host.h" /* again */
-#ifndef SPMV_NO_F64
-#define SPMV__TYPE f64
-#include "host.h" /* again */
-#define SPMV__TYPE mixed
-#include "host.h" /* again */
-#endif
-static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
 #undef SPMV__LEVEL
 #endif
 
@@ -508,7 +492,9 @@ static void spmv__part_mul(const spmv_part *p, double alpha, const void *x, doub
 #endif
         product = (p->reproducible && host->repeat[p->type] ? host->repeat : host->mul)[p->type];
 #ifndef SPMV_NO_CSR
-        if (p->spec.format == SPMV_CSR && product == host->mul[p->type] && !p->a[SPMV_CSR_BASE].count) spmv__run_long(&job, product);
+        if (p->spec.format == SPMV_CSR && product == host->mul[p->type] && !p->a[SPMV_CSR_BASE].count &&
+            product != spmv__host_plain[SPMV_CSR].mul[p->type])
+            spmv__run_long(&job, product);
 #endif
         spmv__run(&job, product, p->a[SPMV_VAL].count);
     } else if (!(flags & SPMV_ADDS_ONLY)) spmv__scale_rows(p->type, p, p->rows, beta, y);
@@ -529,10 +515,35 @@ SPMV_API int spmv_part_repeats(const spmv_part *p)
 }
 #endif /* SPMV__HOST_H */
 
-/* From here on is the template, expanded once for each level and type (see "the products"). The sum of a row is formed in one fixed order,
- * however the product is divided into shares. */
-#if defined(SPMV__TYPE) && !defined(SPMV__COLUMN_BITS) /* again */
+/* From here on are the templates. The first is expanded for each level: its products of each type, and its table. */
+#if defined(SPMV__LEVEL) && !defined(SPMV__TYPE) /* again */
+#define SPMV__TYPE f32
+#include "host.h" /* again */
+#ifndef SPMV_NO_F64
+#define SPMV__TYPE f64
+#include "host.h" /* again */
+#ifdef SPMV__SIMPLE
+#define SPMV__TYPE mixed
+#include "host.h" /* again */
+#endif
+#endif
+#ifdef SPMV_REPRODUCIBLE
+#define SPMV__REPEATED
+#define SPMV__TYPE f32
+#include "host.h" /* again */
+#ifndef SPMV_NO_F64
+#define SPMV__TYPE f64
+#include "host.h" /* again */
+#define SPMV__TYPE mixed
+#include "host.h" /* again */
+#endif
+#undef SPMV__REPEATED
+#endif
+static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
+#endif /* again */
 
+/* What the other templates begin with. The sum of a row is formed in one fixed order, however the product is divided into shares. */
+#if defined(SPMV__TYPE) && !defined(SPMV__COLUMN_BITS) /* again */
 #define SPMV__ENTER                                                                                \
     const spmv_part *p = job->p;                                                                   \
     const SPMV__T alpha = (SPMV__T)job->alpha, beta = (SPMV__T)job->beta;                          \
@@ -540,12 +551,269 @@ SPMV_API int spmv_part_repeats(const spmv_part *p)
     SPMV__T *SPMV__RESTRICT y = (SPMV__T *)job->y;                                                 \
     const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[SPMV_VAL].data
 
+/* The name of a product. */
+#ifdef SPMV__REPEATED
+#define SPMV__N(name) SPMV__F(repeat_##name)
+#else
+#define SPMV__N(name) SPMV__F(name)
+
 /* Writes the element of y for row i of the part; with beta 0, the old value is not read. */
 SPMV__SHARED void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
 {
     uint64_t r = spmv__part_row(p, i);
     y[r] = beta == 0 ? alpha * sum : alpha * sum + beta * y[r];
 }
+#endif
+
+#if defined(SPMV__SIMPLE) || defined(SPMV__REPEATED)
+/* The simple products: entry by entry, under SPMV_REPEATS in the order and with the roundings that the kernels have under REPEAT (what
+ * becomes of beta y and a sum: see plus in kernels/common.cl). The others do without fma, which not every processor has. */
+/* Lanes 0 .. n-1, n a power of two: the upper half is added to the lower until one is left. */
+SPMV__SHARED SPMV__T SPMV__N(tree)(SPMV__T *lane, int n)
+{
+    int d, i;
+    for (d = n / 2; d > 0; d /= 2)
+        for (i = 0; i < d; i++) lane[i] += lane[i + d];
+    return lane[0];
+}
+
+#ifdef SPMV__REPEATED
+#define SPMV__PLUS(a, b, c) SPMV__FMA((SPMV__T)(a), b, c)
+#define SPMV__BLOCK_LANES SPMV__BCSR_LANES
+static void SPMV__N(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
+{
+    const uint64_t r = spmv__part_row(p, i);
+    const SPMV__T before = beta == 0 ? 0 : beta * y[r];
+    y[r] = sum == 0 ? before : SPMV__FMA(alpha, sum, before);
+}
+
+/* The sum of a row of n nonzeros. */
+SPMV__SHARED SPMV__T SPMV__N(row)(const SPMV__V *val, const uint32_t *col, uint64_t n, const SPMV__T *x)
+{
+    SPMV__T lane[SPMV__CSR_LANES] = { 0 };
+    uint64_t k;
+    for (k = 0; k < n; k++) lane[k % SPMV__CSR_LANES] = SPMV__PLUS(val[k], x[col[k]], lane[k % SPMV__CSR_LANES]);
+    return SPMV__N(tree)(lane, SPMV__CSR_LANES);
+}
+#else
+#define SPMV__PLUS(a, b, c) ((a) * (b) + (c))
+#define SPMV__BLOCK_LANES 1
+SPMV__SHARED SPMV__T SPMV__N(row)(const SPMV__V *val, const uint32_t *col, uint64_t n, const SPMV__T *x)
+{
+    SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    uint64_t k = 0;
+    for (; k + 4 <= n; k += 4) {
+        s0 += val[k] * x[col[k]];
+        s1 += val[k + 1] * x[col[k + 1]];
+        s2 += val[k + 2] * x[col[k + 2]];
+        s3 += val[k + 3] * x[col[k + 3]];
+    }
+    for (; k < n; k++) s0 += val[k] * x[col[k]];
+    return (s0 + s1) + (s2 + s3);
+}
+
+#ifndef SPMV_NO_DENSE
+static void SPMV__F(dense)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    uint64_t i = spmv__even(p->rows, 1, share, shares), k;
+    const uint64_t end = spmv__even(p->rows, 1, share + 1, shares), n = p->cols;
+    for (val += i * n; i < end; i++, val += n) {
+        SPMV__T s0 = 0, s1 = 0;
+        for (k = 0; k + 2 <= n; k += 2) {
+            s0 += val[k] * x[k];
+            s1 += val[k + 1] * x[k + 1];
+        }
+        SPMV__F(set)(p, i, alpha, k < n ? s0 + s1 + val[k] * x[k] : s0 + s1, beta, y);
+    }
+}
+#endif
+
+#ifndef SPMV_NO_COO
+/* A share has the rows that begin among its nonzeros. */
+static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    const uint32_t *row = (const uint32_t *)p->a[SPMV_COO_ROW].data, *col = (const uint32_t *)p->a[SPMV_COO_COL].data;
+    const uint64_t end = spmv__even(p->nnz, 1, share + 1, shares);
+    uint64_t k = spmv__even(p->nnz, 1, share, shares), next;
+    (void)beta;
+    while (k && k < end && row[k] == row[k - 1]) k++;
+    for (; k < end; k = next) {
+        for (next = k + 1; next < p->nnz && row[next] == row[k];) next++;
+        y[row[k]] += alpha * SPMV__F(row)(val + k, col + k, next - k, x);
+    }
+}
+#endif
+
+#ifndef SPMV_NO_CMRS
+SPMV__FORCE_INLINE uint64_t SPMV__F(cmrs_row)(const SPMV__V *val, const uint32_t *index, const uint8_t *row, int packed, int together,
+                                              uint64_t k, uint64_t last, const SPMV__T *x, SPMV__T *sum)
+{
+    (void)together;
+    for (; k < last; k++) sum[packed ? index[k] & 15 : row[k]] += val[k] * x[packed ? index[k] >> 4 : index[k]];
+    return k;
+}
+#endif
+
+#ifndef SPMV_NO_TCSR
+static SPMV__T SPMV__F(tcsr_sum)(const spmv_part *p, uint64_t at, uint64_t end, const SPMV__T *x)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_TCSR_VAL].data;
+    SPMV__T sum = 0;
+    if (!p->a[SPMV_TCSR_BASE].count) return SPMV__F(row)(val + at, (const uint32_t *)p->a[SPMV_TCSR_COL].data + at, end - at, x);
+    for (; at < end; at++) sum += val[at] * x[spmv__tcsr_column(p, at)];
+    return sum;
+}
+#endif
+#endif
+
+#ifndef SPMV_NO_CSR
+/* The sum of nonzeros k .. end - 1 in runs with columns of 16 bits; run: of the first, or one before. */
+static SPMV__T SPMV__N(narrow_row)(const spmv_part *p, uint64_t k, uint64_t end, const SPMV__T *x, uint64_t *run)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
+    SPMV__T sum = 0;
+    for (; k < end; k++) {
+        while (k >= spmv__at(&p->a[SPMV_CSR_RUN_AT], *run + 1)) ++*run;
+        sum = SPMV__PLUS(val[k], x[spmv__column_at(&p->a[SPMV_CSR_COL], &p->a[SPMV_CSR_BASE], k, *run, 1)], sum);
+    }
+    return sum;
+}
+
+static void SPMV__N(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    const spmv_array *ptr = &p->a[SPMV_CSR_PTR];
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
+    const int narrow = p->a[SPMV_CSR_BASE].count != 0;
+    uint64_t i = spmv__weighted(ptr, p->rows, share, shares), run = 0;
+    const uint64_t stop = spmv__weighted(ptr, p->rows, share + 1, shares);
+    for (; i < stop; i++) {
+        const uint64_t k = spmv__at(ptr, i), end = spmv__at(ptr, i + 1);
+        SPMV__N(set)(p, i, alpha, narrow ? SPMV__N(narrow_row)(p, k, end, x, &run) : SPMV__N(row)(val + k, col + k, end - k, x), beta, y);
+    }
+}
+#endif
+
+/* Rows of a part from first on, and their sums. */
+SPMV__SHARED void SPMV__N(set_all)(const spmv_part *p, uint64_t first, uint64_t n, SPMV__T alpha, const SPMV__T *sum, SPMV__T beta,
+                                   SPMV__T *y)
+{
+    uint64_t i;
+    for (i = 0; i < n; i++) SPMV__N(set)(p, first + i, alpha, sum[i], beta, y);
+}
+
+#ifdef SPMV__ANY_DIA
+static void SPMV__N(diagonals)(const spmv__job *job, uint64_t share, uint64_t shares, int banded)
+{
+    SPMV__ENTER;
+    const int32_t *offset = spmv__dia_offsets(p);
+    const uint32_t *band = (const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data;
+    int64_t first = (int64_t)spmv__even(p->rows, SPMV__TILE, share, shares), end, i, d, last;
+    const int64_t stop = (int64_t)spmv__even(p->rows, SPMV__TILE, share + 1, shares), cols = (int64_t)p->cols;
+    for (; first < stop; first = end) {
+        SPMV__T sum[SPMV__TILE] = { 0 };
+        uint64_t b;
+        end = first + SPMV__TILE < stop ? first + SPMV__TILE : stop;
+        for (b = 0; b < spmv__dia_offset_count(p); b++) {
+            int64_t o = offset[b];
+            d = banded ? (int64_t)band[b] : (int64_t)b;
+            for (last = banded ? (int64_t)band[b + 1] : d + 1; d < last; d++, o++) {
+                const SPMV__V *v = val + (uint64_t)d * spmv__dia_ld(p);
+                const int64_t inside = cols - o < end ? cols - o : end;
+                for (i = o < -first ? -o : first; i < inside; i++) sum[i - first] = SPMV__PLUS(v[i], x[i + o], sum[i - first]);
+            }
+        }
+        SPMV__N(set_all)(p, (uint64_t)first, (uint64_t)(end - first), alpha, sum, beta, y);
+    }
+}
+#endif
+
+#ifdef SPMV__ANY_ELL
+/* n rows from first on, whose first entries are in slots from slot on, the next ld behind them. */
+static void SPMV__N(columns_of)(const spmv__job *job, const spmv_array *col, const spmv_array *base, uint64_t group, uint64_t first,
+                                uint64_t n, uint64_t slot, uint64_t ld, uint64_t width)
+{
+    SPMV__ENTER;
+    SPMV__T sum[SPMV__TILE];
+    uint64_t i;
+    memset(sum, 0, (size_t)n * sizeof *sum);
+    for (; width; width--, slot += ld)
+        for (i = 0; i < n; i++) {
+            const uint32_t c = spmv__column_at(col, base, slot + i, group, 1);
+            if (c != SPMV_PAD) sum[i] = SPMV__PLUS(val[slot + i], x[c], sum[i]);
+        }
+    SPMV__N(set_all)(p, first, n, alpha, sum, beta, y);
+}
+#endif
+
+#ifndef SPMV_NO_ELL
+static void SPMV__N(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    const spmv_part *p = job->p;
+    uint64_t r = spmv__even(p->rows, 32, share, shares);
+    const uint64_t end = spmv__even(p->rows, 32, share + 1, shares);
+    for (; r < end; r += 32)
+        SPMV__N(columns_of)(job, &p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], r / 32, r, spmv__smaller(end - r, 32), r, p->n[SPMV_ELL_LD],
+                            p->n[SPMV_ELL_WIDTH]);
+}
+#endif
+
+#ifndef SPMV_NO_SELL
+static void SPMV__N(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    const spmv_part *p = job->p;
+    const spmv_array *ptr = &p->a[SPMV_SELL_PTR];
+    uint64_t s = spmv__weighted(ptr, p->n[SPMV_SELL_SLICES], share, shares);
+    const uint64_t stop = spmv__weighted(ptr, p->n[SPMV_SELL_SLICES], share + 1, shares);
+    for (; s < stop; s++) {
+        const uint64_t height = spmv__slice_height(p, s), first = spmv__slice_first(p, s), rows = spmv__slice_end(p, s) - first;
+        const uint64_t slot = spmv__at(ptr, s), width = (spmv__at(ptr, s + 1) - slot) / height;
+        uint64_t i;
+        for (i = 0; i < rows; i += SPMV__TILE)
+            SPMV__N(columns_of)(job, &p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], s, first + i, spmv__smaller(rows - i, SPMV__TILE),
+                                slot + i, height, width);
+    }
+}
+#endif
+
+#ifdef SPMV__ANY_BLOCK
+/* Block by block; the next unit of a block is step behind the one before. Columns beyond the matrix count as 0, as in the kernels. */
+static void SPMV__N(block)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW], rows = spmv__block_rows(p);
+    const int lanes = p->spec.format == SPMV_BCSR ? SPMV__BLOCK_LANES : 1;
+    uint64_t s = spmv__even(rows, 1, share, shares), i, j, k, u;
+    const uint64_t end = spmv__even(rows, 1, share + 1, shares);
+    for (; s < end; s++) {
+        SPMV__T sum[SPMV__EDGE * SPMV__BLOCK_LANES] = { 0 };
+        const uint64_t count = spmv__block_count(p, s);
+        for (k = 0; k < count; k++) {
+            const spmv__block b = spmv__block_at(p, s, k);
+            const uint64_t c = spmv__block_column(p, s, b.col);
+            uint64_t at = b.val;
+            if (c == SPMV_PAD) continue;
+            for (i = u = 0; i < bh; i++) {
+                SPMV__T *to = sum + i * SPMV__BLOCK_LANES + k % (uint64_t)lanes;
+                for (j = 0; j < bw; j++, at++) {
+                    *to = SPMV__PLUS(val[at], c + j < p->cols ? x[c + j] : 0, *to);
+                    if (++u < uw) continue;
+                    at += b.step - uw;
+                    u = 0;
+                }
+            }
+        }
+        for (i = 0; i < bh && s * bh + i < p->rows; i++)
+            SPMV__N(set)(p, s * bh + i, alpha, SPMV__N(tree)(sum + i * SPMV__BLOCK_LANES, lanes), beta, y);
+    }
+}
+#endif
+#undef SPMV__BLOCK_LANES
+#undef SPMV__PLUS
+
+#else /* in vectors */
 
 /* The same for n rows of the part from first on, whose sums lie one after another. A row's bits do not depend on its place among them:
  * the last rows go through vectors as the others do. */
@@ -601,7 +869,6 @@ SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(first_eight)(const SPMV__T *product, co
 #include "host.h" /* again */
 
 #ifndef SPMV_NO_DENSE
-#define SPMV__HOST_DENSE { SPMV__PRODUCTS(dense), SPMV__NONE }
 static SPMV__T SPMV__F(dense_dot)(const SPMV__V *SPMV__RESTRICT val, uint64_t n, const SPMV__T *SPMV__RESTRICT x)
 {
     const uint64_t L = SPMV__LANES;
@@ -661,7 +928,6 @@ static void SPMV__F(dense)(const spmv__job *job, uint64_t share, uint64_t shares
 #endif
 
 #ifndef SPMV_NO_COO
-#define SPMV__HOST_COO { SPMV__PRODUCTS(coo), SPMV__NONE }
 /* Adds the rows of coo that begin among nonzeros k .. stop - 1 one by one. Their ends are looked for among 32 nonzeros at once: a loop over
  * the nonzeros of each row would often be mispredicted. */
 static void SPMV__F(coo_rows)(const spmv_part *p, uint64_t k, uint64_t stop, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
@@ -722,7 +988,6 @@ static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
 #endif
 
 #ifndef SPMV_NO_CSR
-#define SPMV__HOST_CSR { SPMV__PRODUCTS(csr), SPMV__REPEAT(csr) }
 /* The sum of a row of n nonzeros, more than SPMV__PIECE, piece by piece. */
 SPMV__APART SPMV__T SPMV__F(csr_pieces)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
                                         const SPMV__T *SPMV__RESTRICT x)
@@ -1004,17 +1269,7 @@ static void SPMV__F(diagonals)(const spmv__job *job, uint64_t share, uint64_t sh
 }
 #endif
 
-#ifndef SPMV_NO_DIA
-#define SPMV__HOST_DIA { SPMV__PRODUCTS(dia), SPMV__REPEAT(dia) }
-static void SPMV__F(dia)(const spmv__job *job, uint64_t share, uint64_t shares) { SPMV__F(diagonals)(job, share, shares, 0); }
-#endif
-#ifndef SPMV_NO_BDIA
-#define SPMV__HOST_BDIA { SPMV__PRODUCTS(bdia), SPMV__REPEAT(bdia) }
-static void SPMV__F(bdia)(const spmv__job *job, uint64_t share, uint64_t shares) { SPMV__F(diagonals)(job, share, shares, 1); }
-#endif
-
 #ifndef SPMV_NO_ELL
-#define SPMV__HOST_ELL { SPMV__PRODUCTS(ell), SPMV__REPEAT(ell) }
 /* Rows are padded to a multiple of 32, so that whole vectors of them can be read; padding is in the columns too. The last sums of whole
  * tiles go straight into y, if that is not read: writing y a tile at a time would stop the stream of the matrix. */
 static void SPMV__F(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
@@ -1040,7 +1295,6 @@ static void SPMV__F(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
 #endif
 
 #ifndef SPMV_NO_SELL
-#define SPMV__HOST_SELL { SPMV__PRODUCTS(sell), SPMV__REPEAT(sell) }
 /* The sums of a slice that is higher than SPMV__TILE, so many rows at a time. */
 static void SPMV__F(tall_slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
@@ -1096,9 +1350,6 @@ static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
 #endif
 
 #ifdef SPMV__ANY_BLOCK
-#define SPMV__HOST_BELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
-#define SPMV__HOST_SBELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
-#define SPMV__HOST_BCSR { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
 
 /* Fills edge with what the last block of a row of blocks reads instead of x, if x ends within or right behind it: the rest of x, and
  * zeros. */
@@ -1257,7 +1508,6 @@ static void SPMV__F(block)(const spmv__job *job, uint64_t share, uint64_t shares
 #endif
 
 #ifndef SPMV_NO_CMRS
-#define SPMV__HOST_CMRS { SPMV__PRODUCTS(cmrs), SPMV__NONE }
 /* Adds the nonzeros from k on that are of one row to its sum and returns the nonzero behind them. If the nonzeros of each row are together,
  * long rows are added by quads; for short ones, more branches cost more than that saves. Looking for the ends of rows as coo does took 0.87
  * to 1.3 times as long, because strips are short. */
@@ -1285,30 +1535,9 @@ SPMV__FORCE_INLINE uint64_t SPMV__F(cmrs_row)(const SPMV__V *SPMV__RESTRICT val,
 #undef SPMV__COL
 #undef SPMV__ROW
 }
-
-/* Shares of cmrs are strips. */
-static void SPMV__F(cmrs)(const spmv__job *job, uint64_t share, uint64_t shares)
-{
-    SPMV__ENTER;
-    const uint32_t *index = (const uint32_t *)p->a[SPMV_CMRS_INDEX].data;
-    const uint8_t *row = (const uint8_t *)p->a[SPMV_CMRS_ROW].data;
-    const uint64_t height = p->n[SPMV_CMRS_HEIGHT], strips = spmv__ceil_div(p->rows, height), packed = p->n[SPMV_CMRS_PACKED];
-    const int together = SPMV__LANES > 1 && !p->spec.key[SPMV_KEY_SORT];
-    uint64_t s = spmv__weighted(&p->a[SPMV_CMRS_PTR], strips, share, shares), k, i;
-    uint64_t end = spmv__weighted(&p->a[SPMV_CMRS_PTR], strips, share + 1, shares);
-    for (; s < end; s++) {
-        SPMV__T sum[16] = { 0 };
-        const uint64_t last = spmv__at(&p->a[SPMV_CMRS_PTR], s + 1);
-        for (k = spmv__at(&p->a[SPMV_CMRS_PTR], s); k < last;)
-            if (packed) k = SPMV__F(cmrs_row)(val, index, row, 1, together, k, last, x, sum); /* constants, for the compiler */
-            else k = SPMV__F(cmrs_row)(val, index, row, 0, together, k, last, x, sum);
-        for (i = 0; i < height && s * height + i < p->rows; i++) SPMV__F(set)(p, s * height + i, alpha, sum[i], beta, y);
-    }
-}
 #endif
 
 #ifndef SPMV_NO_TCSR
-#define SPMV__HOST_TCSR { SPMV__PRODUCTS(tcsr), SPMV__NONE }
 /* The sum of slots at .. end - 1, whose columns have 16 bits. */
 SPMV__APART SPMV__T SPMV__F(tcsr_narrow)(const spmv_part *p, uint64_t at, uint64_t end, const SPMV__T *x)
 {
@@ -1324,28 +1553,65 @@ SPMV__APART SPMV__T SPMV__F(tcsr_narrow)(const spmv_part *p, uint64_t at, uint64
     return sum;
 }
 
+/* The sum of a row in slots at .. end - 1. */
+SPMV__FORCE_INLINE SPMV__T SPMV__F(tcsr_sum)(const spmv_part *p, uint64_t at, uint64_t end, const SPMV__T *x)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_TCSR_VAL].data;
+    if (p->a[SPMV_TCSR_BASE].count) return SPMV__F(tcsr_narrow)(p, at, end, x);
+    return SPMV__F(far_dot)(val + at, (const uint32_t *)p->a[SPMV_TCSR_COL].data + at, end - at, x);
+}
+#endif
+#endif
+
+/* What the products in vectors and the simple ones have in common. */
+#ifndef SPMV_NO_DIA
+static void SPMV__N(dia)(const spmv__job *job, uint64_t share, uint64_t shares) { SPMV__N(diagonals)(job, share, shares, 0); }
+#endif
+#ifndef SPMV_NO_BDIA
+static void SPMV__N(bdia)(const spmv__job *job, uint64_t share, uint64_t shares) { SPMV__N(diagonals)(job, share, shares, 1); }
+#endif
+
+#ifndef SPMV__REPEATED
+#ifndef SPMV_NO_CMRS
+/* Shares of cmrs are strips. */
+static void SPMV__F(cmrs)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    const uint32_t *index = (const uint32_t *)p->a[SPMV_CMRS_INDEX].data;
+    const uint8_t *row = (const uint8_t *)p->a[SPMV_CMRS_ROW].data;
+    const uint64_t height = p->n[SPMV_CMRS_HEIGHT], strips = spmv__ceil_div(p->rows, height), packed = p->n[SPMV_CMRS_PACKED];
+    const int together = !p->spec.key[SPMV_KEY_SORT];
+    uint64_t s = spmv__weighted(&p->a[SPMV_CMRS_PTR], strips, share, shares), k, i;
+    uint64_t end = spmv__weighted(&p->a[SPMV_CMRS_PTR], strips, share + 1, shares);
+    for (; s < end; s++) {
+        SPMV__T sum[16] = { 0 };
+        const uint64_t last = spmv__at(&p->a[SPMV_CMRS_PTR], s + 1);
+        for (k = spmv__at(&p->a[SPMV_CMRS_PTR], s); k < last;)
+            if (packed) k = SPMV__F(cmrs_row)(val, index, row, 1, together, k, last, x, sum); /* constants, for the compiler */
+            else k = SPMV__F(cmrs_row)(val, index, row, 0, together, k, last, x, sum);
+        for (i = 0; i < height && s * height + i < p->rows; i++) SPMV__F(set)(p, s * height + i, alpha, sum[i], beta, y);
+    }
+}
+#endif
+
+#ifndef SPMV_NO_TCSR
 /* The rows that begin in tile t. A row that is cut goes on in the slots that follow. */
 static void SPMV__F(tcsr_tile)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
-    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_TCSR_VAL].data;
-    const uint32_t *col = (const uint32_t *)p->a[SPMV_TCSR_COL].data, *piece = (const uint32_t *)p->a[SPMV_TCSR_PIECE].data;
-    const int narrow = p->a[SPMV_TCSR_BASE].count != 0;
+    const uint32_t *piece = (const uint32_t *)p->a[SPMV_TCSR_PIECE].data;
     uint64_t n = spmv__tcsr_ends(p, t), at = t * p->n[SPMV_TCSR_TILE], last = at + p->n[SPMV_TCSR_TILE], i, end;
     int other = piece[2 * t] != t; /* the row began in another tile */
     uint32_t bits;
-    SPMV__T sum;
     for (i = at / SPMV_TCSR_SLOTS; i < last / SPMV_TCSR_SLOTS; i++)
         for (bits = spmv__tcsr_bits(p, i); bits; bits &= bits - 1, at = end, other = 0, n++) {
             end = i * SPMV_TCSR_SLOTS + spmv__low_bit(bits) + 1;
             if (other) continue;
-            sum = narrow ? SPMV__F(tcsr_narrow)(p, at, end, x) : SPMV__F(row)(val, col, at, end, x);
-            SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, sum, beta, y);
+            SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(tcsr_sum)(p, at, end, x), beta, y);
         }
     if (piece[2 * t + 1] == t || other) return;
     for (i = last / SPMV_TCSR_SLOTS; !spmv__tcsr_bits(p, i);) i++;
     end = i * SPMV_TCSR_SLOTS + spmv__low_bit(spmv__tcsr_bits(p, i)) + 1;
-    sum = narrow ? SPMV__F(tcsr_narrow)(p, at, end, x) : SPMV__F(far_dot)(val + at, col + at, end - at, x);
-    SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, sum, beta, y);
+    SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(tcsr_sum)(p, at, end, x), beta, y);
 }
 
 /* Shares of tcsr are tiles, and empty rows. */
@@ -1362,163 +1628,14 @@ static void SPMV__F(tcsr)(const spmv__job *job, uint64_t share, uint64_t shares)
 }
 #endif
 
-#ifdef SPMV_REPRODUCIBLE
-/* The order of SPMV_REPEATS, entry by entry, as the kernels have it under REPEAT. What becomes of beta y and a sum: see plus in
- * kernels/common.cl. */
-static void SPMV__F(repeat_set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
-{
-    uint64_t r = spmv__part_row(p, i);
-    const SPMV__T before = beta == 0 ? 0 : beta * y[r];
-    y[r] = sum == 0 ? before : SPMV__FMA(alpha, sum, before);
-}
-
-/* Lanes 0 .. n-1, n a power of two: the upper half is added to the lower until one is left. */
-static SPMV__T SPMV__F(repeat_tree)(SPMV__T *lane, int n)
-{
-    int d, i;
-    for (d = n / 2; d > 0; d /= 2)
-        for (i = 0; i < d; i++) lane[i] += lane[i + d];
-    return lane[0];
-}
-
-#ifndef SPMV_NO_CSR
-static void SPMV__F(repeat_csr)(const spmv__job *job, uint64_t share, uint64_t shares)
-{
-    SPMV__ENTER;
-    const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
-    uint64_t i = spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares);
-    const uint64_t stop = spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share + 1, shares);
-    for (; i < stop; i++) {
-        SPMV__T lane[SPMV__CSR_LANES] = { 0 };
-        uint64_t first = spmv__at(&p->a[SPMV_CSR_PTR], i), end = spmv__at(&p->a[SPMV_CSR_PTR], i + 1), k;
-        for (k = first; k < end; k++) {
-            SPMV__T *sum = &lane[(k - first) % SPMV__CSR_LANES];
-            *sum = SPMV__FMA((SPMV__T)val[k], x[col[k]], *sum);
-        }
-        SPMV__F(repeat_set)(p, i, alpha, SPMV__F(repeat_tree)(lane, SPMV__CSR_LANES), beta, y);
-    }
-}
-#endif
-
-#ifdef SPMV__ANY_DIA
-static void SPMV__F(repeat_diagonals)(const spmv__job *job, uint64_t share, uint64_t shares, int banded)
-{
-    SPMV__ENTER;
-    const int32_t *offset = spmv__dia_offsets(p);
-    const uint32_t *band = (const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data;
-    int64_t i = (int64_t)spmv__even(p->rows, 1, share, shares), end = (int64_t)spmv__even(p->rows, 1, share + 1, shares);
-    const int64_t cols = (int64_t)p->cols;
-    for (; i < end; i++) {
-        SPMV__T sum = 0;
-        uint64_t b;
-        for (b = 0; b < spmv__dia_offset_count(p); b++) {
-            uint64_t d = banded ? band[b] : b, last = banded ? band[b + 1] : b + 1;
-            int64_t c = i + offset[b];
-            for (; d < last; d++, c++)
-                if (c >= 0 && c < cols) sum = SPMV__FMA((SPMV__T)val[d * spmv__dia_ld(p) + (uint64_t)i], x[c], sum);
-        }
-        SPMV__F(repeat_set)(p, (uint64_t)i, alpha, sum, beta, y);
-    }
-}
-#endif
-
-#ifndef SPMV_NO_DIA
-static void SPMV__F(repeat_dia)(const spmv__job *job, uint64_t share, uint64_t shares)
-{
-    SPMV__F(repeat_diagonals)(job, share, shares, 0);
-}
-#endif
-
-#ifndef SPMV_NO_BDIA
-static void SPMV__F(repeat_bdia)(const spmv__job *job, uint64_t share, uint64_t shares)
-{
-    SPMV__F(repeat_diagonals)(job, share, shares, 1);
-}
-#endif
-
-#ifdef SPMV__ANY_ELL
-/* The row whose first entry is in a slot, the next ld behind it. */
-static SPMV__T SPMV__F(repeat_slots)(const spmv_part *p, const spmv_array *col, const spmv_array *base, uint64_t group, uint64_t slot,
-                                     uint64_t ld, uint64_t width, const SPMV__T *x)
-{
-    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
-    SPMV__T sum = 0;
-    for (; width; width--, slot += ld) {
-        uint32_t c = spmv__column_at(col, base, slot, group, 1);
-        if (c != SPMV_PAD) sum = SPMV__FMA((SPMV__T)val[slot], x[c], sum);
-    }
-    return sum;
-}
-#endif
-
-#ifndef SPMV_NO_ELL
-static void SPMV__F(repeat_ell)(const spmv__job *job, uint64_t share, uint64_t shares)
-{
-    SPMV__ENTER;
-    uint64_t r = spmv__even(p->rows, 1, share, shares), end = spmv__even(p->rows, 1, share + 1, shares);
-    (void)val;
-    for (; r < end; r++) {
-        SPMV__T sum = SPMV__F(repeat_slots)(p, &p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], r / 32, r, p->n[SPMV_ELL_LD],
-                                            p->n[SPMV_ELL_WIDTH], x);
-        SPMV__F(repeat_set)(p, r, alpha, sum, beta, y);
-    }
-}
-#endif
-
-#ifndef SPMV_NO_SELL
-static void SPMV__F(repeat_sell)(const spmv__job *job, uint64_t share, uint64_t shares)
-{
-    SPMV__ENTER;
-    const spmv_array *ptr = &p->a[SPMV_SELL_PTR];
-    uint64_t s = spmv__weighted(ptr, p->n[SPMV_SELL_SLICES], share, shares);
-    const uint64_t stop = spmv__weighted(ptr, p->n[SPMV_SELL_SLICES], share + 1, shares);
-    (void)val;
-    for (; s < stop; s++) {
-        uint64_t slot = spmv__at(ptr, s), height = spmv__slice_height(p, s), first = spmv__slice_first(p, s), i;
-        uint64_t width = (spmv__at(ptr, s + 1) - slot) / height;
-        for (i = first; i < spmv__slice_end(p, s); i++) {
-            SPMV__T sum = SPMV__F(repeat_slots)(p, &p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], s, slot + i - first, height, width, x);
-            SPMV__F(repeat_set)(p, i, alpha, sum, beta, y);
-        }
-    }
-}
-#endif
-
-#ifdef SPMV__ANY_BLOCK
-/* Row i of a block row; columns beyond the matrix count as 0, as in the kernels. */
-static SPMV__T SPMV__F(repeat_block_row)(const spmv_part *p, uint64_t block_row, uint64_t i, const SPMV__T *x)
-{
-    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
-    uint64_t bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW], k, j;
-    int lanes = p->spec.format == SPMV_BCSR ? SPMV__BCSR_LANES : 1;
-    SPMV__T lane[SPMV__BCSR_LANES] = { 0 };
-    for (k = 0; k < spmv__block_count(p, block_row); k++) {
-        spmv__block b = spmv__block_at(p, block_row, k);
-        SPMV__T *sum = &lane[k % (uint64_t)lanes];
-        uint64_t c = spmv__block_column(p, block_row, b.col);
-        if (c == SPMV_PAD) continue;
-        for (j = 0; j < bw; j++)
-            *sum = SPMV__FMA((SPMV__T)val[b.val + (i * bw + j) / uw * b.step + j % uw], c + j < p->cols ? x[c + j] : 0, *sum);
-    }
-    return SPMV__F(repeat_tree)(lane, lanes);
-}
-
-static void SPMV__F(repeat_block)(const spmv__job *job, uint64_t share, uint64_t shares)
-{
-    SPMV__ENTER;
-    const uint64_t bh = p->n[SPMV_BLOCK_BH];
-    uint64_t r = spmv__even(p->rows, 1, share, shares), end = spmv__even(p->rows, 1, share + 1, shares);
-    (void)val;
-    for (; r < end; r++) SPMV__F(repeat_set)(p, r, alpha, SPMV__F(repeat_block_row)(p, r / bh, r % bh, x), beta, y);
-}
-#endif
-#endif /* SPMV_REPRODUCIBLE */
-
 #ifdef SPMV_FORMATS_EXTRA
 SPMV_EXTRA_LIST(SPMV__EXTRA_PRODUCT)
 #endif
 
+#endif /* not SPMV__REPEATED */
+
 #undef SPMV__ENTER
+#undef SPMV__N
 #undef SPMV__TYPE
 #endif /* again */
 
@@ -1722,7 +1839,7 @@ SPMV__APART void SPMV__FC(rows)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C
     uint64_t i = 0, k;
     while (i < count) {
         const uint64_t end = i < head ? spmv__smaller(head, count) : spmv__smaller(i + SPMV__BLOCK_ROWS, count);
-        const int whole = SPMV__LANES > 1 && i >= head && end - i == SPMV__BLOCK_ROWS;
+        const int whole = i >= head && end - i == SPMV__BLOCK_ROWS;
         if (whole && SPMV__F(block_short)(ptr + i, stop))
             for (; i < end; i += 4) SPMV__FC(four_short)(val, col, ptr + i, x, sum + i);
         else if (whole && ptr[end] - ptr[i] <= SPMV__BLOCK_ROWS * SPMV__SHORT) {

@@ -1,40 +1,39 @@
 /* SPDX-License-Identifier: MIT
  *
  * spmv/simd.h - vectors of the host's levels of instructions, as products use them.
- *  *
- *  * For each level (spmv_simd of spmv_formats.h) and each type of x and y: a vector of SPMV__LANES elements, and a quad of four. Names
- *  * are spmv__<operation>_<type>_<level>. Included by spmv/host.h only; there is no interface here.
- *  *
- *  *   vec                      a vector
- *  *   vload(values)            so many values of the matrix; also for mixed, which widens them
- *  *   vfrom(elements)          so many elements of x or of sums
- *  *   vput(to, v)              stores them
- *  *   vzero(), vall(e)         zeros; one element in every lane
- *  *   vfma(a, b, c)            a * b + c
- *  *   vmul(a, b)               a * b
- *  *   vadd(a, b)               a + b
- *  *   vsum(v)                  the sum of its lanes, always in the same order
- *  *   vgather(x, c)            the elements of x at so many columns (vgather16: columns of 16 bits)
- *  *   vpick(x, c, pads)        the same with 0 for padding, if pads is not 0 (vpick16)
- *  *   vrun(c)                  1 if each of these columns is one more than the column before, and none is padding; always 0 with one
- *  *                            lane (vrun16)
- *  *   vpads(c)                 is there padding among these columns? 0: none, 1: some, 2: nothing else (vpads16)
- *  *   quad, qload(values, n), qfrom(elements, n), qzero(), qfma(a, b, c), qadd(a, b), qsum(q), qgather(x, c) (qgather16)
- *  *                            the same for four lanes; the first n (2, 3 or 4) are loaded, and the others are 0
- *  *   qtwo(p, q)               two elements from p on, then two from q on
- *  *   efma(a, b, c)            a * b + c of single elements, rounded once where vfma is
- *  *   qfirst(q, n)             q with only its first n lanes (0 to 4), the others 0
- *  *   qlast(q, n)              q with only its last n lanes (0 to 4), the others 0
- *  *   qeight(p, n)             of eight elements, of which those from n on (0 to 8) count as 0 and may be anything: each of the first four
- *  *                            added to that four behind it
- *  *   qsums(to, a, b, c, d)    stores the sums of the lanes of four quads, all formed in the same order
- *  *
- *  * and for each level:
- *  *   spmv__short_<level>(ptr) 1 if each of the eight rows has at most four nonzeros
- *  *   spmv__ends_<level>(p, m) 32 bits: bit i is 1 if p[i] and p[i + 1] differ in a bit of m; reads p[0] to p[32]
- *  *
- *  * Gathers are put together from scalar loads: the gather instructions of AVX2 and AVX-512 take columns as signed numbers, and made a csr
- *  * product with long rows 5 to 30% slower on the processor that was measured (Zen 4).
+ *
+ * For each level (spmv_simd of spmv_formats.h) and each type of x and y: a vector of SPMV__LANES elements, and a quad of four. Names
+ * are spmv__<operation>_<type>_<level>. Included by spmv/host.h only; there is no interface here.
+ *
+ *   vec                      a vector
+ *   vload(values)            so many values of the matrix
+ *   vfrom(elements)          so many elements of x or of sums
+ *   vput(to, v)              stores them
+ *   vzero(), vall(e)         zeros; one element in every lane
+ *   vfma(a, b, c)            a * b + c
+ *   vmul(a, b)               a * b
+ *   vadd(a, b)               a + b
+ *   vsum(v)                  the sum of its lanes, always in the same order
+ *   vgather(x, c)            the elements of x at so many columns (vgather16: columns of 16 bits)
+ *   vpick(x, c, pads)        the same with 0 for padding, if pads is not 0 (vpick16)
+ *   vrun(c)                  1 if each of these columns is one more than the column before, and none is padding (vrun16)
+ *   vpads(c)                 is there padding among these columns? 0: none, 1: some, 2: nothing else (vpads16)
+ *   quad, qload(values, n), qfrom(elements, n), qzero(), qfma(a, b, c), qadd(a, b), qsum(q), qgather(x, c) (qgather16)
+ *                            the same for four lanes; the first n (2, 3 or 4) are loaded, and the others are 0
+ *   qtwo(p, q)               two elements from p on, then two from q on
+ *   efma(a, b, c)            a * b + c of single elements, rounded once where vfma is
+ *   qfirst(q, n)             q with only its first n lanes (0 to 4), the others 0
+ *   qlast(q, n)              q with only its last n lanes (0 to 4), the others 0
+ *   qeight(p, n)             of eight elements, of which those from n on (0 to 8) count as 0 and may be anything: each of the first four
+ *                            added to that four behind it
+ *   qsums(to, a, b, c, d)    stores the sums of the lanes of four quads, all formed in the same order
+ *
+ * and for each level:
+ *   spmv__short_<level>(ptr) 1 if each of the eight rows has at most four nonzeros
+ *   spmv__ends_<level>(p, m) 32 bits: bit i is 1 if p[i] and p[i + 1] differ in a bit of m; reads p[0] to p[32]
+ *
+ * Gathers are put together from scalar loads: the gather instructions of AVX2 and AVX-512 take columns as signed numbers, and made a csr
+ * product with long rows 5 to 30% slower on the processor that was measured (Zen 4).
  */
 #ifndef SPMV__SIMD_H
 #define SPMV__SIMD_H
@@ -72,121 +71,6 @@
 #define SPMV__ALIGN_LOOP __asm__ volatile(".p2align 5")
 #else
 #define SPMV__ALIGN_LOOP ((void)0)
-#endif
-
-/* ---- plain C ------------------------------------------------------------------------------------------------------ */
-
-/* One lane; S is the type's and the level's suffix. */
-#define SPMV__PLAIN(S, T)                                                                                                          \
-    typedef T spmv__vec_##S;                                                                                                       \
-    typedef struct { T a, b, c, d; } spmv__quad_##S;                                                                               \
-    SPMV__FORCE_INLINE T spmv__vfrom_##S(const T *p) { return *p; }                                                                \
-    SPMV__FORCE_INLINE void spmv__vput_##S(T *p, T v) { *p = v; }                                                                  \
-    SPMV__FORCE_INLINE T spmv__vzero_##S(void) { return 0; }                                                                       \
-    SPMV__FORCE_INLINE T spmv__vall_##S(T e) { return e; }                                                                         \
-    SPMV__FORCE_INLINE T spmv__vfma_##S(T a, T b, T c) { return a * b + c; }                                                       \
-    SPMV__FORCE_INLINE T spmv__efma_##S(T a, T b, T c) { return a * b + c; }                                                       \
-    SPMV__FORCE_INLINE T spmv__vmul_##S(T a, T b) { return a * b; }                                                                \
-    SPMV__FORCE_INLINE T spmv__vadd_##S(T a, T b) { return a + b; }                                                                \
-    SPMV__FORCE_INLINE T spmv__vsum_##S(T v) { return v; }                                                                         \
-    SPMV__FORCE_INLINE T spmv__vgather_##S(const T *x, const uint32_t *c) { return x[*c]; }                                        \
-    SPMV__FORCE_INLINE T spmv__vgather16_##S(const T *x, const uint16_t *c) { return x[*c]; }                                      \
-    SPMV__FORCE_INLINE T spmv__vpick_##S(const T *x, const uint32_t *c, int pads) { return pads ? 0 : x[*c]; }                       \
-    SPMV__FORCE_INLINE T spmv__vpick16_##S(const T *x, const uint16_t *c, int pads) { return pads ? 0 : x[*c]; }                     \
-    SPMV__FORCE_INLINE int spmv__vpads_##S(const uint32_t *c) { return *c == SPMV_PAD ? 2 : 0; }                                   \
-    SPMV__FORCE_INLINE int spmv__vpads16_##S(const uint16_t *c) { return *c == SPMV_PAD16 ? 2 : 0; }                               \
-    SPMV__FORCE_INLINE int spmv__vrun_##S(const uint32_t *c) { return !c; }                                                        \
-    SPMV__FORCE_INLINE int spmv__vrun16_##S(const uint16_t *c) { return !c; }                                                      \
-    SPMV__FORCE_INLINE spmv__quad_##S spmv__qzero_##S(void)                                                                        \
-    {                                                                                                                              \
-        spmv__quad_##S q = { 0, 0, 0, 0 };                                                                                         \
-        return q;                                                                                                                  \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE spmv__quad_##S spmv__qfma_##S(spmv__quad_##S a, spmv__quad_##S b, spmv__quad_##S c)                         \
-    {                                                                                                                              \
-        spmv__quad_##S q = { a.a * b.a + c.a, a.b * b.b + c.b, a.c * b.c + c.c, a.d * b.d + c.d };                                 \
-        return q;                                                                                                                  \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE spmv__quad_##S spmv__qadd_##S(spmv__quad_##S a, spmv__quad_##S b)                                           \
-    {                                                                                                                              \
-        spmv__quad_##S q = { a.a + b.a, a.b + b.b, a.c + b.c, a.d + b.d };                                                         \
-        return q;                                                                                                                  \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE spmv__quad_##S spmv__qtwo_##S(const T *p, const T *q)                                                        \
-    {                                                                                                                              \
-        spmv__quad_##S v = { p[0], p[1], q[0], q[1] };                                                                             \
-        return v;                                                                                                                  \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE T spmv__qsum_##S(spmv__quad_##S q) { return (q.a + q.b) + (q.c + q.d); }                                    \
-    SPMV__FORCE_INLINE spmv__quad_##S spmv__qgather_##S(const T *x, const uint32_t *c)                                             \
-    {                                                                                                                              \
-        spmv__quad_##S q = { x[c[0]], x[c[1]], x[c[2]], x[c[3]] };                                                                 \
-        return q;                                                                                                                  \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE spmv__quad_##S spmv__qgather16_##S(const T *x, const uint16_t *c)                                           \
-    {                                                                                                                              \
-        spmv__quad_##S q = { x[c[0]], x[c[1]], x[c[2]], x[c[3]] };                                                                 \
-        return q;                                                                                                                  \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE spmv__quad_##S spmv__qlast_##S(spmv__quad_##S q, uint64_t n)                                                \
-    {                                                                                                                              \
-        spmv__quad_##S v = { n > 3 ? q.a : 0, n > 2 ? q.b : 0, n > 1 ? q.c : 0, n > 0 ? q.d : 0 };                                 \
-        return v;                                                                                                                  \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE spmv__quad_##S spmv__qfirst_##S(spmv__quad_##S q, uint64_t n)                                               \
-    {                                                                                                                              \
-        spmv__quad_##S v = { n > 0 ? q.a : 0, n > 1 ? q.b : 0, n > 2 ? q.c : 0, n > 3 ? q.d : 0 };                                 \
-        return v;                                                                                                                  \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE spmv__quad_##S spmv__qeight_##S(const T *p, uint64_t n)                                                     \
-    {                                                                                                                              \
-        spmv__quad_##S q;                                                                                                          \
-        q.a = (n > 0 ? p[0] : 0) + (n > 4 ? p[4] : 0);                                                                             \
-        q.b = (n > 1 ? p[1] : 0) + (n > 5 ? p[5] : 0);                                                                             \
-        q.c = (n > 2 ? p[2] : 0) + (n > 6 ? p[6] : 0);                                                                             \
-        q.d = (n > 3 ? p[3] : 0) + (n > 7 ? p[7] : 0);                                                                             \
-        return q;                                                                                                                  \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE void spmv__qsums_##S(T *to, spmv__quad_##S a, spmv__quad_##S b, spmv__quad_##S c, spmv__quad_##S d)         \
-    {                                                                                                                              \
-        to[0] = spmv__qsum_##S(a);                                                                                                 \
-        to[1] = spmv__qsum_##S(b);                                                                                                 \
-        to[2] = spmv__qsum_##S(c);                                                                                                 \
-        to[3] = spmv__qsum_##S(d);                                                                                                 \
-    }
-
-SPMV__FORCE_INLINE int spmv__short_plain(const uint32_t *ptr)
-{
-    int i = 0;
-    while (i < 8 && ptr[i + 1] - ptr[i] <= 4) i++;
-    return i == 8;
-}
-
-SPMV__FORCE_INLINE uint32_t spmv__ends_plain(const uint32_t *p, uint32_t m)
-{
-    uint32_t i, bits = 0;
-    for (i = 0; i < 32; i++) bits |= (uint32_t)(((p[i] ^ p[i + 1]) & m) != 0) << i;
-    return bits;
-}
-
-/* Loads, which also mixed has: values V, vectors of T with the suffix TS. */
-#define SPMV__PLAIN_LOAD(S, TS, V, T)                                                                                              \
-    SPMV__FORCE_INLINE T spmv__vload_##S(const V *p) { return *p; }                                                                \
-    SPMV__FORCE_INLINE spmv__quad_##TS spmv__qload_##S(const V *p, int n)                                                          \
-    {                                                                                                                              \
-        spmv__quad_##TS q = { p[0], p[1], 0, 0 };                                                                                  \
-        if (n > 2) q.c = p[2];                                                                                                     \
-        if (n > 3) q.d = p[3];                                                                                                     \
-        return q;                                                                                                                  \
-    }
-SPMV__PLAIN(f32_plain, float)
-SPMV__PLAIN_LOAD(f32_plain, f32_plain, float, float)
-#define spmv__qfrom_f32_plain spmv__qload_f32_plain
-#ifndef SPMV_NO_F64
-SPMV__PLAIN(f64_plain, double)
-SPMV__PLAIN_LOAD(f64_plain, f64_plain, double, double)
-SPMV__PLAIN_LOAD(mixed_plain, f64_plain, float, double)
-#define spmv__qfrom_f64_plain spmv__qload_f64_plain
 #endif
 
 /* ---- what vectors have in common ----------------------------------------------------------------------------------- */
@@ -385,10 +269,6 @@ SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vload_f64_avx2(const double *p)
 {
     return spmv__pair_f64_avx2(_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4));
 }
-SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vload_mixed_avx2(const float *p)
-{
-    return spmv__pair_f64_avx2(_mm256_cvtps_pd(_mm_loadu_ps(p)), _mm256_cvtps_pd(_mm_loadu_ps(p + 4)));
-}
 #define spmv__vfrom_f64_avx2 spmv__vload_f64_avx2
 SPMV__FORCE_INLINE void spmv__vput_f64_avx2(double *p, spmv__vec_f64_avx2 v)
 {
@@ -437,7 +317,6 @@ SPMV__FORCE_INLINE __m256d spmv__qload_f64_avx2(const double *p, int n)
     if (n == 4) return _mm256_loadu_pd(p);
     return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p)), n == 2 ? _mm_setzero_pd() : _mm_load_sd(p + 2), 1);
 }
-SPMV__FORCE_INLINE __m256d spmv__qload_mixed_avx2(const float *p, int n) { return _mm256_cvtps_pd(spmv__qload_f32_avx2(p, n)); }
 SPMV__FORCE_INLINE __m256d spmv__qgather_f64_avx2(const double *x, const uint32_t *c) { return _mm256_setr_pd(SPMV__GET4(SPMV__AT)); }
 SPMV__FORCE_INLINE __m256d spmv__qgather16_f64_avx2(const double *x, const uint16_t *c) { return _mm256_setr_pd(SPMV__GET4(SPMV__AT)); }
 SPMV__FORCE_INLINE __m256d spmv__qfirst_f64_avx2(__m256d q, uint64_t n)
@@ -539,7 +418,6 @@ SPMV__FORCE_INLINE int spmv__vpads16_f32_avx512(const uint16_t *c)
 typedef __m512d spmv__vec_f64_avx512;
 typedef __m256d spmv__quad_f64_avx512;
 SPMV__FORCE_INLINE __m512d spmv__vload_f64_avx512(const double *p) { return _mm512_loadu_pd(p); }
-SPMV__FORCE_INLINE __m512d spmv__vload_mixed_avx512(const float *p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
 SPMV__FORCE_INLINE __m512d spmv__vfrom_f64_avx512(const double *p) { return _mm512_loadu_pd(p); }
 SPMV__FORCE_INLINE void spmv__vput_f64_avx512(double *p, __m512d v) { _mm512_storeu_pd(p, v); }
 SPMV__FORCE_INLINE __m512d spmv__vzero_f64_avx512(void) { return _mm512_setzero_pd(); }
@@ -556,7 +434,6 @@ SPMV__PICKS(f64_avx512, double, 8)
 #define spmv__vpads_f64_avx512 spmv__vpads_f32_avx2
 #define spmv__vpads16_f64_avx512 spmv__vpads16_f32_avx2
 #define spmv__qload_f64_avx512 spmv__qload_f64_avx2
-#define spmv__qload_mixed_avx512 spmv__qload_mixed_avx2
 #define spmv__qfrom_f64_avx512 spmv__qload_f64_avx2
 #define spmv__qtwo_f64_avx512 spmv__qtwo_f64_avx2
 #define spmv__qgather_f64_avx512 spmv__qgather_f64_avx2
@@ -582,8 +459,19 @@ SPMV__PICKS(f64_avx512, double, 8)
 
 #ifdef SPMV__SIMD_NEON
 #include <arm_neon.h>
-#define spmv__short_neon spmv__short_plain
-#define spmv__ends_neon spmv__ends_plain
+SPMV__FORCE_INLINE int spmv__short_neon(const uint32_t *ptr)
+{
+    int i = 0;
+    while (i < 8 && ptr[i + 1] - ptr[i] <= 4) i++;
+    return i == 8;
+}
+
+SPMV__FORCE_INLINE uint32_t spmv__ends_neon(const uint32_t *p, uint32_t m)
+{
+    uint32_t i, bits = 0;
+    for (i = 0; i < 32; i++) bits |= (uint32_t)(((p[i] ^ p[i + 1]) & m) != 0) << i;
+    return bits;
+}
 typedef float32x4_t spmv__vec_f32_neon, spmv__quad_f32_neon;
 SPMV__FORCE_INLINE float32x4_t spmv__vload_f32_neon(const float *p) { return vld1q_f32(p); }
 SPMV__FORCE_INLINE float32x4_t spmv__vfrom_f32_neon(const float *p) { return vld1q_f32(p); }
@@ -653,7 +541,6 @@ SPMV__FORCE_INLINE void spmv__qsums_f32_neon(float *to, float32x4_t a, float32x4
 typedef float64x2_t spmv__vec_f64_neon;
 typedef struct { float64x2_t low, high; } spmv__quad_f64_neon;
 SPMV__FORCE_INLINE float64x2_t spmv__vload_f64_neon(const double *p) { return vld1q_f64(p); }
-SPMV__FORCE_INLINE float64x2_t spmv__vload_mixed_neon(const float *p) { return vcvt_f64_f32(vld1_f32(p)); }
 SPMV__FORCE_INLINE float64x2_t spmv__vfrom_f64_neon(const double *p) { return vld1q_f64(p); }
 SPMV__FORCE_INLINE void spmv__vput_f64_neon(double *p, float64x2_t v) { vst1q_f64(p, v); }
 SPMV__FORCE_INLINE float64x2_t spmv__vzero_f64_neon(void) { return vdupq_n_f64(0); }
@@ -674,14 +561,6 @@ SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qload_f64_neon(const double *p, int
     spmv__quad_f64_neon q;
     q.low = vld1q_f64(p);
     q.high = n == 4 ? vld1q_f64(p + 2) : n == 3 ? vsetq_lane_f64(p[2], vdupq_n_f64(0), 0) : vdupq_n_f64(0);
-    return q;
-}
-SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qload_mixed_neon(const float *p, int n)
-{
-    const float32x4_t values = spmv__qload_f32_neon(p, n);
-    spmv__quad_f64_neon q;
-    q.low = vcvt_f64_f32(vget_low_f32(values));
-    q.high = vcvt_high_f64_f32(values);
     return q;
 }
 SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qtwo_f64_neon(const double *p, const double *q)
