@@ -41,8 +41,7 @@
  *   SPMV_AVX512           compile those for AVX-512 as well; so far they were not faster than those for AVX2 (docs/measurements.md, M1)
  *   SPMV_NO_AUTO          leave out the choice of a plan and its tuning tables; without a plan, "csr" is used
  *   SPMV_NO_TUNING        leave out the tuning tables: plans are chosen by the bytes that they move alone
- *   SPMV_NO_ELL, SPMV_NO_BDIA, ...   leave a format out
- *   SPMV_ONLY             keep only these formats, e.g. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
+ *   SPMV_ONLY             keep only these formats, e.g. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL, or ~SPMV_BIT_ELL for all but one
  *   SPMV_FORMATS_EXTRA    a header with formats of your own, written by "spmvgen --target library": -DSPMV_FORMATS_EXTRA='"own.h"'
  *
  * Products and preparations run in the threads of OpenMP if the file with SPMV_IMPLEMENTATION is compiled with it, else in the calling
@@ -305,7 +304,7 @@ SPMV_API int spmv_simd_usable(spmv_simd s);
 
 /* ---- the format table --------------------------------------------------------------------------------------------
  * X(NAME, name, "description"). Every list of formats in these headers, the tools and the tests is generated from this one. Leaving
- * out a format (SPMV_NO_<NAME>, SPMV_ONLY) removes its functions but does not change the enum, so that units with different cuts
+ * out a format (SPMV_ONLY) removes its functions but does not change the enum, so that units with different cuts
  * agree on every number.
  *
  * SPMV_FORMATS_EXTRA, a file name in quotes, adds a format of the user's own: the header that "spmvgen --target library" writes from its

@@ -222,7 +222,7 @@ typedef struct spmv__block_slab {
 } spmv__block_slab;
 
 /* Finds the slab that begins with block row s and goes on to block row end at most. Returns the slot of its first block. */
-static uint64_t spmv__block_slab_make(spmv__block_slab *b, const spmv_part *p, uint64_t s, uint64_t end)
+SPMV__SHARED uint64_t spmv__block_slab_make(spmv__block_slab *b, const spmv_part *p, uint64_t s, uint64_t end)
 {
     const uint64_t height = spmv__block_group_height(p);
     const spmv__block first = spmv__block_at(p, s, 0), second = spmv__block_at(p, s, 1);
@@ -256,12 +256,12 @@ static uint64_t spmv__block_slab_make(spmv__block_slab *b, const spmv_part *p, u
 #endif
 
 #define SPMV__BLOCK_NAME(bh, bw) block_##bh##x##bw
-#ifndef SPMV_NO_BCSR
+#ifndef SPMV__NO_BCSR
 #define SPMV__IF_BCSR(text) text
 #else
 #define SPMV__IF_BCSR(text)
 #endif
-#if !defined(SPMV_NO_BELL) || !defined(SPMV_NO_SBELL)
+#if !defined(SPMV__NO_BELL) || !defined(SPMV__NO_SBELL)
 #define SPMV__IF_BELL(text) text
 #else
 #define SPMV__IF_BELL(text)
@@ -437,7 +437,7 @@ static const spmv__products *spmv__host_of(const spmv_part *p)
     return &spmv__host_plain[p->spec.format];
 }
 
-#ifndef SPMV_NO_CSR
+#ifndef SPMV__NO_CSR
 /* Multiplies those rows of csr that are too long for one thread, each in pieces on all threads, and makes the job skip them. */
 static void spmv__run_long(spmv__job *job, spmv__product product)
 {
@@ -491,7 +491,7 @@ static void spmv__part_mul(const spmv_part *p, double alpha, const void *x, doub
         }
 #endif
         product = (p->reproducible && host->repeat[p->type] ? host->repeat : host->mul)[p->type];
-#ifndef SPMV_NO_CSR
+#ifndef SPMV__NO_CSR
         if (p->spec.format == SPMV_CSR && product == host->mul[p->type] && !p->a[SPMV_CSR_BASE].count &&
             product != spmv__host_plain[SPMV_CSR].mul[p->type])
             spmv__run_long(&job, product);
@@ -612,7 +612,7 @@ SPMV__SHARED SPMV__T SPMV__N(row)(const SPMV__V *val, const uint32_t *col, uint6
     return (s0 + s1) + (s2 + s3);
 }
 
-#ifndef SPMV_NO_DENSE
+#ifndef SPMV__NO_DENSE
 static void SPMV__F(dense)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
@@ -629,7 +629,7 @@ static void SPMV__F(dense)(const spmv__job *job, uint64_t share, uint64_t shares
 }
 #endif
 
-#ifndef SPMV_NO_COO
+#ifndef SPMV__NO_COO
 /* A share has the rows that begin among its nonzeros. */
 static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
@@ -646,7 +646,7 @@ static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
 }
 #endif
 
-#ifndef SPMV_NO_CMRS
+#ifndef SPMV__NO_CMRS
 SPMV__FORCE_INLINE uint64_t SPMV__F(cmrs_row)(const SPMV__V *val, const uint32_t *index, const uint8_t *row, int packed, int together,
                                               uint64_t k, uint64_t last, const SPMV__T *x, SPMV__T *sum)
 {
@@ -656,7 +656,7 @@ SPMV__FORCE_INLINE uint64_t SPMV__F(cmrs_row)(const SPMV__V *val, const uint32_t
 }
 #endif
 
-#ifndef SPMV_NO_TCSR
+#ifndef SPMV__NO_TCSR
 static SPMV__T SPMV__F(tcsr_sum)(const spmv_part *p, uint64_t at, uint64_t end, const SPMV__T *x)
 {
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_TCSR_VAL].data;
@@ -668,7 +668,7 @@ static SPMV__T SPMV__F(tcsr_sum)(const spmv_part *p, uint64_t at, uint64_t end, 
 #endif
 #endif
 
-#ifndef SPMV_NO_CSR
+#ifndef SPMV__NO_CSR
 /* The sum of nonzeros k .. end - 1 in runs with columns of 16 bits; run: of the first, or one before. */
 static SPMV__T SPMV__N(narrow_row)(const spmv_part *p, uint64_t k, uint64_t end, const SPMV__T *x, uint64_t *run)
 {
@@ -748,7 +748,7 @@ static void SPMV__N(columns_of)(const spmv__job *job, const spmv_array *col, con
 }
 #endif
 
-#ifndef SPMV_NO_ELL
+#ifndef SPMV__NO_ELL
 static void SPMV__N(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     const spmv_part *p = job->p;
@@ -760,7 +760,7 @@ static void SPMV__N(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
 }
 #endif
 
-#ifndef SPMV_NO_SELL
+#ifndef SPMV__NO_SELL
 static void SPMV__N(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     const spmv_part *p = job->p;
@@ -868,7 +868,7 @@ SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(first_eight)(const SPMV__T *product, co
 #define SPMV__COLUMN_BITS 16
 #include "host.h" /* again */
 
-#ifndef SPMV_NO_DENSE
+#ifndef SPMV__NO_DENSE
 static SPMV__T SPMV__F(dense_dot)(const SPMV__V *SPMV__RESTRICT val, uint64_t n, const SPMV__T *SPMV__RESTRICT x)
 {
     const uint64_t L = SPMV__LANES;
@@ -927,7 +927,7 @@ static void SPMV__F(dense)(const spmv__job *job, uint64_t share, uint64_t shares
 }
 #endif
 
-#ifndef SPMV_NO_COO
+#ifndef SPMV__NO_COO
 /* Adds the rows of coo that begin among nonzeros k .. stop - 1 one by one. Their ends are looked for among 32 nonzeros at once: a loop over
  * the nonzeros of each row would often be mispredicted. */
 static void SPMV__F(coo_rows)(const spmv_part *p, uint64_t k, uint64_t stop, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
@@ -987,7 +987,7 @@ static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
 }
 #endif
 
-#ifndef SPMV_NO_CSR
+#ifndef SPMV__NO_CSR
 /* The sum of a row of n nonzeros, more than SPMV__PIECE, piece by piece. */
 SPMV__APART SPMV__T SPMV__F(csr_pieces)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
                                         const SPMV__T *SPMV__RESTRICT x)
@@ -1269,7 +1269,7 @@ static void SPMV__F(diagonals)(const spmv__job *job, uint64_t share, uint64_t sh
 }
 #endif
 
-#ifndef SPMV_NO_ELL
+#ifndef SPMV__NO_ELL
 /* Rows are padded to a multiple of 32, so that whole vectors of them can be read; padding is in the columns too. The last sums of whole
  * tiles go straight into y, if that is not read: writing y a tile at a time would stop the stream of the matrix. */
 static void SPMV__F(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
@@ -1294,7 +1294,7 @@ static void SPMV__F(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
 }
 #endif
 
-#ifndef SPMV_NO_SELL
+#ifndef SPMV__NO_SELL
 /* The sums of a slice that is higher than SPMV__TILE, so many rows at a time. */
 static void SPMV__F(tall_slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
@@ -1507,7 +1507,7 @@ static void SPMV__F(block)(const spmv__job *job, uint64_t share, uint64_t shares
 }
 #endif
 
-#ifndef SPMV_NO_CMRS
+#ifndef SPMV__NO_CMRS
 /* Adds the nonzeros from k on that are of one row to its sum and returns the nonzero behind them. If the nonzeros of each row are together,
  * long rows are added by quads; for short ones, more branches cost more than that saves. Looking for the ends of rows as coo does took 0.87
  * to 1.3 times as long, because strips are short. */
@@ -1537,7 +1537,7 @@ SPMV__FORCE_INLINE uint64_t SPMV__F(cmrs_row)(const SPMV__V *SPMV__RESTRICT val,
 }
 #endif
 
-#ifndef SPMV_NO_TCSR
+#ifndef SPMV__NO_TCSR
 /* The sum of slots at .. end - 1, whose columns have 16 bits. */
 SPMV__APART SPMV__T SPMV__F(tcsr_narrow)(const spmv_part *p, uint64_t at, uint64_t end, const SPMV__T *x)
 {
@@ -1564,15 +1564,15 @@ SPMV__FORCE_INLINE SPMV__T SPMV__F(tcsr_sum)(const spmv_part *p, uint64_t at, ui
 #endif
 
 /* What the products in vectors and the simple ones have in common. */
-#ifndef SPMV_NO_DIA
+#ifndef SPMV__NO_DIA
 static void SPMV__N(dia)(const spmv__job *job, uint64_t share, uint64_t shares) { SPMV__N(diagonals)(job, share, shares, 0); }
 #endif
-#ifndef SPMV_NO_BDIA
+#ifndef SPMV__NO_BDIA
 static void SPMV__N(bdia)(const spmv__job *job, uint64_t share, uint64_t shares) { SPMV__N(diagonals)(job, share, shares, 1); }
 #endif
 
 #ifndef SPMV__REPEATED
-#ifndef SPMV_NO_CMRS
+#ifndef SPMV__NO_CMRS
 /* Shares of cmrs are strips. */
 static void SPMV__F(cmrs)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
@@ -1594,7 +1594,7 @@ static void SPMV__F(cmrs)(const spmv__job *job, uint64_t share, uint64_t shares)
 }
 #endif
 
-#ifndef SPMV_NO_TCSR
+#ifndef SPMV__NO_TCSR
 /* The rows that begin in tile t. A row that is cut goes on in the slots that follow. */
 static void SPMV__F(tcsr_tile)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {

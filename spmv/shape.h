@@ -10,7 +10,12 @@
 
 /* ---- keys and cuts ----------------------------------------------------------------------------------------------- */
 
-/* SPMV_ONLY is a sum of SPMV_BIT_<NAME>; the formats that it leaves out are cut as by SPMV_NO_<NAME>. */
+/* SPMV_ONLY is a sum of SPMV_BIT_<NAME>; for a format that it leaves out, SPMV__NO_<NAME> is defined. */
+#if defined(SPMV_NO_DENSE) || defined(SPMV_NO_COO) || defined(SPMV_NO_CSR) || defined(SPMV_NO_DIA) || defined(SPMV_NO_BDIA) || \
+    defined(SPMV_NO_ELL) || defined(SPMV_NO_SELL) || defined(SPMV_NO_BELL) || defined(SPMV_NO_SBELL) || defined(SPMV_NO_BCSR) || \
+    defined(SPMV_NO_CMRS) || defined(SPMV_NO_TCSR)
+#error "SPMV_ONLY leaves formats out: -DSPMV_ONLY=~SPMV_BIT_ELL is all but ell"
+#endif
 #ifdef SPMV_ONLY
 #define SPMV__ONLY (SPMV_ONLY)
 #else

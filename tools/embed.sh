@@ -91,7 +91,7 @@ EOF
     echo
     for f in $formats; do
         upper=$(echo "$f" | tr a-z A-Z)
-        echo "#ifndef SPMV_NO_$upper"
+        echo "#ifndef SPMV__NO_$upper"
         kernel "$f"
         echo "#define SPMV__SRC_$upper spmv__src_$f[0], sizeof spmv__src_$f"
         echo '#else'

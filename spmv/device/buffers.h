@@ -225,7 +225,7 @@ static spmv_status spmv__keep_table(spmv_device *d, spmv_target *target)
 }
 #endif
 
-#if defined(SPMV_NO_AUTO) || defined(SPMV_NO_SELL) || defined(SPMV_NO_TCSR)
+#if defined(SPMV_NO_AUTO) || defined(SPMV__NO_SELL) || defined(SPMV__NO_TCSR)
 #define spmv__leave_unseen(m, d, t) SPMV_OK
 #else
 /* Sets m->store.plan to the plan by which the matrix is stored if the host is not to look at it (spmv__plan_unseen); else leaves it empty.

@@ -83,7 +83,7 @@ typedef struct spmv__convert_job {
     uint64_t       across;                      /* groups that have the same rows, if the kernel goes through the slots; else 0 */
 } spmv__convert_job;
 
-#ifndef SPMV_NO_CSR
+#ifndef SPMV__NO_CSR
 /* Offsets that become elements of an array, in shares. */
 typedef struct spmv__convert_copy {
     spmv_array     *to;
@@ -128,7 +128,7 @@ static uint32_t spmv__convert_base(const spmv__source *s, uint64_t first, uint64
 }
 #endif
 
-#ifndef SPMV_NO_ELL
+#ifndef SPMV__NO_ELL
 static void spmv__ell_outline(spmv__convert_job *j)
 {
     spmv_part *p = j->p;
@@ -140,7 +140,7 @@ static void spmv__ell_outline(spmv__convert_job *j)
 #define spmv__ell_outline NULL
 #endif
 
-#ifndef SPMV_NO_SELL
+#ifndef SPMV__NO_SELL
 static void spmv__sell_outline(spmv__convert_job *j)
 {
     spmv_part *p = j->p;
@@ -152,7 +152,7 @@ static void spmv__sell_outline(spmv__convert_job *j)
 #define spmv__sell_outline NULL
 #endif
 
-#ifndef SPMV_NO_TCSR
+#ifndef SPMV__NO_TCSR
 /* The first nonzeros of tiles, and the rows that are cut, tile by tile. */
 static void spmv__tcsr_begins(spmv__convert_job *j)
 {
@@ -476,7 +476,7 @@ static spmv_status spmv__convert_longest(const spmv__convert *c, uint64_t height
 }
 
 /* The slots of sell for each nonzero, of a matrix whose row pointers of ptr_bits bits are in a buffer; 0: they could not be counted. */
-#ifndef SPMV_NO_SELL
+#ifndef SPMV__NO_SELL
 SPMV__SHARED double spmv__convert_padding(spmv_device *d, const spmv_csr *a, void *ptr, int ptr_bits, const spmv_hooks *h)
 {
     spmv__convert c;
@@ -1028,7 +1028,7 @@ static spmv_status spmv__convert_flags(const spmv__convert_job *j, void *program
 
 /* ---- tiles of a matrix in buffers ----------------------------------------------------------------------------------- */
 
-#ifndef SPMV_NO_TCSR
+#ifndef SPMV__NO_TCSR
 /* Steps of the kernel tiles, groups of numbers that it finds, and the lanes by which it reads the columns of a warp. */
 enum {
     SPMV__TILE_MARK, SPMV__TILE_PASS_SEGMENTS, SPMV__TILE_PASS_ALL, SPMV__TILE_PASS_TILES, SPMV__TILE_SPANS, SPMV__TILE_LISTS,
@@ -1623,7 +1623,7 @@ static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv
 #define spmv__convert_blocks NULL
 #endif
 
-#ifndef SPMV_NO_TCSR
+#ifndef SPMV__NO_TCSR
 /* Should the device find the tiles of a part, and fill them? */
 static int spmv__convert_wants_tiles(spmv__convert *c, spmv_part *p, spmv__source *s)
 {
@@ -1680,10 +1680,10 @@ static int spmv__convert_finds_longest(const spmv__convert *c, const spmv_part *
 {
     uint64_t height = 0;
     if (p->spec.key[SPMV_KEY_IDX] == 16) return 0;
-#ifndef SPMV_NO_ELL
+#ifndef SPMV__NO_ELL
     if (p->spec.format == SPMV_ELL) height = 32; /* rows for each work-item */
 #endif
-#ifndef SPMV_NO_SELL
+#ifndef SPMV__NO_SELL
     if (p->spec.format == SPMV_SELL && !p->spec.key[SPMV_KEY_GROW]) height = spmv__sell_height(&p->spec, p->rows);
 #endif
     if (height && c->nnz && !c->off && !spmv__convert_longest(c, height, s)) return 1;
@@ -1865,7 +1865,7 @@ static int spmv__convert_few_diagonals(const spmv__convert *c)
 static int spmv__convert_bases_by_row(const spmv_part *p, const spmv__source *s)
 {
     int by_row = p->spec.format == SPMV_ELL || p->spec.format == SPMV_SELL;
-#ifndef SPMV_NO_CSR
+#ifndef SPMV__NO_CSR
     uint64_t i;
     if (p->spec.format == SPMV_CSR)
         for (by_row = 1, i = 0; i < s->rows && by_row; i++) by_row = !spmv__in_pieces(s, (uint64_t)p->spec.key[SPMV_KEY_RUN], i);

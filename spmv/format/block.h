@@ -8,25 +8,22 @@
 #include "../shape.h"
 
 /* ---- bell, sbell and bcsr ---------------------------------------------------------------------------------------- */
-#if defined(SPMV_NO_BELL) || !(SPMV__ONLY & SPMV_BIT_BELL)
-#undef SPMV_NO_BELL
-#define SPMV_NO_BELL
+#if !(SPMV__ONLY & SPMV_BIT_BELL)
+#define SPMV__NO_BELL
 #define SPMV__BUILT_BELL 0
 #else
 #define SPMV__BUILT_BELL 1
 #endif
 
-#if defined(SPMV_NO_SBELL) || !(SPMV__ONLY & SPMV_BIT_SBELL)
-#undef SPMV_NO_SBELL
-#define SPMV_NO_SBELL
+#if !(SPMV__ONLY & SPMV_BIT_SBELL)
+#define SPMV__NO_SBELL
 #define SPMV__BUILT_SBELL 0
 #else
 #define SPMV__BUILT_SBELL 1
 #endif
 
-#if defined(SPMV_NO_BCSR) || !(SPMV__ONLY & SPMV_BIT_BCSR)
-#undef SPMV_NO_BCSR
-#define SPMV_NO_BCSR
+#if !(SPMV__ONLY & SPMV_BIT_BCSR)
+#define SPMV__NO_BCSR
 #define SPMV__BUILT_BCSR 0
 #else
 #define SPMV__BUILT_BCSR 1
@@ -654,7 +651,7 @@ static spmv_status spmv__block_estimate(const spmv_spec *spec, const spmv__look 
     return spmv__estimate_columns(spec, l, 32 * (uint64_t)b->bh);
 }
 
-#ifndef SPMV_NO_BELL
+#ifndef SPMV__NO_BELL
 static spmv_status spmv__bell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
 {
     spmv_status s = spmv__block_estimate(spec, l, f, out);
@@ -665,7 +662,7 @@ static spmv_status spmv__bell_estimate(const spmv_spec *spec, const spmv__look *
 }
 #endif
 
-#ifndef SPMV_NO_SBELL
+#ifndef SPMV__NO_SBELL
 static spmv_status spmv__sbell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
 {
     const spmv_block_features *b = spmv__features_of_block(f, spec);
@@ -677,7 +674,7 @@ static spmv_status spmv__sbell_estimate(const spmv_spec *spec, const spmv__look 
 }
 #endif
 
-#ifndef SPMV_NO_BCSR
+#ifndef SPMV__NO_BCSR
 static spmv_status spmv__bcsr_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
 {
     return spmv__block_estimate(spec, l, f, out);

@@ -8,9 +8,8 @@
 #include "rows.h"
 
 /* ---- cmrs (Koza et al. 2013, 3 and 4) ---------------------------------------------------------------------------- */
-#if defined(SPMV_NO_CMRS) || !(SPMV__ONLY & SPMV_BIT_CMRS)
-#undef SPMV_NO_CMRS
-#define SPMV_NO_CMRS
+#if !(SPMV__ONLY & SPMV_BIT_CMRS)
+#define SPMV__NO_CMRS
 #define SPMV__BUILT_CMRS 0
 #else
 #define SPMV__BUILT_CMRS 1
@@ -43,7 +42,7 @@ static const char *const spmv__cmrs_layouts[] = {
     "cmrs:h=16"
 };
 
-#ifndef SPMV_NO_CMRS
+#ifndef SPMV__NO_CMRS
 /* Column and row are packed into 32 bits if 28 of them hold any column, unless the key wide forbids it. */
 static spmv_status spmv__cmrs_size(spmv_part *p, spmv__source *s)
 {

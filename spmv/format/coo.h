@@ -8,9 +8,8 @@
 #include "rows.h"
 
 /* ---- coo --------------------------------------------------------------------------------------------------------- */
-#if defined(SPMV_NO_COO) || !(SPMV__ONLY & SPMV_BIT_COO)
-#undef SPMV_NO_COO
-#define SPMV_NO_COO
+#if !(SPMV__ONLY & SPMV_BIT_COO)
+#define SPMV__NO_COO
 #define SPMV__BUILT_COO 0
 #else
 #define SPMV__BUILT_COO 1
@@ -30,7 +29,7 @@ static const char *const spmv__coo_layouts[] = {
     "coo"
 };
 
-#ifndef SPMV_NO_COO
+#ifndef SPMV__NO_COO
 static spmv_status spmv__coo_size(spmv_part *p, spmv__source *s)
 {
     spmv__want(&p->a[SPMV_VAL], p->nnz, p->a[SPMV_VAL].width);

@@ -8,9 +8,8 @@
 #include "rows.h"
 
 /* ---- csr --------------------------------------------------------------------------------------------------------- */
-#if defined(SPMV_NO_CSR) || !(SPMV__ONLY & SPMV_BIT_CSR)
-#undef SPMV_NO_CSR
-#define SPMV_NO_CSR
+#if !(SPMV__ONLY & SPMV_BIT_CSR)
+#define SPMV__NO_CSR
 #define SPMV__BUILT_CSR 0
 #else
 #define SPMV__BUILT_CSR 1
@@ -49,7 +48,7 @@ SPMV__SHARED double spmv__longest_run(const spmv_spec *spec)
     return spec->format == SPMV_CSR ? (double)(SPMV__WHOLE * spec->key[SPMV_KEY_RUN]) : 0;
 }
 
-#ifndef SPMV_NO_CSR
+#ifndef SPMV__NO_CSR
 /* Moves *row and *at, the row and the slot where a run begins, to where the next run begins; most is the size of a run. */
 static void spmv__run_step(const spmv__source *s, uint64_t rows, uint64_t most, uint64_t *row, uint64_t *at)
 {

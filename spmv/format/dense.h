@@ -8,9 +8,8 @@
 #include "../shape.h"
 
 /* ---- dense ------------------------------------------------------------------------------------------------------- */
-#if defined(SPMV_NO_DENSE) || !(SPMV__ONLY & SPMV_BIT_DENSE)
-#undef SPMV_NO_DENSE
-#define SPMV_NO_DENSE
+#if !(SPMV__ONLY & SPMV_BIT_DENSE)
+#define SPMV__NO_DENSE
 #define SPMV__BUILT_DENSE 0
 #else
 #define SPMV__BUILT_DENSE 1
@@ -30,7 +29,7 @@ static const char *const spmv__dense_layouts[] = {
     "dense"
 };
 
-#ifndef SPMV_NO_DENSE
+#ifndef SPMV__NO_DENSE
 static spmv_status spmv__dense_size(spmv_part *p, spmv__source *s)
 {
     (void)s;

@@ -8,17 +8,15 @@
 #include "../shape.h"
 
 /* ---- dia and bdia ------------------------------------------------------------------------------------------------ */
-#if defined(SPMV_NO_DIA) || !(SPMV__ONLY & SPMV_BIT_DIA)
-#undef SPMV_NO_DIA
-#define SPMV_NO_DIA
+#if !(SPMV__ONLY & SPMV_BIT_DIA)
+#define SPMV__NO_DIA
 #define SPMV__BUILT_DIA 0
 #else
 #define SPMV__BUILT_DIA 1
 #endif
 
-#if defined(SPMV_NO_BDIA) || !(SPMV__ONLY & SPMV_BIT_BDIA)
-#undef SPMV_NO_BDIA
-#define SPMV_NO_BDIA
+#if !(SPMV__ONLY & SPMV_BIT_BDIA)
+#define SPMV__NO_BDIA
 #define SPMV__BUILT_BDIA 0
 #else
 #define SPMV__BUILT_BDIA 1
@@ -347,7 +345,7 @@ static const char *const spmv__dia_layouts[] = {
     "dia"
 };
 
-#ifndef SPMV_NO_DIA
+#ifndef SPMV__NO_DIA
 static spmv_status spmv__dia_size(spmv_part *p, spmv__source *s)
 {
     uint64_t bands;
@@ -395,7 +393,7 @@ static const char *const spmv__bdia_layouts[] = {
     "bdia"
 };
 
-#ifndef SPMV_NO_BDIA
+#ifndef SPMV__NO_BDIA
 static spmv_status spmv__bdia_size(spmv_part *p, spmv__source *s)
 {
     spmv_status status = spmv__dia_count(p, s, &p->n[SPMV_BDIA_BANDS]);

@@ -8,17 +8,15 @@
 #include "../shape.h"
 
 /* ---- ell and sell ------------------------------------------------------------------------------------------------ */
-#if defined(SPMV_NO_ELL) || !(SPMV__ONLY & SPMV_BIT_ELL)
-#undef SPMV_NO_ELL
-#define SPMV_NO_ELL
+#if !(SPMV__ONLY & SPMV_BIT_ELL)
+#define SPMV__NO_ELL
 #define SPMV__BUILT_ELL 0
 #else
 #define SPMV__BUILT_ELL 1
 #endif
 
-#if defined(SPMV_NO_SELL) || !(SPMV__ONLY & SPMV_BIT_SELL)
-#undef SPMV_NO_SELL
-#define SPMV_NO_SELL
+#if !(SPMV__ONLY & SPMV_BIT_SELL)
+#define SPMV__NO_SELL
 #define SPMV__BUILT_SELL 0
 #else
 #define SPMV__BUILT_SELL 1
@@ -202,7 +200,7 @@ static const char *const spmv__ell_layouts[] = {
     "ell:idx=16"
 };
 
-#ifndef SPMV_NO_ELL
+#ifndef SPMV__NO_ELL
 /* 16-bit columns need the rows of each base to span few enough columns. */
 static spmv_status spmv__ell_size(spmv_part *p, spmv__source *s)
 {
@@ -280,7 +278,7 @@ static const char *const spmv__sell_layouts[] = {
     "sell:h=32,rows=sorted,sigma=1024,idx=16"
 };
 
-#ifndef SPMV_NO_SELL
+#ifndef SPMV__NO_SELL
 /* The first row of slice t. */
 static uint64_t spmv__slice_first(const spmv_part *p, uint64_t t)
 {

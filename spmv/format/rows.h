@@ -31,7 +31,7 @@ enum { SPMV__MISSED_F32 = 11, SPMV__MISSED_F64 = 8 };
 /* The sample that tells whether columns are scattered: so many rows at each of so many places, of each so many nonzeros. */
 enum { SPMV__FAR_PLACES = 32, SPMV__FAR_ROWS = 32, SPMV__FAR_LONGEST = 256 };
 
-#if (!defined(SPMV_NO_CSR) && (SPMV__ONLY & SPMV_BIT_CSR)) || (!defined(SPMV_NO_COO) && (SPMV__ONLY & SPMV_BIT_COO))
+#if SPMV__ONLY & (SPMV_BIT_CSR | SPMV_BIT_COO)
 /* Counts the nonzeros of row i, and those in none of whose cache lines of x, nor beside them, the row before or the nonzero before has one.
  * line is the number of elements in a cache line. */
 static void spmv__csr_look(const spmv__source *s, uint64_t i, uint64_t line, uint64_t *all, uint64_t *apart)

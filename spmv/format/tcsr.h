@@ -8,9 +8,8 @@
 #include "rows.h"
 
 /* ---- tcsr -------------------------------------------------------------------------------------------------------- */
-#if defined(SPMV_NO_TCSR) || !(SPMV__ONLY & SPMV_BIT_TCSR)
-#undef SPMV_NO_TCSR
-#define SPMV_NO_TCSR
+#if !(SPMV__ONLY & SPMV_BIT_TCSR)
+#define SPMV__NO_TCSR
 #define SPMV__BUILT_TCSR 0
 #else
 #define SPMV__BUILT_TCSR 1
@@ -77,7 +76,7 @@ SPMV__SHARED uint32_t spmv__tcsr_column(const spmv_part *p, uint64_t slot)
     return high ? c + ((uint32_t)*high << 16) : c;
 }
 
-#ifndef SPMV_NO_TCSR
+#ifndef SPMV__NO_TCSR
 enum {
     SPMV__TILE_SLOTS = 4096, /* by default; half as many are as fast ([M7] of docs/measurements.md) */
     SPMV__TCSR_BITS = 23,    /* of columns of 16 bits and a high byte, whose sign bit is 0: the kernel fills up columns with it */

@@ -2286,7 +2286,7 @@ static const char spmv__src_cuda[][SPMV__PIECE_BYTES] = {
 };
 #endif
 
-#ifndef SPMV_NO_DENSE
+#ifndef SPMV__NO_DENSE
 static const char spmv__src_dense[][SPMV__PIECE_BYTES] = {
     "/* SPDX-License-Identifier: MIT\n"
     " * dense: every element, row by row. L lanes share a row. For CPUs, each lane takes V adjacent "
@@ -2352,7 +2352,7 @@ static const char spmv__src_dense[][SPMV__PIECE_BYTES] = {
 #endif
 #define SPMV__KNOBS_DENSE SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 7, 1, 2, 4, 8, 16, 32, 64, SPMV_KNOB_V, 4, 1, 4, 8, 16, SPMV_KNOB_ZERO, 2, 0, 1, SPMV_KNOB_SEQ, 4, 0, 1, 4, 16, SPMV_KNOB_NT, 2, 0, 1, 
 
-#ifndef SPMV_NO_COO
+#ifndef SPMV__NO_COO
 static const char spmv__src_coo[][SPMV__PIECE_BYTES] = {
     "/* SPDX-License-Identifier: MIT\n"
     " * coo: coordinates sorted by row, in two launches and without atomics. In the first, each group "
@@ -2754,7 +2754,7 @@ static const char spmv__src_coo[][SPMV__PIECE_BYTES] = {
 #endif
 #define SPMV__KNOBS_COO SPMV_KNOB_WG, 8, 1, 4, 8, 16, 32, 64, 128, 256, SPMV_KNOB_PER, 11, 1, 3, 5, 7, 11, 15, 31, 63, 127, 255, 511, SPMV_KNOB_STAGE, 2, 0, 1, SPMV_KNOB_ATOMIC, 3, 0, 1, 2, SPMV_KNOB_NT, 2, 0, 1, 
 
-#ifndef SPMV_NO_CSR
+#ifndef SPMV__NO_CSR
 static const char spmv__src_csr[][SPMV__PIECE_BYTES] = {
     "/* SPDX-License-Identifier: MIT\n"
     " * csr: compressed sparse rows. With L 1, one item takes a row (\"scalar\"); with L 32, a warp does "
@@ -3163,7 +3163,7 @@ static const char spmv__src_csr[][SPMV__PIECE_BYTES] = {
 #endif
 #define SPMV__KNOBS_CSR SPMV_KNOB_WG, 7, 1, 16, 32, 64, 128, 256, 512, SPMV_KNOB_L, 7, 1, 2, 4, 8, 16, 32, 64, SPMV_KNOB_STREAM, 2, 0, 1, SPMV_KNOB_FINISH, 2, 0, 1, SPMV_KNOB_UNROLL, 4, 1, 2, 4, 8, SPMV_KNOB_SHUF, 2, 0, 1, SPMV_KNOB_SEQ, 2, 0, 1, SPMV_KNOB_NT, 2, 0, 1, SPMV_KNOB_GEN, 3, 0, 2, 4, 
 
-#ifndef SPMV_NO_DIA
+#ifndef SPMV__NO_DIA
 static const char spmv__src_dia[][SPMV__PIECE_BYTES] = {
     "/* SPDX-License-Identifier: MIT\n"
     " * dia: diagonals. The element of diagonal d in a row lies at d * ld + row; its column is row + "
@@ -3219,7 +3219,7 @@ static const char spmv__src_dia[][SPMV__PIECE_BYTES] = {
 #endif
 #define SPMV__KNOBS_DIA SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 4, 1, 2, 4, 8, SPMV_KNOB_V, 4, 1, 4, 8, 16, SPMV_KNOB_UNROLL, 3, 1, 2, 4, SPMV_KNOB_ZERO, 2, 0, 1, SPMV_KNOB_SEQ, 2, 0, 1, SPMV_KNOB_NT, 2, 0, 1, 
 
-#ifndef SPMV_NO_BDIA
+#ifndef SPMV__NO_BDIA
 static const char spmv__src_bdia[][SPMV__PIECE_BYTES] = {
     "/* SPDX-License-Identifier: MIT\n"
     " * bdia: bands of adjacent diagonals. The rows of a group need adjacent elements of x, so a tile of "
@@ -3326,7 +3326,7 @@ static const char spmv__src_bdia[][SPMV__PIECE_BYTES] = {
 #endif
 #define SPMV__KNOBS_BDIA SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 4, 1, 2, 4, 8, SPMV_KNOB_V, 4, 1, 4, 8, 16, SPMV_KNOB_STAGE, 2, 0, 1, SPMV_KNOB_ZERO, 2, 0, 1, SPMV_KNOB_SEQ, 2, 0, 1, SPMV_KNOB_NT, 2, 0, 1, 
 
-#ifndef SPMV_NO_ELL
+#ifndef SPMV__NO_ELL
 static const char spmv__src_ell[][SPMV__PIECE_BYTES] = {
     "/* SPDX-License-Identifier: MIT\n"
     " * ell: ELLPACK. The k-th entry of row r lies at k * ld + r. An item takes V rows: 1 as in Bell and "
@@ -3381,7 +3381,7 @@ static const char spmv__src_ell[][SPMV__PIECE_BYTES] = {
 #endif
 #define SPMV__KNOBS_ELL SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 4, 1, 2, 4, 8, SPMV_KNOB_V, 4, 1, 4, 8, 16, SPMV_KNOB_UNROLL, 4, 1, 2, 4, 8, SPMV_KNOB_ZERO, 2, 0, 1, SPMV_KNOB_SEQ, 2, 0, 1, SPMV_KNOB_NT, 2, 0, 1, 
 
-#ifndef SPMV_NO_SELL
+#ifndef SPMV__NO_SELL
 static const char spmv__src_sell[][SPMV__PIECE_BYTES] = {
     "/* SPDX-License-Identifier: MIT\n"
     " * sell: sliced ELLPACK. The k-th entry of row i of slice s lies at ptr[s] + k * height + i. An "
@@ -3564,7 +3564,7 @@ static const char spmv__src_sell[][SPMV__PIECE_BYTES] = {
 #endif
 #define SPMV__KNOBS_SELL SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 4, 1, 2, 4, 8, SPMV_KNOB_V, 4, 1, 4, 8, 16, SPMV_KNOB_UNROLL, 4, 1, 2, 4, 8, SPMV_KNOB_ZERO, 2, 0, 1, SPMV_KNOB_STAGE, 2, 0, 1, SPMV_KNOB_SLICE, 2, 0, 1, SPMV_KNOB_SEQ, 2, 0, 1, SPMV_KNOB_NT, 2, 0, 1, 
 
-#ifndef SPMV_NO_BELL
+#ifndef SPMV__NO_BELL
 static const char spmv__src_bell[][SPMV__PIECE_BYTES] = {
     "/* SPDX-License-Identifier: MIT\n"
     " * bell: blocked ELLPACK (clSpMV 4.4.1). Unit u of the k-th block of block row s is unit (k * UNITS "
@@ -3637,7 +3637,7 @@ static const char spmv__src_bell[][SPMV__PIECE_BYTES] = {
 #endif
 #define SPMV__KNOBS_BELL SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 4, 1, 2, 4, 8, SPMV_KNOB_ZERO, 2, 0, 1, SPMV_KNOB_SEQ, 4, 0, 1, 4, 16, SPMV_KNOB_NT, 2, 0, 1, SPMV_KNOB_V, 4, 1, 4, 16, 32, 
 
-#ifndef SPMV_NO_SBELL
+#ifndef SPMV__NO_SBELL
 static const char spmv__src_sbell[][SPMV__PIECE_BYTES] = {
     "/* SPDX-License-Identifier: MIT\n"
     " * sbell: sliced blocked ELLPACK. The k-th block of block row i of slice s is block ptr[s] + k * H "
@@ -3712,7 +3712,7 @@ static const char spmv__src_sbell[][SPMV__PIECE_BYTES] = {
 #endif
 #define SPMV__KNOBS_SBELL SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 4, 1, 2, 4, 8, SPMV_KNOB_ZERO, 2, 0, 1, SPMV_KNOB_SEQ, 4, 0, 1, 4, 16, SPMV_KNOB_NT, 2, 0, 1, 
 
-#ifndef SPMV_NO_BCSR
+#ifndef SPMV__NO_BCSR
 static const char spmv__src_bcsr[][SPMV__PIECE_BYTES] = {
     "/* SPDX-License-Identifier: MIT\n"
     " * bcsr: blocked CSR. Unit u of block b is unit u * blocks + b. */\n"
@@ -3771,7 +3771,7 @@ static const char spmv__src_bcsr[][SPMV__PIECE_BYTES] = {
 #endif
 #define SPMV__KNOBS_BCSR SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 7, 1, 2, 4, 8, 16, 32, 64, SPMV_KNOB_ZERO, 2, 0, 1, SPMV_KNOB_SEQ, 4, 0, 1, 4, 16, SPMV_KNOB_NT, 2, 0, 1, 
 
-#ifndef SPMV_NO_CMRS
+#ifndef SPMV__NO_CMRS
 static const char spmv__src_cmrs[][SPMV__PIECE_BYTES] = {
     "/* SPDX-License-Identifier: MIT\n"
     " * cmrs: strips of HEIGHT rows, each walked by L lanes; the shell sees a strip as a block row. Each "
@@ -3890,7 +3890,7 @@ static const char spmv__src_cmrs[][SPMV__PIECE_BYTES] = {
 #endif
 #define SPMV__KNOBS_CMRS SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 7, 1, 2, 4, 8, 16, 32, 64, SPMV_KNOB_STAGE, 2, 0, 1, SPMV_KNOB_ALIGN, 2, 0, 1, SPMV_KNOB_UNROLL, 3, 1, 2, 4, SPMV_KNOB_SEQ, 4, 0, 1, 4, 16, SPMV_KNOB_NT, 2, 0, 1, 
 
-#ifndef SPMV_NO_TCSR
+#ifndef SPMV__NO_TCSR
 static const char spmv__src_tcsr[][SPMV__PIECE_BYTES] = {
     "/* SPDX-License-Identifier: MIT\n"
     " * tcsr: CSR in tiles of TILE slots. Tiles begin at fixed, aligned addresses, so loads need neither "

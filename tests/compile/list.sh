@@ -163,10 +163,14 @@ for cc in gcc clang; do
     say "$cc/cl-link" "$cc $w -O0 -I. -DSPMV_CL_LINK $t/c99.c -o $o/$cc-cl-link -lOpenCL && $o/$cc-cl-link"
 done
 for f in $formats; do
-    say "gcc/no-$f"     "gcc $w -fsyntax-only -I. -DSPMV_NO_$f $t/c99.c"
-    say "clang/no-$f"   "clang $w -O0 -I. -DSPMV_NO_$f $t/c99.c -o $o/no-$f && $o/no-$f"
+    say "gcc/no-$f"     "gcc $w -fsyntax-only -I. -DSPMV_ONLY=~SPMV_BIT_$f $t/c99.c"
+    say "clang/no-$f"   "clang $w -O0 -I. -DSPMV_ONLY=~SPMV_BIT_$f $t/c99.c -o $o/no-$f && $o/no-$f"
     say "clang/only-$f" "clang $w -O0 -I. -DSPMV_ONLY=SPMV_BIT_$f $t/c99.c -o $o/only-$f && $o/only-$f"
 done
+say "no-format"   "! gcc -fsyntax-only -I. $host -DSPMV_NO_ELL $t/has.c 2>$o/no-format.txt && grep 'SPMV_ONLY leaves' $o/no-format.txt"
+if command -v tcc >/dev/null 2>&1; then # no optimisation: the whole library in a tenth of a second, for development
+    say "tcc/hello"  "tcc -I. examples/hello.c -o $o/tcc-hello -lm -ldl && $o/tcc-hello | grep '^y = 10 0 240 1003'"
+fi
 arm=aarch64-linux-gnu-gcc
 if command -v $arm >/dev/null 2>&1 && command -v qemu-aarch64 >/dev/null 2>&1; then
     say "arm64/levels"   "$arm $w -O2 -static -I. $t/levels.c -o $o/arm64-levels && qemu-aarch64 $o/arm64-levels >$o/arm64-levels.txt &&" \

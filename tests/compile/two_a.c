@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * One of two units that are linked together: its functions are static, and ell and bdia are left out. */
 #define SPMV_STATIC
-#define SPMV_NO_ELL
-#define SPMV_NO_BDIA
+#define SPMV_ONLY ~(SPMV_BIT_ELL | SPMV_BIT_BDIA)
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 #include "two.h"

@@ -5,18 +5,7 @@
 #include "tools/gen/emit_cl.h"
 
 /* only what all formats share */
-#define SPMV_NO_DENSE
-#define SPMV_NO_COO
-#define SPMV_NO_CSR
-#define SPMV_NO_DIA
-#define SPMV_NO_BDIA
-#define SPMV_NO_ELL
-#define SPMV_NO_SELL
-#define SPMV_NO_BELL
-#define SPMV_NO_SBELL
-#define SPMV_NO_BCSR
-#define SPMV_NO_CMRS
-#define SPMV_NO_TCSR
+#define SPMV_ONLY 0
 #include "spmv_formats.h"
 #include "spmv/generated/kernels.h"
 
