@@ -56,6 +56,7 @@ help:
 	@echo 'make variants     prints how many variants work on the host and on the OpenCL drivers of the tests'
 	@echo 'make fuzz         fuzzes the readers of files, for FUZZ_SECONDS (60) each'
 	@echo 'make sizes        prints the object sizes of builds with parts left out, and the number of lines of each header'
+	@echo 'make compile-time [OLD=a033291]  prints the seconds that compilers need, and those for the headers of a commit'
 	@echo 'make man          writes manual pages of the command line to build/man, by help2man; see one with man -l build/man/spmv.1'
 	@echo 'make bench-peers FILES="a.mtx ..." DEVICE=host|gpu   compares with other libraries: Eigen, librsb and MKL, or cuSPARSE'
 	@echo 'make bench-regret FILES="a.mtx ..." DEVICE=D TYPE=T  compares the choice with the best plan that a search finds'
@@ -332,6 +333,8 @@ demo:
 	@sh tools/demo.sh
 sizes: dist/spmv.h
 	@sh tools/sizes.sh
+compile-time:
+	@sh tools/compile_time.sh $(OLD)
 variants:
 	@sh bench/variants.sh
 man: build/spmv
@@ -356,5 +359,5 @@ clean:
 	rm -rf build dist
 
 .PHONY: all help headers fit predicted kernels check-headers single dist install install-headers uninstall test test-all compile-checks \
-        unit sanitize pairs suite oclgrind generator rusticl examples fuzz demo sizes variants man bench-peers bench-regret \
+        unit sanitize pairs suite oclgrind generator rusticl examples fuzz demo sizes compile-time variants man bench-peers bench-regret \
         bench-host bench-papers bench-report clean

@@ -36,6 +36,7 @@
  *   SPMV_THREADS(), SPMV_PARALLEL(task, job, count)   define both or none: threads of your own, see below
  *   SPMV_NO_STDIO         do not use <stdio.h>: messages go only to the log callback
  *   SPMV_NO_F64           leave out f64 and mixed products
+ *   SPMV_NO_MIXED         leave out mixed products, which take a quarter of the time that compiling takes
  *   SPMV_REPRODUCIBLE     also compile the reproducible host products, which call fma and fmaf of libm (-lm)
  *   SPMV_NO_SIMD          leave out the host products with vector instructions (spmv_simd)
  *   SPMV_AVX512           compile those for AVX-512 as well; so far they were not faster than those for AVX2 (docs/measurements.md, M1)

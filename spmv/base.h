@@ -5,6 +5,9 @@
 #ifndef SPMV__BASE_H
 #define SPMV__BASE_H
 
+#if defined(SPMV_NO_F64) && !defined(SPMV_NO_MIXED)
+#define SPMV_NO_MIXED
+#endif
 #include <stdarg.h>
 #include <string.h>
 #ifndef SPMV_NO_STDIO
@@ -173,6 +176,8 @@ static int spmv__type_built(spmv_type t)
 {
 #ifdef SPMV_NO_F64
     return t == SPMV_F32;
+#elif defined(SPMV_NO_MIXED)
+    return (unsigned)t < SPMV_MIXED;
 #else
     return (unsigned)t < SPMV_TYPE_COUNT;
 #endif

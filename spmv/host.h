@@ -154,7 +154,7 @@ SPMV__SHARED uint64_t spmv__weighted(const spmv_array *ptr, uint64_t n, uint64_t
 #define SPMV__CAT3_(a, b, c) spmv__##a##_##b##_##c
 #define SPMV__CAT3(a, b, c) SPMV__CAT3_(a, b, c)
 #define SPMV__F(name) SPMV__CAT3(name, SPMV__TYPE, SPMV__LEVEL)     /* functions of a type */
-#define SPMV__O(name) SPMV__F(name)                                 /* operations of spmv/simd.h */
+#define SPMV__O(name) SPMV__CAT3(name, SPMV__SUM_TYPE, SPMV__LEVEL) /* operations of spmv/simd.h on vectors of its sums */
 #define SPMV__L(name) SPMV__CAT(SPMV__CAT(spmv__, name##_), SPMV__LEVEL) /* operations of a level */
 
 /* A row of csr with more nonzeros than this is summed in at most SPMV__PIECES pieces, which threads can share. */
@@ -272,17 +272,19 @@ typedef struct spmv__products {
     spmv__product mul[SPMV_TYPE_COUNT], repeat[SPMV_TYPE_COUNT];
 } spmv__products;
 
-#ifndef SPMV_NO_F64
-#define SPMV__EACH_TYPE(name, mixed_level) \
-    { SPMV__CAT3(name, f64, SPMV__LEVEL), SPMV__CAT3(name, f64, SPMV__LEVEL), SPMV__CAT3(name, f32, SPMV__LEVEL), \
-      SPMV__CAT3(name, mixed, mixed_level) }
+#ifdef SPMV_NO_F64
+#define SPMV__PRODUCTS(name) { NULL, NULL, SPMV__CAT3(name, f32, SPMV__LEVEL), NULL }
+#elif defined(SPMV_NO_MIXED)
+#define SPMV__PRODUCTS(name) \
+    { SPMV__CAT3(name, f64, SPMV__LEVEL), SPMV__CAT3(name, f64, SPMV__LEVEL), SPMV__CAT3(name, f32, SPMV__LEVEL), NULL }
 #else
-#define SPMV__EACH_TYPE(name, mixed_level) { NULL, NULL, SPMV__CAT3(name, f32, SPMV__LEVEL), NULL }
+#define SPMV__PRODUCTS(name) \
+    { SPMV__CAT3(name, f64, SPMV__LEVEL), SPMV__CAT3(name, f64, SPMV__LEVEL), SPMV__CAT3(name, f32, SPMV__LEVEL), \
+      SPMV__CAT3(name, mixed, SPMV__LEVEL) }
 #endif
-#define SPMV__PRODUCTS(name) SPMV__EACH_TYPE(name, plain)
 #define SPMV__NONE { NULL, NULL, NULL, NULL }
 #ifdef SPMV_REPRODUCIBLE
-#define SPMV__REPEAT(name) SPMV__EACH_TYPE(repeat_##name, SPMV__LEVEL)
+#define SPMV__REPEAT(name) SPMV__PRODUCTS(repeat_##name)
 #else
 #define SPMV__REPEAT(name) SPMV__NONE
 #endif
@@ -319,8 +321,8 @@ typedef struct spmv__products {
     }
 #endif
 
-/* This file includes itself for each level, type and width of columns, for the templates at its end. In plain C, and for mixed, products
- * are the simple ones. */
+/* This file includes itself for each level, type and width of columns, for the templates at its end. In plain C, products are the simple
+ * ones. */
 #define SPMV__LEVEL plain
 #define SPMV__SIMPLE
 #include "host.h" /* again */
@@ -493,7 +495,7 @@ static void spmv__part_mul(const spmv_part *p, double alpha, const void *x, doub
         product = (p->reproducible && host->repeat[p->type] ? host->repeat : host->mul)[p->type];
 #ifndef SPMV__NO_CSR
         if (p->spec.format == SPMV_CSR && product == host->mul[p->type] && !p->a[SPMV_CSR_BASE].count &&
-            product != spmv__host_plain[SPMV_CSR].mul[p->type])
+            host != &spmv__host_plain[SPMV_CSR])
             spmv__run_long(&job, product);
 #endif
         spmv__run(&job, product, p->a[SPMV_VAL].count);
@@ -522,10 +524,10 @@ SPMV_API int spmv_part_repeats(const spmv_part *p)
 #ifndef SPMV_NO_F64
 #define SPMV__TYPE f64
 #include "host.h" /* again */
-#ifdef SPMV__SIMPLE
+#endif
+#ifndef SPMV_NO_MIXED
 #define SPMV__TYPE mixed
 #include "host.h" /* again */
-#endif
 #endif
 #ifdef SPMV_REPRODUCIBLE
 #define SPMV__REPEATED
@@ -534,6 +536,8 @@ SPMV_API int spmv_part_repeats(const spmv_part *p)
 #ifndef SPMV_NO_F64
 #define SPMV__TYPE f64
 #include "host.h" /* again */
+#endif
+#ifndef SPMV_NO_MIXED
 #define SPMV__TYPE mixed
 #include "host.h" /* again */
 #endif
@@ -598,7 +602,7 @@ SPMV__SHARED SPMV__T SPMV__N(row)(const SPMV__V *val, const uint32_t *col, uint6
 #else
 #define SPMV__PLUS(a, b, c) ((a) * (b) + (c))
 #define SPMV__BLOCK_LANES 1
-SPMV__SHARED SPMV__T SPMV__N(row)(const SPMV__V *val, const uint32_t *col, uint64_t n, const SPMV__T *x)
+SPMV__FORCE_INLINE SPMV__T SPMV__N(row)(const SPMV__V *val, const uint32_t *col, uint64_t n, const SPMV__T *x)
 {
     SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     uint64_t k = 0;
@@ -619,12 +623,15 @@ static void SPMV__F(dense)(const spmv__job *job, uint64_t share, uint64_t shares
     uint64_t i = spmv__even(p->rows, 1, share, shares), k;
     const uint64_t end = spmv__even(p->rows, 1, share + 1, shares), n = p->cols;
     for (val += i * n; i < end; i++, val += n) {
-        SPMV__T s0 = 0, s1 = 0;
-        for (k = 0; k + 2 <= n; k += 2) {
+        SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+        for (k = 0; k + 4 <= n; k += 4) {
             s0 += val[k] * x[k];
             s1 += val[k + 1] * x[k + 1];
+            s2 += val[k + 2] * x[k + 2];
+            s3 += val[k + 3] * x[k + 3];
         }
-        SPMV__F(set)(p, i, alpha, k < n ? s0 + s1 + val[k] * x[k] : s0 + s1, beta, y);
+        for (; k < n; k++) s0 += val[k] * x[k];
+        SPMV__F(set)(p, i, alpha, (s0 + s1) + (s2 + s3), beta, y);
     }
 }
 #endif
@@ -687,10 +694,10 @@ static void SPMV__N(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
     const spmv_array *ptr = &p->a[SPMV_CSR_PTR];
     const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
     const int narrow = p->a[SPMV_CSR_BASE].count != 0;
-    uint64_t i = spmv__weighted(ptr, p->rows, share, shares), run = 0;
+    uint64_t i = spmv__weighted(ptr, p->rows, share, shares), k = spmv__at(ptr, i), end, run = 0;
     const uint64_t stop = spmv__weighted(ptr, p->rows, share + 1, shares);
-    for (; i < stop; i++) {
-        const uint64_t k = spmv__at(ptr, i), end = spmv__at(ptr, i + 1);
+    for (; i < stop; i++, k = end) {
+        end = spmv__at(ptr, i + 1);
         SPMV__N(set)(p, i, alpha, narrow ? SPMV__N(narrow_row)(p, k, end, x, &run) : SPMV__N(row)(val + k, col + k, end - k, x), beta, y);
     }
 }
@@ -731,9 +738,9 @@ static void SPMV__N(diagonals)(const spmv__job *job, uint64_t share, uint64_t sh
 #endif
 
 #ifdef SPMV__ANY_ELL
-/* n rows from first on, whose first entries are in slots from slot on, the next ld behind them. */
-static void SPMV__N(columns_of)(const spmv__job *job, const spmv_array *col, const spmv_array *base, uint64_t group, uint64_t first,
-                                uint64_t n, uint64_t slot, uint64_t ld, uint64_t width)
+/* n rows from first on, whose first entries are in slots from slot on, the next ld behind them. Each 1 << log of them have a base. */
+static void SPMV__N(columns_of)(const spmv__job *job, const spmv_array *col, const spmv_array *base, uint64_t group, int log,
+                                uint64_t first, uint64_t n, uint64_t slot, uint64_t ld, uint64_t width)
 {
     SPMV__ENTER;
     SPMV__T sum[SPMV__TILE];
@@ -741,7 +748,7 @@ static void SPMV__N(columns_of)(const spmv__job *job, const spmv_array *col, con
     memset(sum, 0, (size_t)n * sizeof *sum);
     for (; width; width--, slot += ld)
         for (i = 0; i < n; i++) {
-            const uint32_t c = spmv__column_at(col, base, slot + i, group, 1);
+            const uint32_t c = spmv__column_at(col, base, slot + i, group + (i >> log), 1);
             if (c != SPMV_PAD) sum[i] = SPMV__PLUS(val[slot + i], x[c], sum[i]);
         }
     SPMV__N(set_all)(p, first, n, alpha, sum, beta, y);
@@ -752,11 +759,11 @@ static void SPMV__N(columns_of)(const spmv__job *job, const spmv_array *col, con
 static void SPMV__N(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     const spmv_part *p = job->p;
-    uint64_t r = spmv__even(p->rows, 32, share, shares);
-    const uint64_t end = spmv__even(p->rows, 32, share + 1, shares);
-    for (; r < end; r += 32)
-        SPMV__N(columns_of)(job, &p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], r / 32, r, spmv__smaller(end - r, 32), r, p->n[SPMV_ELL_LD],
-                            p->n[SPMV_ELL_WIDTH]);
+    uint64_t r = spmv__even(p->rows, SPMV__TILE, share, shares);
+    const uint64_t end = spmv__even(p->rows, SPMV__TILE, share + 1, shares);
+    for (; r < end; r += SPMV__TILE)
+        SPMV__N(columns_of)(job, &p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], r / 32, 5, r, spmv__smaller(end - r, SPMV__TILE), r,
+                            p->n[SPMV_ELL_LD], p->n[SPMV_ELL_WIDTH]);
 }
 #endif
 
@@ -772,8 +779,8 @@ static void SPMV__N(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
         const uint64_t slot = spmv__at(ptr, s), width = (spmv__at(ptr, s + 1) - slot) / height;
         uint64_t i;
         for (i = 0; i < rows; i += SPMV__TILE)
-            SPMV__N(columns_of)(job, &p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], s, first + i, spmv__smaller(rows - i, SPMV__TILE),
-                                slot + i, height, width);
+            SPMV__N(columns_of)(job, &p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], s, 63, first + i,
+                                spmv__smaller(rows - i, SPMV__TILE), slot + i, height, width);
     }
 }
 #endif
@@ -793,16 +800,17 @@ static void SPMV__N(block)(const spmv__job *job, uint64_t share, uint64_t shares
         for (k = 0; k < count; k++) {
             const spmv__block b = spmv__block_at(p, s, k);
             const uint64_t c = spmv__block_column(p, s, b.col);
+            SPMV__T last[SPMV__EDGE] = { 0 };
+            const SPMV__T *from = last;
             uint64_t at = b.val;
             if (c == SPMV_PAD) continue;
-            for (i = u = 0; i < bh; i++) {
-                SPMV__T *to = sum + i * SPMV__BLOCK_LANES + k % (uint64_t)lanes;
-                for (j = 0; j < bw; j++, at++) {
-                    *to = SPMV__PLUS(val[at], c + j < p->cols ? x[c + j] : 0, *to);
-                    if (++u < uw) continue;
-                    at += b.step - uw;
-                    u = 0;
-                }
+            if (c + bw <= p->cols) from = x + c;
+            else for (j = 0; c + j < p->cols; j++) last[j] = x[c + j];
+            for (i = 0; i < bh; i++) {
+                SPMV__T *to = sum + i * SPMV__BLOCK_LANES + k % (uint64_t)lanes, one = *to;
+                for (j = 0; j < bw; j += uw, at += b.step)
+                    for (u = 0; u < uw; u++) one = SPMV__PLUS(val[at + u], from[j + u], one);
+                *to = one;
             }
         }
         for (i = 0; i < bh && s * bh + i < p->rows; i++)
@@ -1556,9 +1564,8 @@ SPMV__APART SPMV__T SPMV__F(tcsr_narrow)(const spmv_part *p, uint64_t at, uint64
 /* The sum of a row in slots at .. end - 1. */
 SPMV__FORCE_INLINE SPMV__T SPMV__F(tcsr_sum)(const spmv_part *p, uint64_t at, uint64_t end, const SPMV__T *x)
 {
-    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_TCSR_VAL].data;
     if (p->a[SPMV_TCSR_BASE].count) return SPMV__F(tcsr_narrow)(p, at, end, x);
-    return SPMV__F(far_dot)(val + at, (const uint32_t *)p->a[SPMV_TCSR_COL].data + at, end - at, x);
+    return SPMV__F(row)((const SPMV__V *)p->a[SPMV_TCSR_VAL].data, (const uint32_t *)p->a[SPMV_TCSR_COL].data, at, end, x);
 }
 #endif
 #endif
@@ -1595,6 +1602,12 @@ static void SPMV__F(cmrs)(const spmv__job *job, uint64_t share, uint64_t shares)
 #endif
 
 #ifndef SPMV__NO_TCSR
+/* The same as a call, for the few rows that are cut. */
+SPMV__APART SPMV__T SPMV__F(tcsr_cut)(const spmv_part *p, uint64_t at, uint64_t end, const SPMV__T *x)
+{
+    return SPMV__F(tcsr_sum)(p, at, end, x);
+}
+
 /* The rows that begin in tile t. A row that is cut goes on in the slots that follow. */
 static void SPMV__F(tcsr_tile)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
@@ -1611,7 +1624,7 @@ static void SPMV__F(tcsr_tile)(const spmv_part *p, uint64_t t, SPMV__T alpha, co
     if (piece[2 * t + 1] == t || other) return;
     for (i = last / SPMV_TCSR_SLOTS; !spmv__tcsr_bits(p, i);) i++;
     end = i * SPMV_TCSR_SLOTS + spmv__low_bit(spmv__tcsr_bits(p, i)) + 1;
-    SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(tcsr_sum)(p, at, end, x), beta, y);
+    SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(tcsr_cut)(p, at, end, x), beta, y);
 }
 
 /* Shares of tcsr are tiles, and empty rows. */

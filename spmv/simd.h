@@ -6,7 +6,7 @@
  * are spmv__<operation>_<type>_<level>. Included by spmv/host.h only; there is no interface here.
  *
  *   vec                      a vector
- *   vload(values)            so many values of the matrix
+ *   vload(values)            so many values of the matrix; also for mixed, which widens them
  *   vfrom(elements)          so many elements of x or of sums
  *   vput(to, v)              stores them
  *   vzero(), vall(e)         zeros; one element in every lane
@@ -269,6 +269,10 @@ SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vload_f64_avx2(const double *p)
 {
     return spmv__pair_f64_avx2(_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4));
 }
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vload_mixed_avx2(const float *p)
+{
+    return spmv__pair_f64_avx2(_mm256_cvtps_pd(_mm_loadu_ps(p)), _mm256_cvtps_pd(_mm_loadu_ps(p + 4)));
+}
 #define spmv__vfrom_f64_avx2 spmv__vload_f64_avx2
 SPMV__FORCE_INLINE void spmv__vput_f64_avx2(double *p, spmv__vec_f64_avx2 v)
 {
@@ -317,6 +321,7 @@ SPMV__FORCE_INLINE __m256d spmv__qload_f64_avx2(const double *p, int n)
     if (n == 4) return _mm256_loadu_pd(p);
     return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p)), n == 2 ? _mm_setzero_pd() : _mm_load_sd(p + 2), 1);
 }
+SPMV__FORCE_INLINE __m256d spmv__qload_mixed_avx2(const float *p, int n) { return _mm256_cvtps_pd(spmv__qload_f32_avx2(p, n)); }
 SPMV__FORCE_INLINE __m256d spmv__qgather_f64_avx2(const double *x, const uint32_t *c) { return _mm256_setr_pd(SPMV__GET4(SPMV__AT)); }
 SPMV__FORCE_INLINE __m256d spmv__qgather16_f64_avx2(const double *x, const uint16_t *c) { return _mm256_setr_pd(SPMV__GET4(SPMV__AT)); }
 SPMV__FORCE_INLINE __m256d spmv__qfirst_f64_avx2(__m256d q, uint64_t n)
@@ -418,6 +423,7 @@ SPMV__FORCE_INLINE int spmv__vpads16_f32_avx512(const uint16_t *c)
 typedef __m512d spmv__vec_f64_avx512;
 typedef __m256d spmv__quad_f64_avx512;
 SPMV__FORCE_INLINE __m512d spmv__vload_f64_avx512(const double *p) { return _mm512_loadu_pd(p); }
+SPMV__FORCE_INLINE __m512d spmv__vload_mixed_avx512(const float *p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
 SPMV__FORCE_INLINE __m512d spmv__vfrom_f64_avx512(const double *p) { return _mm512_loadu_pd(p); }
 SPMV__FORCE_INLINE void spmv__vput_f64_avx512(double *p, __m512d v) { _mm512_storeu_pd(p, v); }
 SPMV__FORCE_INLINE __m512d spmv__vzero_f64_avx512(void) { return _mm512_setzero_pd(); }
@@ -434,6 +440,7 @@ SPMV__PICKS(f64_avx512, double, 8)
 #define spmv__vpads_f64_avx512 spmv__vpads_f32_avx2
 #define spmv__vpads16_f64_avx512 spmv__vpads16_f32_avx2
 #define spmv__qload_f64_avx512 spmv__qload_f64_avx2
+#define spmv__qload_mixed_avx512 spmv__qload_mixed_avx2
 #define spmv__qfrom_f64_avx512 spmv__qload_f64_avx2
 #define spmv__qtwo_f64_avx512 spmv__qtwo_f64_avx2
 #define spmv__qgather_f64_avx512 spmv__qgather_f64_avx2
@@ -541,6 +548,7 @@ SPMV__FORCE_INLINE void spmv__qsums_f32_neon(float *to, float32x4_t a, float32x4
 typedef float64x2_t spmv__vec_f64_neon;
 typedef struct { float64x2_t low, high; } spmv__quad_f64_neon;
 SPMV__FORCE_INLINE float64x2_t spmv__vload_f64_neon(const double *p) { return vld1q_f64(p); }
+SPMV__FORCE_INLINE float64x2_t spmv__vload_mixed_neon(const float *p) { return vcvt_f64_f32(vld1_f32(p)); }
 SPMV__FORCE_INLINE float64x2_t spmv__vfrom_f64_neon(const double *p) { return vld1q_f64(p); }
 SPMV__FORCE_INLINE void spmv__vput_f64_neon(double *p, float64x2_t v) { vst1q_f64(p, v); }
 SPMV__FORCE_INLINE float64x2_t spmv__vzero_f64_neon(void) { return vdupq_n_f64(0); }
@@ -561,6 +569,14 @@ SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qload_f64_neon(const double *p, int
     spmv__quad_f64_neon q;
     q.low = vld1q_f64(p);
     q.high = n == 4 ? vld1q_f64(p + 2) : n == 3 ? vsetq_lane_f64(p[2], vdupq_n_f64(0), 0) : vdupq_n_f64(0);
+    return q;
+}
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qload_mixed_neon(const float *p, int n)
+{
+    const float32x4_t values = spmv__qload_f32_neon(p, n);
+    spmv__quad_f64_neon q;
+    q.low = vcvt_f64_f32(vget_low_f32(values));
+    q.high = vcvt_high_f64_f32(values);
     return q;
 }
 SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qtwo_f64_neon(const double *p, const double *q)

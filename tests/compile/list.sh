@@ -42,6 +42,7 @@ for cc in gcc clang; do
     say "$cc/avx512"     "$cc $w $opt1 $i -DSPMV_AVX512 -c $t/levels.c -o $o/$cc-avx512.o"
     say "$cc/csr+sell"   "$cc $w -O0 $i -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-only && $o/$cc-only"
     say "$cc/no-f64"     "$cc $w -O0 $i -DSPMV_NO_F64 $t/c99.c -o $o/$cc-nof64 && $o/$cc-nof64"
+    say "$cc/no-mixed"   "$cc $w -O0 $i -DSPMV_NO_MIXED $t/c99.c -o $o/$cc-nomixed && $o/$cc-nomixed"
     say "$cc/reproducible" "$cc $w -O0 $i -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-repro -lm && $o/$cc-repro"
     say "$cc/reproducible-host" "$cc $w -O0 $i $host -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-repro-host -lm && $o/$cc-repro-host"
     say "$cc/fast-math" "! $cc $i $host -ffast-math -DSPMV_REPRODUCIBLE -c $t/has.c -o $o/$cc-fast.o"
@@ -59,8 +60,8 @@ for cc in gcc clang; do
     done
     say "$cc/mixed-missing" "$cc $w -O0 $i -DDEVICE -c $t/mixed.c -o $o/$cc-mixed-d.o &&" \
         "! $cc $i $host $t/has.c $o/$cc-mixed-d.o -o $o/$cc-mixed-d 2>$o/$cc-mixed-d.log && grep spmv_device_create $o/$cc-mixed-d.log"
-    for cut in $host -DSPMV_NO_OPENCL -DSPMV_NO_CUDA -DSPMV_NO_F64 -DSPMV_NO_STDIO -DSPMV_NO_TUNING -DSPMV_NO_SIMD -DSPMV_REPRODUCIBLE \
-        -DNDEBUG; do
+    for cut in $host -DSPMV_NO_OPENCL -DSPMV_NO_CUDA -DSPMV_NO_F64 -DSPMV_NO_MIXED -DSPMV_NO_STDIO -DSPMV_NO_TUNING -DSPMV_NO_SIMD \
+        -DSPMV_REPRODUCIBLE -DNDEBUG; do
         # no macro changes a struct: a unit with it is linked with one without, which has no vector products and is compiled once
         with=$cut
         [ $cut != -DSPMV_NO_SIMD ] || with=
