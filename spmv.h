@@ -49,25 +49,11 @@
 #include "spmv/choice.h"
 #endif
 #ifdef SPMV_IMPLEMENTATION
-#include "spmv/plan/grammar.h"
-#include "spmv/plan/split.h"
-#include "spmv/plan/store.h"
 #include "spmv/plan/builders.h"
 #ifndef SPMV_NO_AUTO
-#include "spmv/choice/features.h"
-#include "spmv/choice/table.h"
-#include "spmv/choice/cost.h"
-#include "spmv/choice/cocktail.h"
 #include "spmv/choice/auto.h"
 #endif
 #ifdef SPMV_DEVICE_H /* or by the caller, with a back end of their own */
-#include "spmv/device/open.h"
-#include "spmv/device/knobs.h"
-#include "spmv/device/records.h"
-#include "spmv/device/program.h"
-#include "spmv/device/upload.h"
-#include "spmv/device/stretch.h"
-#include "spmv/device/exec.h"
 #include "spmv/device/load.h"
 #include "spmv/device/check.h"
 #include "spmv/device/convert.h"

@@ -749,21 +749,5 @@ SPMV__PRINTF(3, 4) SPMV_API size_t spmv_print(char *out, size_t size, const char
 #endif /* SPMV_FORMATS_H */
 
 #ifdef SPMV_IMPLEMENTATION /* outside the guard: the bodies may be wanted later than the interface */
-#include "spmv/base.h"
-#include "spmv/threads.h"
-#include "spmv/input.h"
-#include "spmv/shape.h"
-#include "spmv/format/dense.h"
-#include "spmv/format/rows.h"
-#include "spmv/format/coo.h"
-#include "spmv/format/csr.h"
-#include "spmv/format/dia.h"
-#include "spmv/format/ell.h"
-#include "spmv/format/block.h"
-#include "spmv/format/cmrs.h"
-#include "spmv/format/tcsr.h"
-#include "spmv/format/own.h"
-#include "spmv/build.h"
-#include "spmv/simd.h"
 #include "spmv/host.h"
 #endif

@@ -207,7 +207,5 @@ SPMV_API size_t spmv_group_explain(const spmv_group *g, char *out, size_t size);
 #endif /* SPMV_GROUP_H */
 
 #ifdef SPMV_IMPLEMENTATION
-#include "spmv/group/devices.h"
-#include "spmv/group/blocks.h"
 #include "spmv/group/products.h"
 #endif

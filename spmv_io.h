@@ -209,7 +209,5 @@ SPMV_API size_t spmv_number_text(char out[SPMV_NUMBER_TEXT], double v, int digit
 #endif /* SPMV_IO_H */
 
 #ifdef SPMV_IMPLEMENTATION
-#include "spmv/io/number.h"
-#include "spmv/io/matrix_market.h"
 #include "spmv/io/binary.h"
 #endif

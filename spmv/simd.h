@@ -3,7 +3,7 @@
  * spmv/simd.h - vectors of the host's levels of instructions, as products use them.
  *
  * For each level (spmv_simd of spmv_formats.h) and each type of x and y: a vector of SPMV__LANES elements, and a quad of four. Names
- * are spmv__<operation>_<type>_<level>. Included by spmv/host.h only; there is no interface here.
+ * are spmv__<operation>_<type>_<level>. There is no interface here.
  *
  *   vec                      a vector
  *   vload(values)            so many values of the matrix; also for mixed, which widens them

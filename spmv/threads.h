@@ -9,6 +9,8 @@
 
 /* ---- tasks in threads ---------------------------------------------------------------------------------------------- */
 
+#define SPMV__CACHE_LINE 64 /* bytes */
+
 /* Does task number task of a job, which no other task waits for. This is also the type of a task of libdispatch (dispatch_apply_f) and of
  * pthreadpool, so that SPMV_PARALLEL can hand it to them as it is. */
 typedef void (*spmv__task)(void *job, size_t task);

@@ -5,7 +5,7 @@
 #ifndef SPMV__FORMAT_BLOCK_H
 #define SPMV__FORMAT_BLOCK_H
 
-#include "../shape.h"
+#include "../products.h"
 
 /* ---- bell, sbell and bcsr ---------------------------------------------------------------------------------------- */
 #if !(SPMV__ONLY & SPMV_BIT_BELL)
@@ -995,4 +995,268 @@ static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
 #define spmv__bcsr_each  spmv__block_each
 #endif
 
+/* -- products on the host -- */
+
+#define SPMV__EDGE 8 /* columns of the widest block, and its rows */
+#define SPMV__SLAB 32 /* block rows that are summed together, at most; they have the same base */
+#ifdef SPMV__ANY_BLOCK
+/* Neighbouring block rows of bell, sbell or bcsr. */
+typedef struct spmv__block_slab {
+    uint64_t        count, cols;           /* block rows; columns of the matrix */
+    const uint32_t *col;                   /* of the first block; NULL: narrow has its column, from base on */
+    const uint16_t *narrow;
+    uint64_t        base, step;            /* step: slots from one unit of a block to the next */
+    int             is_bcsr, is_last;      /* is_last: the last blocks may be in this slab */
+    uint64_t        blocks;                /* bell, sbell: blocks of a block row */
+    uint64_t        next_col, next_val;    /* and columns and slots from one to the next */
+    uint64_t        ahead;                 /* and slots in advance of which memory is prefetched */
+    uint64_t        ptr[SPMV__SLAB + 1];   /* bcsr: where the blocks of each block row begin, counted from the first */
+} spmv__block_slab;
+
+/* Finds the slab that begins with block row s and goes on to block row end at most. Returns the slot of its first block. */
+SPMV__SHARED uint64_t spmv__block_slab_make(spmv__block_slab *b, const spmv_part *p, uint64_t s, uint64_t end)
+{
+    const uint64_t height = spmv__block_group_height(p);
+    const spmv__block first = spmv__block_at(p, s, 0), second = spmv__block_at(p, s, 1);
+    const spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)], *ptr = &p->a[SPMV_BCSR_PTR];
+    uint64_t i;
+    b->count = spmv__smaller(spmv__smaller(height - s % height, SPMV__SLAB), end - s);
+    b->cols = p->cols;
+    b->col = base->count ? NULL : (const uint32_t *)col->data + first.col;
+    b->narrow = base->count ? (const uint16_t *)col->data + first.col : NULL;
+    b->base = base->count ? spmv__at(base, s / height) : 0;
+    b->step = first.step;
+    b->is_bcsr = p->spec.format == SPMV_BCSR;
+    b->blocks = spmv__block_count(p, s);
+    b->next_col = second.col - first.col;
+    b->next_val = second.val - first.val;
+    /* where the same unit of the next slab begins: the processor does not follow so many units by itself */
+    b->ahead = p->spec.format == SPMV_BELL || b->count < height ? SPMV__SLAB * p->n[SPMV_BLOCK_UW] : b->blocks * b->next_val;
+    b->is_last = s + b->count == spmv__block_rows(p);
+    if (p->spec.format == SPMV_SBELL) { /* behind its slice, all may be empty */
+        const spmv_array *slice = &p->a[SPMV_SBELL_PTR];
+        b->is_last = spmv__at(slice, s / height + 1) == spmv__at(slice, p->n[SPMV_SBELL_SLICES]);
+    }
+    if (!b->is_bcsr) return first.val;
+    if (ptr->width == 4)
+        for (i = 0; i <= b->count; i++) b->ptr[i] = ((const uint32_t *)ptr->data)[s + i] - first.col;
+    else
+        for (i = 0; i <= b->count; i++) b->ptr[i] = spmv__at(ptr, s + i) - first.col;
+    b->is_last = first.col + b->ptr[b->count] == p->n[SPMV_BCSR_BLOCKS];
+    return first.val;
+}
 #endif
+
+#define SPMV__BLOCK_NAME(bh, bw) block_##bh##x##bw
+#ifndef SPMV__NO_BCSR
+#define SPMV__IF_BCSR(text) text
+#else
+#define SPMV__IF_BCSR(text)
+#endif
+#if !defined(SPMV__NO_BELL) || !defined(SPMV__NO_SBELL)
+#define SPMV__IF_BELL(text) text
+#else
+#define SPMV__IF_BELL(text)
+#endif
+
+#endif
+
+/* ---- products on the host, for each level and type (products.h) -------------------------------------------------- */
+#define SPMV__HOST_BELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
+#define SPMV__HOST_SBELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
+#define SPMV__HOST_BCSR { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
+#if defined(SPMV__TYPE) && !defined(SPMV__COLUMN_BITS) /* again */
+#if defined(SPMV__SIMPLE) || defined(SPMV__REPEATED)
+#ifdef SPMV__ANY_BLOCK
+/* Block by block; the next unit of a block is step behind the one before. Columns beyond the matrix count as 0, as in the kernels. */
+static void SPMV__N(block)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW], rows = spmv__block_rows(p);
+    const int lanes = p->spec.format == SPMV_BCSR ? SPMV__BLOCK_LANES : 1;
+    uint64_t s = spmv__even(rows, 1, share, shares), i, j, k, u;
+    const uint64_t end = spmv__even(rows, 1, share + 1, shares);
+    for (; s < end; s++) {
+        SPMV__T sum[SPMV__EDGE * SPMV__BLOCK_LANES] = { 0 };
+        const uint64_t count = spmv__block_count(p, s);
+        for (k = 0; k < count; k++) {
+            const spmv__block b = spmv__block_at(p, s, k);
+            const uint64_t c = spmv__block_column(p, s, b.col);
+            SPMV__T last[SPMV__EDGE] = { 0 };
+            const SPMV__T *from = last;
+            uint64_t at = b.val;
+            if (c == SPMV_PAD) continue;
+            if (c + bw <= p->cols) from = x + c;
+            else for (j = 0; c + j < p->cols; j++) last[j] = x[c + j];
+            for (i = 0; i < bh; i++) {
+                SPMV__T *to = sum + i * SPMV__BLOCK_LANES + k % (uint64_t)lanes, one = *to;
+                for (j = 0; j < bw; j += uw, at += b.step)
+                    for (u = 0; u < uw; u++) one = SPMV__PLUS(val[at + u], from[j + u], one);
+                *to = one;
+            }
+        }
+        for (i = 0; i < bh && s * bh + i < p->rows; i++)
+            SPMV__N(set)(p, s * bh + i, alpha, SPMV__N(tree)(sum + i * SPMV__BLOCK_LANES, lanes), beta, y);
+    }
+}
+#endif
+#else /* in vectors */
+#ifdef SPMV__ANY_BLOCK
+
+/* Fills edge with what the last block of a row of blocks reads instead of x, if x ends within or right behind it: the rest of x, and
+ * zeros. */
+static void SPMV__F(block_edge)(const spmv_part *p, const SPMV__T *x, SPMV__T *edge)
+{
+    uint64_t bw = p->n[SPMV_BLOCK_BW], first = (p->cols - 1) / bw * bw, j;
+    for (j = 0; j < SPMV__EDGE; j++) edge[j] = first + j < p->cols ? x[first + j] : 0;
+}
+
+/* What is done with the sum of each row of a block, one by one: a loop would leave the sums in memory. */
+#define SPMV__EACH_SUM(what) what(0) what(1) what(2) what(3) what(4) what(5) what(6) what(7)
+#define SPMV__PUT(i) if (bh > i) sum[i] = load > uw ? SPMV__O(qfirst)(part[i], (uint64_t)uw) : part[i];
+
+/* Adds the units of row i of a block, each as SPMV__UNIT says. */
+#define SPMV__ADD(i)                                                                                                               \
+    if (bh > i) {                                                                                                                  \
+        SPMV__UNIT(i, 0, x0)                                                                                                       \
+        if (units > 1) { SPMV__UNIT(i, 1, x1) }                                                                                    \
+        if (units > 2) { SPMV__UNIT(i, 2, x2) }                                                                                    \
+    }
+
+/* Adds a block to the sums of its rows. Its units lie step slots apart, and memory is prefetched ahead slots in advance, unless that is 0.
+ * Each load is of so many elements of a unit and of x: of units of three, that is one more, whose product is in the lane that qfirst
+ * drops. All sizes are constants, so that sums stay in registers. */
+SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, uint64_t ahead, const SPMV__T *x, SPMV__O(quad) *sum, int bh,
+                                           int bw, int uw, int load)
+{
+    const int units = bw / uw; /* of a row */
+    const SPMV__O(quad) x0 = SPMV__O(qfrom)(x, load), x1 = units > 1 ? SPMV__O(qfrom)(x + uw, load) : x0;
+    const SPMV__O(quad) x2 = units > 2 ? SPMV__O(qfrom)(x + 2 * uw, load) : x0;
+#define SPMV__UNIT(i, u, x)                                                                                                        \
+    if (ahead) SPMV__AHEAD(val + (uint64_t)(i * units + u) * step + ahead);                                                        \
+    sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units + u) * step, load), x, sum[i]);
+    SPMV__EACH_SUM(SPMV__ADD)
+#undef SPMV__UNIT
+}
+
+/* Adds two blocks of bcsr with units of two to the sums of their rows: a quad holds the same unit of both, one behind the other, as they
+ * are stored. x and next: the elements of x for each block. */
+SPMV__FORCE_INLINE void SPMV__F(block_add_two)(const SPMV__V *val, uint64_t step, const SPMV__T *x, const SPMV__T *next,
+                                               SPMV__O(quad) *sum, int bh, int bw)
+{
+    const int units = bw / 2; /* of a row */
+    const SPMV__O(quad) x0 = SPMV__O(qtwo)(x, next), x1 = units > 1 ? SPMV__O(qtwo)(x + 2, next + 2) : x0;
+    const SPMV__O(quad) x2 = units > 2 ? SPMV__O(qtwo)(x + 4, next + 4) : x0;
+#define SPMV__UNIT(i, u, x) sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units + u) * step, 4), x, sum[i]);
+    SPMV__EACH_SUM(SPMV__ADD)
+#undef SPMV__UNIT
+#undef SPMV__ADD
+}
+
+/* Prefetches a cache line of each of so many units, which lie step slots apart, SPMV__LINES_AHEAD lines in advance. */
+SPMV__FORCE_INLINE void SPMV__F(block_ahead)(const SPMV__V *val, uint64_t step, int units)
+{
+    int i;
+    for (i = 0; i < units; i++) SPMV__AHEAD(val + (uint64_t)i * step + SPMV__LINES_AHEAD * SPMV__CACHE_LINE / sizeof *val);
+}
+
+/* Sums the block rows of a slab one after another, in registers. Those of bell and sbell read the same cache lines, because the same unit
+ * of all lies side by side. Padding comes last in a block row. */
+SPMV__FORCE_INLINE void SPMV__F(slab_rows)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
+                                           SPMV__O(quad) *sum, int bh, int bw, int uw, int load, int is_bcsr)
+{
+    const SPMV__O(quad) zero = SPMV__O(qzero)();
+    const uint32_t *col = b->col;
+    const uint16_t *narrow = b->narrow;
+    const uint64_t step = b->step, base = b->base, cols = b->cols, count = b->count, reads = (uint64_t)(bw + load - uw);
+    const uint64_t next_col = is_bcsr ? 1 : b->next_col, next_val = is_bcsr ? (uint64_t)uw : b->next_val, ahead = is_bcsr ? 0 : b->ahead;
+    const uint64_t per_line = SPMV__CACHE_LINE / (sizeof *val * (uint64_t)uw); /* units */
+    const int many = is_bcsr && bh * bw / uw >= SPMV__MANY_UNITS;
+    uint64_t i;
+    for (i = 0; i < count; i++, sum += bh) {
+        SPMV__O(quad) part[8] = { zero, zero, zero, zero, zero, zero, zero, zero };
+        uint64_t k = is_bcsr ? b->ptr[i] : i;
+        const uint64_t end = is_bcsr ? b->ptr[i + 1] : i + b->blocks * next_col;
+        const SPMV__V *at = val + k * (uint64_t)uw;
+        for (; is_bcsr && uw == 2 && k + 2 <= end; k += 2, at += 4) {
+            if (many && k % per_line < 2) SPMV__F(block_ahead)(at, step, bh * bw / uw);
+            const uint64_t c = col ? col[k] : base + narrow[k] * (uint64_t)bw;
+            const uint64_t next = col ? col[k + 1] : base + narrow[k + 1] * (uint64_t)bw;
+            SPMV__F(block_add_two)(at, step, c + reads > cols ? edge : x + c, next + reads > cols ? edge : x + next, part, bh, bw);
+        }
+        for (; k < end; k += next_col, at += next_val) {
+            if (many && k % per_line == 0) SPMV__F(block_ahead)(at, step, bh * bw / uw);
+            const uint64_t c = col ? col[k] : !is_bcsr && narrow[k] == SPMV_PAD16 ? SPMV_PAD : base + narrow[k] * (uint64_t)bw;
+            const SPMV__T *from = x + c;
+            if (c + reads > cols) {
+                if (!is_bcsr && c == SPMV_PAD) break;
+                from = edge;
+            }
+            SPMV__F(block_add)(at, step, ahead, from, part, bh, bw, uw, load);
+        }
+        SPMV__EACH_SUM(SPMV__PUT)
+    }
+}
+
+/* With the block size a constant, a function of its own for each. */
+#define X(bh, bw, uw)                                                                                                              \
+    SPMV__APART void SPMV__F(SPMV__BLOCK_NAME(bh, bw))(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x,            \
+                                                       const SPMV__T *edge, SPMV__O(quad) *sum)                                    \
+    {                                                                                                                              \
+        const int more = uw == 3 && !b->is_last; /* the element behind the last unit is outside of the matrix */                   \
+        SPMV__IF_BCSR(if (b->is_bcsr && more) SPMV__F(slab_rows)(b, val, x, edge, sum, bh, bw, uw, 4, 1);)                         \
+        SPMV__IF_BCSR(if (b->is_bcsr && !more) SPMV__F(slab_rows)(b, val, x, edge, sum, bh, bw, uw, uw, 1);)                       \
+        SPMV__IF_BELL(if (!b->is_bcsr && more) SPMV__F(slab_rows)(b, val, x, edge, sum, bh, bw, uw, 4, 0);)                        \
+        SPMV__IF_BELL(if (!b->is_bcsr && !more) SPMV__F(slab_rows)(b, val, x, edge, sum, bh, bw, uw, uw, 0);)                      \
+    }
+SPMV_BLOCK_LIST(X)
+#undef X
+#undef SPMV__PUT
+#undef SPMV__EACH_SUM
+
+/* Block rows s .. end - 1, slab by slab. */
+static void SPMV__F(block_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+{
+    const uint64_t bh = p->n[SPMV_BLOCK_BH];
+    SPMV__T edge[SPMV__EDGE], sum[SPMV__SLAB * SPMV__EDGE];
+    SPMV__O(quad) lanes[SPMV__SLAB * SPMV__EDGE];
+    spmv__block_slab b;
+    uint64_t i, n;
+    SPMV__F(block_edge)(p, x, edge);
+    for (; s < end; s += b.count) {
+        const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + spmv__block_slab_make(&b, p, s, end);
+        for (i = b.count * bh; i % 4; i++) lanes[i] = SPMV__O(qzero)();
+        switch (bh << 8 | p->n[SPMV_BLOCK_BW]) {
+#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(SPMV__BLOCK_NAME(bh, bw))(&b, val, x, edge, lanes); break;
+            SPMV_BLOCK_LIST(X)
+#undef X
+        }
+        n = spmv__smaller(b.count * bh, p->rows - s * bh);
+        for (i = 0; i < n; i += 4) SPMV__O(qsums)(sum + i, lanes[i], lanes[i + 1], lanes[i + 2], lanes[i + 3]);
+        SPMV__F(set_rows)(p, s * bh, n, alpha, sum, beta, y);
+    }
+}
+
+/* The product of bell, sbell and bcsr. Shares begin where a group of block rows does that has a base or a slice of its own. */
+static void SPMV__F(block)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    const uint64_t block_rows = spmv__block_rows(p), height = spmv__block_group_height(p);
+    uint64_t s, end;
+    (void)val;
+    if (p->spec.format == SPMV_BELL) {
+        s = spmv__even(block_rows, height, share, shares);
+        end = spmv__even(block_rows, height, share + 1, shares);
+    } else if (p->spec.format == SPMV_BCSR) {
+        s = spmv__weighted(&p->a[SPMV_BCSR_PTR], block_rows, share, shares);
+        end = spmv__weighted(&p->a[SPMV_BCSR_PTR], block_rows, share + 1, shares);
+    } else {
+        const uint64_t slices = p->n[SPMV_SBELL_SLICES];
+        s = spmv__smaller(block_rows, spmv__weighted(&p->a[SPMV_SBELL_PTR], slices, share, shares) * height);
+        end = spmv__smaller(block_rows, spmv__weighted(&p->a[SPMV_SBELL_PTR], slices, share + 1, shares) * height);
+    }
+    if (s < end) SPMV__F(block_rows)(p, s, end, alpha, x, beta, y);
+}
+#endif
+#endif
+#endif /* again */

@@ -232,3 +232,65 @@ SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int 
 }
 
 #endif
+
+/* ---- products on the host, for each level and type (products.h) -------------------------------------------------- */
+#define SPMV__HOST_CMRS { SPMV__PRODUCTS(cmrs), SPMV__NONE }
+#if defined(SPMV__TYPE) && !defined(SPMV__COLUMN_BITS) && !defined(SPMV__REPEATED) && !defined(SPMV__NO_CMRS) /* again */
+#ifdef SPMV__SIMPLE
+SPMV__FORCE_INLINE uint64_t SPMV__F(cmrs_row)(const SPMV__V *val, const uint32_t *index, const uint8_t *row, int packed, int together,
+                                              uint64_t k, uint64_t last, const SPMV__T *x, SPMV__T *sum)
+{
+    (void)together;
+    for (; k < last; k++) sum[packed ? index[k] & 15 : row[k]] += val[k] * x[packed ? index[k] >> 4 : index[k]];
+    return k;
+}
+#else /* in vectors */
+/* Adds the nonzeros from k on that are of one row to its sum and returns the nonzero behind them. If the nonzeros of each row are together,
+ * long rows are added by quads; for short ones, more branches cost more than that saves. Looking for the ends of rows as coo does took 0.87
+ * to 1.3 times as long, because strips are short. */
+SPMV__FORCE_INLINE uint64_t SPMV__F(cmrs_row)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT index,
+                                              const uint8_t *SPMV__RESTRICT row, int packed, int together, uint64_t k, uint64_t last,
+                                              const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+#define SPMV__ROW(k) (packed ? index[k] & 15 : row[k])
+#define SPMV__COL(k) (packed ? index[k] >> 4 : index[k])
+    const uint32_t r = SPMV__ROW(k);
+    SPMV__T rest = 0;
+    if (!together || k + SPMV__LONG > last || SPMV__ROW(k + SPMV__LONG - 1) != r) {
+        do rest += val[k] * x[SPMV__COL(k)]; while (++k < last && SPMV__ROW(k) == r);
+    } else {
+        SPMV__O(quad) part = SPMV__O(qzero)();
+        do {
+            const uint32_t col[4] = { SPMV__COL(k), SPMV__COL(k + 1), SPMV__COL(k + 2), SPMV__COL(k + 3) };
+            part = SPMV__O(qfma)(SPMV__F(qload)(val + k, 4), SPMV__O(qgather)(x, col), part);
+            k += 4;
+        } while (k + 4 <= last && SPMV__ROW(k + 3) == r);
+        for (rest = SPMV__O(qsum)(part); k < last && SPMV__ROW(k) == r; k++) rest += val[k] * x[SPMV__COL(k)];
+    }
+    sum[r] += rest;
+    return k;
+#undef SPMV__COL
+#undef SPMV__ROW
+}
+#endif
+
+/* Shares of cmrs are strips. */
+static void SPMV__F(cmrs)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    const uint32_t *index = (const uint32_t *)p->a[SPMV_CMRS_INDEX].data;
+    const uint8_t *row = (const uint8_t *)p->a[SPMV_CMRS_ROW].data;
+    const uint64_t height = p->n[SPMV_CMRS_HEIGHT], strips = spmv__ceil_div(p->rows, height), packed = p->n[SPMV_CMRS_PACKED];
+    const int together = !p->spec.key[SPMV_KEY_SORT];
+    uint64_t s = spmv__weighted(&p->a[SPMV_CMRS_PTR], strips, share, shares), k, i;
+    uint64_t end = spmv__weighted(&p->a[SPMV_CMRS_PTR], strips, share + 1, shares);
+    for (; s < end; s++) {
+        SPMV__T sum[16] = { 0 };
+        const uint64_t last = spmv__at(&p->a[SPMV_CMRS_PTR], s + 1);
+        for (k = spmv__at(&p->a[SPMV_CMRS_PTR], s); k < last;)
+            if (packed) k = SPMV__F(cmrs_row)(val, index, row, 1, together, k, last, x, sum); /* constants, for the compiler */
+            else k = SPMV__F(cmrs_row)(val, index, row, 0, together, k, last, x, sum);
+        for (i = 0; i < height && s * height + i < p->rows; i++) SPMV__F(set)(p, s * height + i, alpha, sum[i], beta, y);
+    }
+}
+#endif /* again */

@@ -70,3 +70,82 @@ static void spmv__coo_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 #endif
+
+/* ---- products on the host, for each level and type (products.h) -------------------------------------------------- */
+#define SPMV__HOST_COO { SPMV__PRODUCTS(coo), SPMV__NONE }
+#if defined(SPMV__TYPE) && !defined(SPMV__COLUMN_BITS) && !defined(SPMV__REPEATED) && !defined(SPMV__NO_COO) /* again */
+#ifdef SPMV__SIMPLE
+/* A share has the rows that begin among its nonzeros. */
+static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    const uint32_t *row = (const uint32_t *)p->a[SPMV_COO_ROW].data, *col = (const uint32_t *)p->a[SPMV_COO_COL].data;
+    const uint64_t end = spmv__even(p->nnz, 1, share + 1, shares);
+    uint64_t k = spmv__even(p->nnz, 1, share, shares), next;
+    (void)beta;
+    while (k && k < end && row[k] == row[k - 1]) k++;
+    for (; k < end; k = next) {
+        for (next = k + 1; next < p->nnz && row[next] == row[k];) next++;
+        y[row[k]] += alpha * SPMV__F(row)(val + k, col + k, next - k, x);
+    }
+}
+#else /* in vectors */
+/* Adds the rows of coo that begin among nonzeros k .. stop - 1 one by one. Their ends are looked for among 32 nonzeros at once: a loop over
+ * the nonzeros of each row would often be mispredicted. */
+static void SPMV__F(coo_rows)(const spmv_part *p, uint64_t k, uint64_t stop, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
+                              SPMV__T *SPMV__RESTRICT y)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
+    const uint32_t *row = (const uint32_t *)p->a[SPMV_COO_ROW].data, *col = (const uint32_t *)p->a[SPMV_COO_COL].data;
+    uint64_t first, next;
+    while (k && k < stop && row[k] == row[k - 1]) k++;
+    for (first = k; first < stop && k + 32 < p->nnz; k += 32) {
+        uint32_t bits = SPMV__L(ends)(row + k, UINT32_MAX);
+        for (; bits && first < stop; bits &= bits - 1, first = next) {
+            next = k + spmv__low_bit(bits) + 1;
+            y[row[first]] += alpha * SPMV__F(row)(val, col, first, next, x);
+        }
+    }
+    for (; first < stop; first = next) {
+        for (next = first + 1; next < p->nnz && row[next] == row[first];) next++;
+        y[row[first]] += alpha * SPMV__F(row)(val, col, first, next, x);
+    }
+}
+
+/* The same for at most SPMV__TILE nonzeros; the rows are summed SPMV__BLOCK_ROWS at a time, as those of csr are. */
+SPMV__APART void SPMV__F(coo_blocks)(const spmv_part *p, uint64_t k, uint64_t stop, SPMV__T alpha, const SPMV__T *x, SPMV__T *y)
+{
+    const uint32_t *row = (const uint32_t *)p->a[SPMV_COO_ROW].data, *col = (const uint32_t *)p->a[SPMV_COO_COL].data;
+    uint32_t ptr[SPMV__TILE + 1]; /* where the rows begin and where the last ends, counted from the first */
+    SPMV__T sum[SPMV__TILE];
+    uint64_t count = 0, i, first;
+    while (k && k < stop && row[k] == row[k - 1]) k++;
+    if (k == stop) return;
+    first = k;
+    ptr[count++] = 0;
+    for (; k + 32 < stop; k += 32) {
+        uint32_t bits = SPMV__L(ends)(row + k, UINT32_MAX);
+        for (; bits; bits &= bits - 1) ptr[count++] = (uint32_t)(k - first + spmv__low_bit(bits) + 1);
+    }
+    while (++k < stop)
+        if (row[k] != row[k - 1]) ptr[count++] = (uint32_t)(k - first);
+    while (k < p->nnz && row[k] == row[k - 1]) k++;
+    ptr[count] = (uint32_t)(k - first);
+    SPMV__F(rows)((const SPMV__V *)p->a[SPMV_VAL].data + first, col + first, ptr, 0, count, p->nnz - first, x, sum);
+    for (i = 0; i < count; i++) y[row[first + ptr[i]]] += alpha * sum[i];
+}
+
+/* A share is made of the rows that begin in some windows of SPMV__TILE nonzeros, so that the same rows are summed together whatever the
+ * number of shares. */
+static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    const uint64_t end = spmv__even(p->nnz, SPMV__TILE, share + 1, shares);
+    uint64_t k = spmv__even(p->nnz, SPMV__TILE, share, shares);
+    (void)beta;
+    (void)val;
+    if (p->lengths != SPMV__LENGTHS_BLOCKS) SPMV__F(coo_rows)(p, k, end, alpha, x, y);
+    else for (; k < end; k += SPMV__TILE) SPMV__F(coo_blocks)(p, k, spmv__smaller(k + SPMV__TILE, end), alpha, x, y);
+}
+#endif
+#endif /* again */

@@ -245,4 +245,251 @@ static void spmv__csr_each(const spmv_part *p, spmv__visit visit, void *user)
 }
 #endif
 
+/* -- products on the host -- */
+
+/* A row of csr with more nonzeros than this is summed in at most SPMV__PIECES pieces, which threads can share. */
+#define SPMV__PIECE 16384
+enum { SPMV__PIECES = 64 };
+SPMV__SHARED uint64_t spmv__piece(uint64_t n)
+{
+    return spmv__ceil_div(n, SPMV__PIECES) > SPMV__PIECE ? spmv__ceil_div(n, SPMV__PIECES) : SPMV__PIECE;
+}
+
+/* The row at which a share of csr begins instead of row i: the first of a block, if that may be summed as a block, so that all shares see
+ * the same blocks. */
+SPMV__SHARED uint64_t spmv__csr_share_row(const spmv_part *p, uint64_t i)
+{
+    const uint64_t first = i - i % SPMV__BLOCK_ROWS;
+    if (i == first || p->lengths != SPMV__LENGTHS_BLOCKS || first + SPMV__BLOCK_ROWS > p->rows) return i;
+    return spmv__at(&p->a[SPMV_CSR_PTR], first + SPMV__BLOCK_ROWS) - spmv__at(&p->a[SPMV_CSR_PTR], first) <= SPMV__BLOCK_ROWS * SPMV__SHORT
+               ? first : i;
+}
+
+/* The end of the rows from row i on that are summed together: at most SPMV__TILE rows, which end with a block or before row end, and none
+ * with more than SPMV__PIECE nonzeros. i if that row has more. */
+SPMV__SHARED uint64_t spmv__csr_stretch(const spmv_part *p, uint64_t i, uint64_t end)
+{
+    const spmv_array *ptr = &p->a[SPMV_CSR_PTR];
+    const uint64_t last = spmv__smaller(end, i - i % SPMV__BLOCK_ROWS + SPMV__TILE);
+    if (p->longest <= SPMV__PIECE || spmv__at(ptr, last) - spmv__at(ptr, i) <= SPMV__PIECE) return last;
+    while (i < last && spmv__at(ptr, i + 1) - spmv__at(ptr, i) <= SPMV__PIECE) i++;
+    return i;
+}
+
 #endif
+
+/* ---- products on the host, for each level and type (products.h) -------------------------------------------------- */
+#define SPMV__HOST_CSR { SPMV__PRODUCTS(csr), SPMV__REPEAT(csr) }
+#if defined(SPMV__TYPE) && !defined(SPMV__COLUMN_BITS) && !defined(SPMV__NO_CSR) /* again */
+#if defined(SPMV__SIMPLE) || defined(SPMV__REPEATED)
+/* The sum of nonzeros k .. end - 1 in runs with columns of 16 bits; run: of the first, or one before. */
+static SPMV__T SPMV__N(narrow_row)(const spmv_part *p, uint64_t k, uint64_t end, const SPMV__T *x, uint64_t *run)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
+    SPMV__T sum = 0;
+    for (; k < end; k++) {
+        while (k >= spmv__at(&p->a[SPMV_CSR_RUN_AT], *run + 1)) ++*run;
+        sum = SPMV__PLUS(val[k], x[spmv__column_at(&p->a[SPMV_CSR_COL], &p->a[SPMV_CSR_BASE], k, *run, 1)], sum);
+    }
+    return sum;
+}
+
+static void SPMV__N(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    const spmv_array *ptr = &p->a[SPMV_CSR_PTR];
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
+    const int narrow = p->a[SPMV_CSR_BASE].count != 0;
+    uint64_t i = spmv__weighted(ptr, p->rows, share, shares), k = spmv__at(ptr, i), end, run = 0;
+    const uint64_t stop = spmv__weighted(ptr, p->rows, share + 1, shares);
+    for (; i < stop; i++, k = end) {
+        end = spmv__at(ptr, i + 1);
+        SPMV__N(set)(p, i, alpha, narrow ? SPMV__N(narrow_row)(p, k, end, x, &run) : SPMV__N(row)(val + k, col + k, end - k, x), beta, y);
+    }
+}
+#else /* in vectors */
+/* The sum of a row of n nonzeros, more than SPMV__PIECE, piece by piece. */
+SPMV__APART SPMV__T SPMV__F(csr_pieces)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
+                                        const SPMV__T *SPMV__RESTRICT x)
+{
+    const uint64_t piece = spmv__piece(n);
+    SPMV__T sum = 0;
+    for (; n > piece; n -= piece, val += piece, col += piece) sum += SPMV__F(far_dot)(val, col, piece, x);
+    return sum + SPMV__F(far_dot)(val, col, n, x);
+}
+
+/* Sums piece number share of the job's row. If share is the number of shares, all pieces are summed, and y is set. */
+static void SPMV__F(csr_piece)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
+    const uint64_t first = spmv__at(&p->a[SPMV_CSR_PTR], job->row), end = spmv__at(&p->a[SPMV_CSR_PTR], job->row + 1);
+    const uint64_t piece = spmv__piece(end - first), at = first + share * piece;
+    SPMV__T sum = 0;
+    uint64_t i;
+    if (share < shares) {
+        job->partial[share] = (double)SPMV__F(far_dot)(val + at, col + at, spmv__smaller(end - at, piece), x);
+        return;
+    }
+    for (i = 0; i < shares; i++) sum += (SPMV__T)job->partial[i];
+    SPMV__F(set)(p, job->row, alpha, sum, beta, y);
+}
+
+/* The same as rows where x is large and the columns are scattered: elements of x are fetched SPMV__FAR nonzeros in advance, for
+ * the processor looks ahead less far. Four sums by single elements leave it more of its queues than quads do. */
+SPMV__APART void SPMV__F(rows_far)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col,
+                                   const uint32_t *SPMV__RESTRICT ptr, uint64_t count, uint64_t stop, const SPMV__T *SPMV__RESTRICT x,
+                                   SPMV__T *SPMV__RESTRICT sum)
+{
+    uint64_t i, k = ptr[0];
+    for (i = 0; i < count; i++) {
+        const uint64_t end = ptr[i + 1];
+        const uint32_t *ahead = col + k + (end + SPMV__FAR <= stop ? SPMV__FAR : 0);
+        SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+        for (; k + 4 <= end; k += 4, ahead += 4) {
+            SPMV__NEAR(x + ahead[0]);
+            SPMV__NEAR(x + ahead[1]);
+            SPMV__NEAR(x + ahead[2]);
+            SPMV__NEAR(x + ahead[3]);
+            s0 = SPMV__O(efma)((SPMV__T)val[k], x[col[k]], s0);
+            s1 = SPMV__O(efma)((SPMV__T)val[k + 1], x[col[k + 1]], s1);
+            s2 = SPMV__O(efma)((SPMV__T)val[k + 2], x[col[k + 2]], s2);
+            s3 = SPMV__O(efma)((SPMV__T)val[k + 3], x[col[k + 3]], s3);
+        }
+        for (s0 = (s0 + s1) + (s2 + s3); k < end; k++, ahead++) {
+            SPMV__NEAR(x + *ahead);
+            s0 = SPMV__O(efma)((SPMV__T)val[k], x[col[k]], s0);
+        }
+        sum[i] = s0;
+    }
+}
+
+/* The same as rows_alike; the sum of row i goes to place to[i]. */
+SPMV__APART void SPMV__F(rows_alike_to)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col,
+                                        const uint32_t *SPMV__RESTRICT ptr, const uint32_t *SPMV__RESTRICT to, uint64_t count,
+                                        const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    SPMV__F(alike)(val, col, ptr, to, count, x, sum);
+}
+
+/* The sums of count rows from row i on, at most SPMV__TILE; head as in rows. ptr: where their nonzeros begin, counted from number at. to:
+ * the places of the sums, or NULL; only if most rows are as long as the row before, and columns have 32 bits. */
+static void SPMV__F(csr_sums_at)(const spmv_part *p, const uint32_t *ptr, uint64_t at, uint64_t head, const uint32_t *to, uint64_t count,
+                                 const SPMV__T *x, SPMV__T *sum)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + at;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data + at;
+    const uint16_t *narrow = (const uint16_t *)p->a[SPMV_CSR_COL].data + at;
+    const int is_narrow = p->a[SPMV_CSR_BASE].count != 0;
+    if (to) SPMV__F(rows_alike_to)(val, col, ptr, to, count, x, sum);
+    else if (p->lengths == SPMV__LENGTHS_ALIKE && is_narrow) SPMV__F(rows_alike16)(val, narrow, ptr, count, x, sum);
+    else if (p->lengths == SPMV__LENGTHS_ALIKE) SPMV__F(rows_alike)(val, col, ptr, count, x, sum);
+    else if (is_narrow) SPMV__F(rows16)(val, narrow, ptr, head, count, p->nnz - at, x, sum);
+    else if (p->lengths == SPMV__LENGTHS_FAR) SPMV__F(rows_far)(val, col, ptr, count, p->nnz - at, x, sum);
+    else SPMV__F(rows)(val, col, ptr, head, count, p->nnz - at, x, sum);
+}
+
+/* The same where the pointers have 64 bits: they are counted from the first. */
+SPMV__APART void SPMV__F(csr_sums_wide)(const spmv_part *p, uint64_t i, uint64_t head, const uint32_t *to, uint64_t count,
+                                        const SPMV__T *x, SPMV__T *sum)
+{
+    const uint64_t *wide = (const uint64_t *)p->a[SPMV_CSR_PTR].data + i;
+    uint32_t ptr[SPMV__TILE + 1];
+    uint64_t k;
+    for (k = 0; k <= count; k++) ptr[k] = (uint32_t)(wide[k] - wide[0]);
+    SPMV__F(csr_sums_at)(p, ptr, wide[0], head, to, count, x, sum);
+}
+
+static void SPMV__F(csr_sums)(const spmv_part *p, uint64_t i, uint64_t head, const uint32_t *to, uint64_t count, const SPMV__T *x,
+                              SPMV__T *sum)
+{
+    if (p->a[SPMV_CSR_PTR].width == 8) SPMV__F(csr_sums_wide)(p, i, head, to, count, x, sum);
+    else SPMV__F(csr_sums_at)(p, (const uint32_t *)p->a[SPMV_CSR_PTR].data + i, 0, head, to, count, x, sum);
+}
+
+/* Rows i .. end - 1 without those that have more than most nonzeros. Sums are formed in y, or if buffer is not NULL, there, SPMV__TILE
+ * rows at a time; always there for a part with a row list unless most rows are as long as the row before. Inlined, so that callers
+ * without a buffer do not need the stack of those that have one. */
+SPMV__FORCE_INLINE void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *x,
+                                          SPMV__T beta, SPMV__T *y, SPMV__T *buffer)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
+    while (i < end) {
+        const uint64_t next = spmv__csr_stretch(p, i, end), in_block = i % SPMV__BLOCK_ROWS;
+        const uint32_t *to;
+        if (next == i) {
+            const uint64_t at = spmv__at(&p->a[SPMV_CSR_PTR], i), n = spmv__at(&p->a[SPMV_CSR_PTR], i + 1) - at;
+            if (n <= most) SPMV__F(set)(p, i, alpha, SPMV__F(csr_pieces)(val + at, col + at, n, x), beta, y);
+            i++;
+            continue;
+        }
+        to = buffer || !p->list.count ? NULL : (const uint32_t *)p->list.data + i;
+        SPMV__F(csr_sums)(p, i, p->lengths != SPMV__LENGTHS_BLOCKS ? next - i : in_block ? SPMV__BLOCK_ROWS - in_block : 0, to, next - i,
+                          x, buffer ? buffer : to ? y : y + i);
+        if (buffer) SPMV__F(set_rows)(p, i, next - i, alpha, buffer, beta, y);
+        i = next;
+    }
+}
+
+/* The same with a buffer, which is too large for the stack of callers that need none. */
+SPMV__APART void SPMV__F(csr_rows_apart)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *x,
+                                         SPMV__T beta, SPMV__T *y)
+{
+    SPMV__T sum[SPMV__TILE];
+    SPMV__F(csr_rows)(p, i, end, most, alpha, x, beta, y, sum);
+}
+
+/* Runs of whole rows with narrow columns; a piece of a long row adds to what the pieces before it have set. */
+SPMV__APART void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
+    const uint16_t *col = (const uint16_t *)p->a[SPMV_CSR_COL].data;
+    const uint32_t *row = (const uint32_t *)p->a[SPMV_CSR_RUN_ROW].data;
+    SPMV__T sum[SPMV__TILE];
+    uint64_t i = row[run], at = spmv__at(&p->a[SPMV_CSR_RUN_AT], run), stop = spmv__at(&p->a[SPMV_CSR_RUN_AT], run + 1), next;
+    const int begun = at > spmv__at(&p->a[SPMV_CSR_PTR], i);
+    x += ((const uint32_t *)p->a[SPMV_CSR_BASE].data)[run];
+    if (row[run + 1] == i || begun) {
+        SPMV__F(set)(p, i, alpha, SPMV__F(far_dot16)(val + at, col + at, stop - at, x), begun ? 1 : beta, y);
+        return;
+    }
+    for (; i < row[run + 1]; i = next) {
+        next = spmv__smaller(i + SPMV__TILE, row[run + 1]);
+        SPMV__F(csr_sums)(p, i, p->lengths == SPMV__LENGTHS_BLOCKS ? 0 : next - i, NULL, next - i, x, sum);
+        SPMV__F(set_rows)(p, i, next - i, alpha, sum, beta, y);
+    }
+}
+
+/* Pieces of one long row stay in one share, that of its first piece. */
+static void SPMV__F(csr_narrow)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    const uint32_t *row = (const uint32_t *)p->a[SPMV_CSR_RUN_ROW].data;
+    const uint64_t runs = p->n[SPMV_CSR_RUNS];
+    uint64_t run = spmv__weighted(&p->a[SPMV_CSR_RUN_AT], runs, share, shares);
+    uint64_t end = spmv__weighted(&p->a[SPMV_CSR_RUN_AT], runs, share + 1, shares);
+    (void)val;
+    while (run && run < end && spmv__at(&p->a[SPMV_CSR_RUN_AT], run) > spmv__at(&p->a[SPMV_CSR_PTR], row[run])) run++;
+    if (run == end) return;
+    for (; run < end || (run < runs && spmv__at(&p->a[SPMV_CSR_RUN_AT], run) > spmv__at(&p->a[SPMV_CSR_PTR], row[run])); run++)
+        SPMV__F(csr_run)(p, run, alpha, x, beta, y);
+}
+
+/* The product of csr: of runs if they have columns of 16 bits, of one row's piece if the job says so, or of rows. */
+static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    (void)val;
+    if (p->a[SPMV_CSR_BASE].count) SPMV__F(csr_narrow)(job, share, shares);
+    else if (job->partial) SPMV__F(csr_piece)(job, share, shares);
+    else {
+        const uint64_t i = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares));
+        const uint64_t end = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share + 1, shares));
+        const int straight = alpha == 1 && beta == 0 && (!p->list.count || p->lengths == SPMV__LENGTHS_ALIKE);
+        if (straight) SPMV__F(csr_rows)(p, i, end, job->most, alpha, x, beta, y, NULL);
+        else SPMV__F(csr_rows_apart)(p, i, end, job->most, alpha, x, beta, y);
+    }
+}
+#endif
+#endif /* again */

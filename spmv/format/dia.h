@@ -5,7 +5,7 @@
 #ifndef SPMV__FORMAT_DIA_H
 #define SPMV__FORMAT_DIA_H
 
-#include "../shape.h"
+#include "../products.h"
 
 /* ---- dia and bdia ------------------------------------------------------------------------------------------------ */
 #if !(SPMV__ONLY & SPMV_BIT_DIA)
@@ -438,3 +438,140 @@ static void spmv__bdia_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 #endif
+
+/* ---- products on the host, for each level and type (products.h) -------------------------------------------------- */
+#define SPMV__HOST_DIA { SPMV__PRODUCTS(dia), SPMV__REPEAT(dia) }
+#define SPMV__HOST_BDIA { SPMV__PRODUCTS(bdia), SPMV__REPEAT(bdia) }
+#if defined(SPMV__TYPE) && !defined(SPMV__COLUMN_BITS) /* again */
+#if defined(SPMV__SIMPLE) || defined(SPMV__REPEATED)
+#ifdef SPMV__ANY_DIA
+static void SPMV__N(diagonals)(const spmv__job *job, uint64_t share, uint64_t shares, int banded)
+{
+    SPMV__ENTER;
+    const int32_t *offset = spmv__dia_offsets(p);
+    const uint32_t *band = (const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data;
+    int64_t first = (int64_t)spmv__even(p->rows, SPMV__TILE, share, shares), end, i, d, last;
+    const int64_t stop = (int64_t)spmv__even(p->rows, SPMV__TILE, share + 1, shares), cols = (int64_t)p->cols;
+    for (; first < stop; first = end) {
+        SPMV__T sum[SPMV__TILE] = { 0 };
+        uint64_t b;
+        end = first + SPMV__TILE < stop ? first + SPMV__TILE : stop;
+        for (b = 0; b < spmv__dia_offset_count(p); b++) {
+            int64_t o = offset[b];
+            d = banded ? (int64_t)band[b] : (int64_t)b;
+            for (last = banded ? (int64_t)band[b + 1] : d + 1; d < last; d++, o++) {
+                const SPMV__V *v = val + (uint64_t)d * spmv__dia_ld(p);
+                const int64_t inside = cols - o < end ? cols - o : end;
+                for (i = o < -first ? -o : first; i < inside; i++) sum[i - first] = SPMV__PLUS(v[i], x[i + o], sum[i - first]);
+            }
+        }
+        SPMV__N(set_all)(p, (uint64_t)first, (uint64_t)(end - first), alpha, sum, beta, y);
+    }
+}
+#endif
+#else /* in vectors */
+#ifdef SPMV__ANY_DIA
+/* Vectors of the rows of one diagonal that are added before the next diagonal's: a cache line of them, but at most four. */
+#define SPMV__LINE_VECTORS (4 * sizeof(SPMV__O(vec)) <= 64 ? 4 : 2 * sizeof(SPMV__O(vec)) <= 64 ? 2 : 1)
+
+/* Adds count diagonals over the same rows to sums: out[i] = alpha * (from[i] + val[0][i] * x[0][i] + ...), in this order; from NULL: zeros.
+ * Memory is prefetched for the next tile, as the processor follows so many streams badly. */
+SPMV__APART void SPMV__F(diagonal_rows)(const SPMV__V *const *val, const SPMV__T *const *x, int count, uint64_t rows, const SPMV__T *from,
+                                        SPMV__T alpha, SPMV__T *out)
+{
+    const uint64_t L = SPMV__LANES, step = SPMV__LINE_VECTORS * SPMV__LANES;
+    const SPMV__O(vec) zero = SPMV__O(vzero)(), all_alpha = SPMV__O(vall)(alpha);
+    uint64_t i = 0;
+    int d;
+    for (; i + step <= rows; i += step) {
+        SPMV__O(vec) s0 = zero, s1 = zero, s2 = zero, s3 = zero;
+        if (from) {
+            s0 = SPMV__O(vfrom)(from + i);
+            if (SPMV__LINE_VECTORS > 1) s1 = SPMV__O(vfrom)(from + i + L);
+            if (SPMV__LINE_VECTORS > 2) s2 = SPMV__O(vfrom)(from + i + 2 * L);
+            if (SPMV__LINE_VECTORS > 2) s3 = SPMV__O(vfrom)(from + i + 3 * L);
+        }
+        for (d = 0; d < count; d++) {
+            const SPMV__V *v = val[d] + i;
+            const SPMV__T *w = x[d] + i;
+            SPMV__AHEAD(v + SPMV__TILE);
+            s0 = SPMV__O(vfma)(SPMV__F(vload)(v), SPMV__O(vfrom)(w), s0);
+            if (SPMV__LINE_VECTORS > 1) s1 = SPMV__O(vfma)(SPMV__F(vload)(v + L), SPMV__O(vfrom)(w + L), s1);
+            if (SPMV__LINE_VECTORS > 2) s2 = SPMV__O(vfma)(SPMV__F(vload)(v + 2 * L), SPMV__O(vfrom)(w + 2 * L), s2);
+            if (SPMV__LINE_VECTORS > 2) s3 = SPMV__O(vfma)(SPMV__F(vload)(v + 3 * L), SPMV__O(vfrom)(w + 3 * L), s3);
+        }
+        SPMV__O(vput)(out + i, SPMV__O(vmul)(all_alpha, s0));
+        if (SPMV__LINE_VECTORS > 1) SPMV__O(vput)(out + i + L, SPMV__O(vmul)(all_alpha, s1));
+        if (SPMV__LINE_VECTORS > 2) SPMV__O(vput)(out + i + 2 * L, SPMV__O(vmul)(all_alpha, s2));
+        if (SPMV__LINE_VECTORS > 2) SPMV__O(vput)(out + i + 3 * L, SPMV__O(vmul)(all_alpha, s3));
+    }
+    for (; i < rows; i++) {
+        SPMV__T s = from ? from[i] : 0;
+        for (d = 0; d < count; d++) s = SPMV__O(efma)((SPMV__T)val[d][i], x[d][i], s);
+        out[i] = alpha * s;
+    }
+}
+
+/* Multiplies rows first .. end - 1 of all diagonals. Those that leave the matrix in these rows are added one by one to sums in a buffer;
+ * then the others SPMV__STREAMS at a time, the last of them straight into y where it is not read: writing y a tile at a time would stop the
+ * stream of the matrix. */
+static void SPMV__F(diagonal_tile)(const spmv_part *p, int64_t first, int64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta,
+                                   SPMV__T *y, int banded)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data, *v[SPMV__STREAMS] = { NULL };
+    const int32_t *offset = spmv__dia_offsets(p);
+    const uint32_t *band = (const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data;
+    const SPMV__T *at[SPMV__STREAMS] = { NULL };
+    const int64_t cols = (int64_t)p->cols;
+    const uint64_t rows = (uint64_t)(end - first);
+    const int straight = !p->list.count && beta == 0;
+    SPMV__T sum[SPMV__TILE], *from = NULL; /* from: the sums, once there are any */
+    int held = 0;
+    uint64_t b;
+    for (b = 0; b < spmv__dia_offset_count(p); b++) {
+        uint64_t d = banded ? band[b] : b, last = banded ? band[b + 1] : b + 1;
+        int64_t o = offset[b];
+        for (; d < last; d++, o++) {
+            const int64_t r = o < -first ? -o : first, stop = cols - o < end ? cols - o : end;
+            const int part = r > first || stop < end;
+            if (r >= stop) continue;
+            if (part && !from) memset(from = sum, 0, (size_t)rows * sizeof *sum);
+            if (!part && held == SPMV__STREAMS) {
+                SPMV__F(diagonal_rows)(v, at, held, rows, from, 1, sum);
+                from = sum;
+                held = 0;
+            }
+            if (part) {
+                const SPMV__V *one = val + d * spmv__dia_ld(p) + (uint64_t)r;
+                const SPMV__T *of = x + (r + o);
+                SPMV__F(diagonal_rows)(&one, &of, 1, (uint64_t)(stop - r), sum + (r - first), 1, sum + (r - first));
+            } else {
+                v[held] = val + d * spmv__dia_ld(p) + (uint64_t)first;
+                at[held++] = x + (first + o);
+            }
+        }
+    }
+    SPMV__F(diagonal_rows)(v, at, held, rows, from, straight ? alpha : 1, straight ? y + first : sum);
+    if (!straight) SPMV__F(set_rows)(p, (uint64_t)first, rows, alpha, sum, beta, y);
+}
+
+/* The product of dia and bdia (banded), by tiles of rows. */
+static void SPMV__F(diagonals)(const spmv__job *job, uint64_t share, uint64_t shares, int banded)
+{
+    SPMV__ENTER;
+    uint64_t first = spmv__even(p->rows, SPMV__TILE, share, shares), end = spmv__even(p->rows, SPMV__TILE, share + 1, shares);
+    (void)val;
+    for (; first < end; first += SPMV__TILE)
+        SPMV__F(diagonal_tile)(p, (int64_t)first, (int64_t)spmv__smaller(end, first + SPMV__TILE), alpha, x, beta, y, banded);
+}
+#endif
+#endif
+
+#ifndef SPMV__NO_DIA
+static void SPMV__N(dia)(const spmv__job *job, uint64_t share, uint64_t shares) { SPMV__N(diagonals)(job, share, shares, 0); }
+#endif
+
+#ifndef SPMV__NO_BDIA
+static void SPMV__N(bdia)(const spmv__job *job, uint64_t share, uint64_t shares) { SPMV__N(diagonals)(job, share, shares, 1); }
+#endif
+#endif /* again */

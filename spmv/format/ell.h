@@ -5,7 +5,7 @@
 #ifndef SPMV__FORMAT_ELL_H
 #define SPMV__FORMAT_ELL_H
 
-#include "../shape.h"
+#include "../products.h"
 
 /* ---- ell and sell ------------------------------------------------------------------------------------------------ */
 #if !(SPMV__ONLY & SPMV_BIT_ELL)
@@ -615,3 +615,268 @@ static void spmv__sell_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 #endif
+
+/* ---- products on the host, for each level and type (products.h) -------------------------------------------------- */
+#define SPMV__HOST_ELL { SPMV__PRODUCTS(ell), SPMV__REPEAT(ell) }
+#define SPMV__HOST_SELL { SPMV__PRODUCTS(sell), SPMV__REPEAT(sell) }
+#if defined(SPMV__COLUMN_BITS) /* again */
+/* One entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding. Memory is prefetched
+ * ahead slots in advance where ahead is not 0: of many columns at once, the processor does not do so by itself. */
+static inline int SPMV__FC(column)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t rows, uint64_t ahead,
+                                   const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    const uint64_t whole = rows - rows % SPMV__LANES;
+    uint64_t i;
+    int found = 0;
+    for (i = 0; i < whole; i += SPMV__LANES) {
+        SPMV__O(vec) in;
+        if (ahead) {
+            SPMV__AHEAD(val + i + ahead);
+            SPMV__AHEAD(col + i + ahead);
+        }
+        if (SPMV__OC(vrun)(col + i)) in = SPMV__O(vfrom)(x + col[i]);
+        else {
+            int pads = SPMV__OC(vpads)(col + i);
+            if (pads == 2) continue;
+            in = SPMV__OC(vpick)(x, col + i, pads);
+        }
+        found = 1;
+        SPMV__O(vput)(sum + i, SPMV__O(vfma)(SPMV__F(vload)(val + i), in, SPMV__O(vfrom)(sum + i)));
+    }
+    for (; i < rows; i++) {
+        if (col[i] == SPMV__C_PAD) continue;
+        found = 1;
+        sum[i] += val[i] * x[col[i]];
+    }
+    return found;
+}
+
+/* The same for a vector of rows. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__FC(entry)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
+                                                const SPMV__T *SPMV__RESTRICT x, SPMV__O(vec) sum)
+{
+    int pads;
+    if (SPMV__OC(vrun)(col)) return SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vfrom)(x + *col), sum);
+    pads = SPMV__OC(vpads)(col);
+    if (pads == 2) return sum;
+    return SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__OC(vpick)(x, col, pads), sum);
+}
+
+SPMV__FORCE_INLINE void SPMV__FC(columns_ahead)(const SPMV__V *val, const SPMV__C *col)
+{
+    SPMV__AHEAD(val + SPMV__TILE);
+    SPMV__AHEAD(col + SPMV__TILE);
+}
+
+/* The sums of so many rows, a multiple of 32, with their next count entries, at most four, which lie ld slots apart; from NULL: there are
+ * no sums yet. base: of each 32 rows, or NULL. 0 if the first entries are all padding. */
+SPMV__APART int SPMV__FC(columns)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t ld, uint64_t count,
+                                  const uint32_t *SPMV__RESTRICT base, uint64_t rows, const SPMV__T *SPMV__RESTRICT x, const SPMV__T *from,
+                                  SPMV__T *out)
+{
+    const SPMV__O(vec) zero = SPMV__O(vzero)();
+    uint64_t i;
+    int found = 0;
+    for (i = 0; i < rows; i += SPMV__LANES) {
+        const SPMV__T *in = base ? x + base[i / 32] : x;
+        SPMV__O(vec) s = from ? SPMV__O(vfrom)(from + i) : zero;
+        SPMV__FC(columns_ahead)(val + i, col + i);
+        if (SPMV__OC(vpads)(col + i) != 2) {
+            found = 1;
+            s = SPMV__FC(entry)(val + i, col + i, in, s);
+        }
+        if (count > 1) {
+            SPMV__FC(columns_ahead)(val + ld + i, col + ld + i);
+            s = SPMV__FC(entry)(val + ld + i, col + ld + i, in, s);
+        }
+        if (count > 2) {
+            SPMV__FC(columns_ahead)(val + 2 * ld + i, col + 2 * ld + i);
+            s = SPMV__FC(entry)(val + 2 * ld + i, col + 2 * ld + i, in, s);
+        }
+        if (count > 3) {
+            SPMV__FC(columns_ahead)(val + 3 * ld + i, col + 3 * ld + i);
+            s = SPMV__FC(entry)(val + 3 * ld + i, col + 3 * ld + i, in, s);
+        }
+        SPMV__O(vput)(out + i, s);
+    }
+    return found;
+}
+
+/* The sums of so many vectors of rows of a slice, in registers. */
+SPMV__FORCE_INLINE void SPMV__FC(slice_rows)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t height,
+                                             uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *sum, int vectors)
+{
+    const uint64_t L = SPMV__LANES;
+    SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;
+    uint64_t at;
+    for (at = 0; at < slots; at += height) {
+        s0 = SPMV__FC(entry)(val + at, col + at, x, s0);
+        if (vectors > 1) s1 = SPMV__FC(entry)(val + at + L, col + at + L, x, s1);
+        if (vectors > 2) s2 = SPMV__FC(entry)(val + at + 2 * L, col + at + 2 * L, x, s2);
+        if (vectors > 2) s3 = SPMV__FC(entry)(val + at + 3 * L, col + at + 3 * L, x, s3);
+    }
+    SPMV__O(vput)(sum, s0);
+    if (vectors > 1) SPMV__O(vput)(sum + L, s1);
+    if (vectors > 2) SPMV__O(vput)(sum + 2 * L, s2);
+    if (vectors > 2) SPMV__O(vput)(sum + 3 * L, s3);
+}
+
+/* The sums of height rows of a slice with so many slots. */
+SPMV__APART void SPMV__FC(high_slice)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t height,
+                                      uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    const uint64_t L = SPMV__LANES;
+    uint64_t i = 0, at;
+    for (; i + 4 * L <= height; i += 4 * L) SPMV__FC(slice_rows)(val + i, col + i, height, slots, x, sum + i, 4);
+    if (i + 2 * L <= height) {
+        SPMV__FC(slice_rows)(val + i, col + i, height, slots, x, sum + i, 2);
+        i += 2 * L;
+    }
+    if (i + L <= height) {
+        SPMV__FC(slice_rows)(val + i, col + i, height, slots, x, sum + i, 1);
+        i += L;
+    }
+    for (; i < height; i++)
+        for (sum[i] = 0, at = i; at < slots; at += height)
+            if (col[at] != SPMV__C_PAD) sum[i] += val[at] * x[col[at]];
+}
+
+SPMV__FORCE_INLINE void SPMV__FC(slice)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t height,
+                                        uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    if (height == SPMV__LANES) SPMV__FC(slice_rows)(val, col, SPMV__LANES, slots, x, sum, 1); /* constants, for the compiler */
+    else SPMV__FC(high_slice)(val, col, height, slots, x, sum);
+}
+#endif /* again */
+
+#if defined(SPMV__TYPE) && !defined(SPMV__COLUMN_BITS) /* again */
+#if defined(SPMV__SIMPLE) || defined(SPMV__REPEATED)
+#ifdef SPMV__ANY_ELL
+/* n rows from first on, whose first entries are in slots from slot on, the next ld behind them. Each 1 << log of them have a base. */
+static void SPMV__N(columns_of)(const spmv__job *job, const spmv_array *col, const spmv_array *base, uint64_t group, int log,
+                                uint64_t first, uint64_t n, uint64_t slot, uint64_t ld, uint64_t width)
+{
+    SPMV__ENTER;
+    SPMV__T sum[SPMV__TILE];
+    uint64_t i;
+    memset(sum, 0, (size_t)n * sizeof *sum);
+    for (; width; width--, slot += ld)
+        for (i = 0; i < n; i++) {
+            const uint32_t c = spmv__column_at(col, base, slot + i, group + (i >> log), 1);
+            if (c != SPMV_PAD) sum[i] = SPMV__PLUS(val[slot + i], x[c], sum[i]);
+        }
+    SPMV__N(set_all)(p, first, n, alpha, sum, beta, y);
+}
+#endif
+
+#ifndef SPMV__NO_ELL
+static void SPMV__N(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    const spmv_part *p = job->p;
+    uint64_t r = spmv__even(p->rows, SPMV__TILE, share, shares);
+    const uint64_t end = spmv__even(p->rows, SPMV__TILE, share + 1, shares);
+    for (; r < end; r += SPMV__TILE)
+        SPMV__N(columns_of)(job, &p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], r / 32, 5, r, spmv__smaller(end - r, SPMV__TILE), r,
+                            p->n[SPMV_ELL_LD], p->n[SPMV_ELL_WIDTH]);
+}
+#endif
+
+#ifndef SPMV__NO_SELL
+static void SPMV__N(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    const spmv_part *p = job->p;
+    const spmv_array *ptr = &p->a[SPMV_SELL_PTR];
+    uint64_t s = spmv__weighted(ptr, p->n[SPMV_SELL_SLICES], share, shares);
+    const uint64_t stop = spmv__weighted(ptr, p->n[SPMV_SELL_SLICES], share + 1, shares);
+    for (; s < stop; s++) {
+        const uint64_t height = spmv__slice_height(p, s), first = spmv__slice_first(p, s), rows = spmv__slice_end(p, s) - first;
+        const uint64_t slot = spmv__at(ptr, s), width = (spmv__at(ptr, s + 1) - slot) / height;
+        uint64_t i;
+        for (i = 0; i < rows; i += SPMV__TILE)
+            SPMV__N(columns_of)(job, &p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], s, 63, first + i,
+                                spmv__smaller(rows - i, SPMV__TILE), slot + i, height, width);
+    }
+}
+#endif
+#else /* in vectors */
+#ifndef SPMV__NO_ELL
+/* Rows are padded to a multiple of 32, so that whole vectors of them can be read; padding is in the columns too. The last sums of whole
+ * tiles go straight into y, if that is not read: writing y a tile at a time would stop the stream of the matrix. */
+static void SPMV__F(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_ELL_COL].data, *base = (const uint32_t *)p->a[SPMV_ELL_BASE].data;
+    const uint16_t *narrow = (const uint16_t *)p->a[SPMV_ELL_COL].data;
+    const uint64_t width = p->n[SPMV_ELL_WIDTH], ld = p->n[SPMV_ELL_LD];
+    uint64_t first = spmv__even(p->rows, SPMV__TILE, share, shares), end = spmv__even(p->rows, SPMV__TILE, share + 1, shares);
+    for (; first < end; first += SPMV__TILE) {
+        SPMV__T buffer[SPMV__TILE], *sum = buffer, *from = NULL;
+        uint64_t rows = spmv__smaller(end - first, SPMV__TILE), padded = spmv__round_up(rows, 32), k, at = first;
+        int found = 1;
+        if (alpha == 1 && beta == 0 && !p->list.count && rows == padded) sum = y + first;
+        for (k = 0; k < width && found; k += 4, at += 4 * ld, from = sum) {
+            const uint64_t count = spmv__smaller(width - k, 4);
+            found = base ? SPMV__F(columns16)(val + at, narrow + at, ld, count, base + first / 32, padded, x, from, sum)
+                         : SPMV__F(columns)(val + at, col + at, ld, count, NULL, padded, x, from, sum);
+        }
+        if (sum == buffer) SPMV__F(set_rows)(p, first, rows, alpha, sum, beta, y);
+    }
+}
+#endif
+
+#ifndef SPMV__NO_SELL
+/* The sums of a slice that is higher than SPMV__TILE, so many rows at a time. */
+static void SPMV__F(tall_slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+{
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_SELL_COL].data, *base = (const uint32_t *)p->a[SPMV_SELL_BASE].data;
+    const uint16_t *narrow = (const uint16_t *)p->a[SPMV_SELL_COL].data;
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
+    uint64_t slot = spmv__at(&p->a[SPMV_SELL_PTR], t), last = spmv__at(&p->a[SPMV_SELL_PTR], t + 1), height = spmv__slice_height(p, t);
+    uint64_t first = spmv__slice_first(p, t), end = spmv__slice_end(p, t), done;
+    if (base) x += base[t];
+    for (done = 0; first < end; done += SPMV__TILE, first += SPMV__TILE) {
+        SPMV__T sum[SPMV__TILE] = { 0 };
+        uint64_t rows = spmv__smaller(height - done, SPMV__TILE), at = slot + done;
+        int found = 1;
+        for (; at < last && found; at += height)
+            found = base ? SPMV__F(column16)(val + at, narrow + at, rows, 0, x, sum) : SPMV__F(column)(val + at, col + at, rows, 0, x, sum);
+        SPMV__F(set_rows)(p, first, spmv__smaller(end - first, rows), alpha, sum, beta, y);
+    }
+}
+
+/* Shares of sell are slices. Where y has to be read or scaled, the sums of several low slices are formed before they are written. */
+static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_SELL_COL].data, *base = (const uint32_t *)p->a[SPMV_SELL_BASE].data;
+    const uint16_t *narrow = (const uint16_t *)p->a[SPMV_SELL_COL].data;
+    uint64_t t = spmv__weighted(&p->a[SPMV_SELL_PTR], p->n[SPMV_SELL_SLICES], share, shares);
+    uint64_t end = spmv__weighted(&p->a[SPMV_SELL_PTR], p->n[SPMV_SELL_SLICES], share + 1, shares);
+    const int straight = alpha == 1 && beta == 0 && !p->list.count;
+    uint64_t first = spmv__slice_first(p, t), at = spmv__at(&p->a[SPMV_SELL_PTR], t), held = 0;
+    SPMV__T sum[SPMV__TILE];
+    for (; t < end; t++) {
+        const uint64_t height = spmv__slice_height(p, t), next = spmv__at(&p->a[SPMV_SELL_PTR], t + 1);
+        if (held + height > SPMV__TILE) {
+            SPMV__F(set_rows)(p, first, held, alpha, sum, beta, y);
+            first += held;
+            held = 0;
+        }
+        if (height > SPMV__TILE) {
+            SPMV__F(tall_slice)(p, t, alpha, x, beta, y);
+            first = spmv__slice_end(p, t);
+        } else {
+            const uint64_t rows = spmv__slice_end(p, t) - spmv__slice_first(p, t);
+            SPMV__T *to = straight && rows == height ? y + first : sum + held;
+            if (base) SPMV__F(slice16)(val + at, narrow + at, height, next - at, x + base[t], to);
+            else SPMV__F(slice)(val + at, col + at, height, next - at, x, to);
+            if (to == y + first) first += rows;
+            else held += rows;
+        }
+        at = next;
+    }
+    SPMV__F(set_rows)(p, first, held, alpha, sum, beta, y);
+}
+#endif
+#endif
+#endif /* again */

@@ -5,7 +5,7 @@
 #ifndef SPMV__FORMAT_OWN_H
 #define SPMV__FORMAT_OWN_H
 
-#include "../shape.h"
+#include "../products.h"
 
 /* ---- formats of the user's own (SPMV_FORMATS_EXTRA) ---------------------------------------------------------------- */
 #ifdef SPMV_FORMATS_EXTRA
@@ -275,4 +275,27 @@ static void spmv__extra_fill(spmv_part *p, const spmv__source *s, spmv__sink *to
 SPMV_EXTRA_LIST(SPMV__EXTRA_FORMAT)
 #endif
 
+/* -- products on the host -- */
+
+#ifdef SPMV_FORMATS_EXTRA
+/* The product of a format of the user's own, by its generated function for the type, which adds to y. */
+#define SPMV__EXTRA_PRODUCT(NAME, name, text)                                                                               \
+    static void SPMV__F(extra_##name)(const spmv__job *job, uint64_t share, uint64_t shares)                                \
+    {                                                                                                                       \
+        name##_matrix bound;                                                                                                \
+        spmv__extra_matrix m;                                                                                               \
+        spmv__extra_of(&spmv__##name##_extra, job->p, &m);                                                                  \
+        name##_bind(&bound, m.parameter, (const void *const *)m.data, m.count);                                             \
+        SPMV__CAT(name##_add_, SPMV__TYPE)(&bound, (SPMV__T)job->alpha, (const SPMV__T *)job->x, (SPMV__T *)job->y,         \
+                                           (int64_t)share, (int64_t)shares);                                                \
+    }
 #endif
+
+#endif
+
+/* ---- products on the host, for each level and type (products.h) -------------------------------------------------- */
+#if defined(SPMV__TYPE) && !defined(SPMV__COLUMN_BITS) && !defined(SPMV__REPEATED) /* again */
+#ifdef SPMV_FORMATS_EXTRA
+SPMV_EXTRA_LIST(SPMV__EXTRA_PRODUCT)
+#endif
+#endif /* again */

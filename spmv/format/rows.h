@@ -5,7 +5,7 @@
 #ifndef SPMV__FORMAT_ROWS_H
 #define SPMV__FORMAT_ROWS_H
 
-#include "../shape.h"
+#include "../products.h"
 
 /* ---- rows of csr and coo ------------------------------------------------------------------------------------------ */
 
@@ -23,7 +23,6 @@
 #define SPMV__FAR_LESS 1000000
 #define SPMV__FAR_ONE 16
 #define SPMV__FAR 96
-#define SPMV__CACHE_LINE 64 /* bytes */
 /* Of spmv__csr_is_uneven: so many rows are looked at in so many places; fewer rows are learnt by heart in repeated products; see there
  * for the others. */
 enum { SPMV__GUESS_ROWS = 8192, SPMV__GUESS_PLACES = 8, SPMV__GUESS_LEAST = 2000, SPMV__GUESS_BITS = 13 };
@@ -171,3 +170,206 @@ static void spmv__csr_lengths(spmv_part *p, const spmv__source *s)
 #endif
 
 #endif
+
+/* ---- products on the host, for each level and type (products.h) -------------------------------------------------- */
+#if defined(SPMV__COLUMN_BITS) /* again */
+/* Of the products of the four values before val, the last n, the others being 0. */
+SPMV__FORCE_INLINE SPMV__O(quad) SPMV__FC(last_four)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t n,
+                                                     const SPMV__T *SPMV__RESTRICT x)
+{
+    return SPMV__O(qlast)(SPMV__O(qfma)(SPMV__F(qload)(val - 4, 4), SPMV__OC(qgather)(x, col - 4), SPMV__O(qzero)()), n);
+}
+
+/* The sum of values k to end - 1 times the elements of x that their columns name. The last four products of a row are formed together,
+ * whether or not some of them are already added: a loop over what is left would often be mispredicted. That left 0.6 to 1.05 of the time.
+ * Prefetching values and columns changed nothing, prefetching x made products with 1 to 4 MB of x 1.05 to 1.7 times slower, and so did a
+ * jump by the length of a row (Zen 4, two threads of a core). */
+SPMV__FORCE_INLINE SPMV__T SPMV__FC(row)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t k, uint64_t end,
+                                         const SPMV__T *SPMV__RESTRICT x)
+{
+    SPMV__T sum = 0;
+    if (k + 4 <= end) {
+        SPMV__O(quad) s0 = SPMV__O(qzero)(), s1 = s0;
+        for (; k + 4 < end; k += 4) {
+            const SPMV__O(quad) next = SPMV__O(qfma)(SPMV__F(qload)(val + k, 4), SPMV__OC(qgather)(x, col + k), s0);
+            s0 = s1;
+            s1 = next;
+        }
+        return SPMV__O(qsum)(SPMV__O(qadd)(SPMV__O(qadd)(s0, SPMV__FC(last_four)(val + end, col + end, end - k, x)), s1));
+    }
+    if (k < end) {
+        SPMV__ALIGN_LOOP;
+        do sum = SPMV__O(efma)((SPMV__T)val[k], x[col[k]], sum); while (++k < end);
+    }
+    return sum;
+}
+
+/* The sum of a row of n values, as a call. */
+SPMV__APART SPMV__T SPMV__FC(far_dot)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t n,
+                                      const SPMV__T *SPMV__RESTRICT x)
+{
+    return SPMV__FC(row)(val, col, 0, n, x);
+}
+
+/* The products of the first n of four values, the others being 0. */
+SPMV__FORCE_INLINE SPMV__O(quad) SPMV__FC(row_end)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t n,
+                                                   const SPMV__T *SPMV__RESTRICT x)
+{
+    return SPMV__O(qfirst)(SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__OC(qgather)(x, col), SPMV__O(qzero)()), n);
+}
+
+/* The sum of a row of n nonzeros, 1 to 7, n being a constant. */
+SPMV__FORCE_INLINE SPMV__T SPMV__FC(fixed)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, int n,
+                                           const SPMV__T *SPMV__RESTRICT x)
+{
+    SPMV__T s;
+    SPMV__NO_VECTORS(val);
+    s = val[0] * x[col[0]];
+    if (n > 1) s = SPMV__O(efma)((SPMV__T)val[1], x[col[1]], s);
+    if (n > 2) s = SPMV__O(efma)((SPMV__T)val[2], x[col[2]], s);
+    if (n > 3) s = SPMV__O(efma)((SPMV__T)val[3], x[col[3]], s);
+    if (n > 4) s = SPMV__O(efma)((SPMV__T)val[4], x[col[4]], s);
+    if (n > 5) s = SPMV__O(efma)((SPMV__T)val[5], x[col[5]], s);
+    if (n > 6) s = SPMV__O(efma)((SPMV__T)val[6], x[col[6]], s);
+    return s;
+}
+
+/* The sums of four rows with at most four nonzeros each. Short rows of changing length that are summed one after another cost more in
+ * mispredicted branches than in arithmetic. Four nonzeros are multiplied for each, those behind it are not added. */
+SPMV__FORCE_INLINE void SPMV__FC(four_short)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
+                                             const uint32_t *SPMV__RESTRICT ptr, const SPMV__T *SPMV__RESTRICT x,
+                                             SPMV__T *SPMV__RESTRICT sum)
+{
+    SPMV__O(qsums)(sum, SPMV__FC(row_end)(val + ptr[0], col + ptr[0], ptr[1] - ptr[0], x),
+                   SPMV__FC(row_end)(val + ptr[1], col + ptr[1], ptr[2] - ptr[1], x),
+                   SPMV__FC(row_end)(val + ptr[2], col + ptr[2], ptr[3] - ptr[2], x),
+                   SPMV__FC(row_end)(val + ptr[3], col + ptr[3], ptr[4] - ptr[3], x));
+}
+
+/* The products of four values. */
+SPMV__FORCE_INLINE SPMV__O(quad) SPMV__FC(products)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
+                                                    const SPMV__T *SPMV__RESTRICT x)
+{
+    return SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__OC(qgather)(x, col), SPMV__O(qzero)());
+}
+
+/* The sums of rows from i on that have four nonzeros each, as far as they follow one another; returns the row behind them. Four rows are
+ * summed at once; the sum of a row that is left is formed in the same order. */
+SPMV__FORCE_INLINE uint64_t SPMV__FC(fours)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
+                                            const uint32_t *SPMV__RESTRICT ptr, const uint32_t *SPMV__RESTRICT to, uint64_t i,
+                                            uint64_t count, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    uint64_t k = ptr[i];
+    SPMV__T all[4];
+    for (; i + 4 <= count && ptr[i + 4] - k == 16 && ptr[i + 1] - k == 4 && ptr[i + 2] - k == 8 && ptr[i + 3] - k == 12;
+         i += 4, k += 16) {
+        SPMV__O(qsums)(to ? all : sum + i, SPMV__FC(products)(val + k, col + k, x),
+                       SPMV__FC(products)(val + k + 4, col + k + 4, x), SPMV__FC(products)(val + k + 8, col + k + 8, x),
+                       SPMV__FC(products)(val + k + 12, col + k + 12, x));
+        if (to) {
+            sum[to[i]] = all[0];
+            sum[to[i + 1]] = all[1];
+            sum[to[i + 2]] = all[2];
+            sum[to[i + 3]] = all[3];
+        }
+    }
+    for (; i < count && ptr[i + 1] - k == 4; i++, k += 4) {
+        const SPMV__O(quad) one = SPMV__FC(products)(val + k, col + k, x);
+        SPMV__O(qsums)(all, one, one, one, one);
+        sum[to ? to[i] : i] = all[0];
+    }
+    return i;
+}
+
+/* Rows of n nonzeros, as far as they follow one another. */
+#define SPMV__LENGTH(n) \
+    case n: \
+        do { \
+            sum[to ? to[i] : i] = SPMV__FC(fixed)(val + k, col + k, n, x); \
+            k += n; \
+        } while (++i < count && ptr[i + 1] - k == n); \
+        break;
+/* The sums of count rows, whose nonzeros begin where ptr says, where most rows are as long as the row before: one loop for each length.
+ * to: the places of the sums, or NULL. */
+SPMV__FORCE_INLINE void SPMV__FC(alike)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
+                                        const uint32_t *SPMV__RESTRICT ptr, const uint32_t *SPMV__RESTRICT to, uint64_t count,
+                                        const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    uint64_t i = 0, k = ptr[0];
+    while (i < count) {
+        switch (ptr[i + 1] - k) {
+        case 0: do sum[to ? to[i] : i] = 0; while (++i < count && ptr[i + 1] == k); break;
+        SPMV__LENGTH(1)
+        SPMV__LENGTH(2)
+        SPMV__LENGTH(3)
+        case 4: i = SPMV__FC(fours)(val, col, ptr, to, i, count, x, sum); k = ptr[i]; break;
+        SPMV__LENGTH(5)
+        SPMV__LENGTH(6)
+        SPMV__LENGTH(7)
+        default: sum[to ? to[i] : i] = SPMV__FC(row)(val, col, k, ptr[i + 1], x); k = ptr[i + 1]; i++;
+        }
+    }
+}
+#undef SPMV__LENGTH
+
+/* The same as a call, without places. */
+SPMV__APART void SPMV__FC(rows_alike)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
+                                      const uint32_t *SPMV__RESTRICT ptr, uint64_t count, const SPMV__T *SPMV__RESTRICT x,
+                                      SPMV__T *SPMV__RESTRICT sum)
+{
+    SPMV__FC(alike)(val, col, ptr, NULL, count, x, sum);
+}
+
+/* The sums of SPMV__BLOCK_ROWS rows with at most SPMV__SHORT nonzeros each on average: first all products, then for each row, without
+ * branches, the sum of the first eight, and at last the others of the rows that have more. */
+SPMV__APART void SPMV__FC(uneven_block)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
+                                        const uint32_t *SPMV__RESTRICT ptr, uint64_t stop, const SPMV__T *SPMV__RESTRICT x,
+                                        SPMV__T *SPMV__RESTRICT sum)
+{
+    const uint64_t first = ptr[0], n = ptr[SPMV__BLOCK_ROWS] - first, L = SPMV__LANES;
+    const uint64_t end = first + n + L - 1 <= stop ? n + L - 1 : n;
+    SPMV__T product[SPMV__BLOCK_ROWS * SPMV__SHORT + SPMV__LANES_MOST];
+    uint8_t longer[SPMV__BLOCK_ROWS];
+    uint64_t r, k = 0, longs = 0;
+    val += first;
+    col += first;
+    for (; k + L <= end; k += L) SPMV__O(vput)(product + k, SPMV__O(vmul)(SPMV__F(vload)(val + k), SPMV__OC(vgather)(x, col + k)));
+    for (; k < n; k++) product[k] = val[k] * x[col[k]];
+    for (r = 0; r < SPMV__BLOCK_ROWS; r += 4)
+        SPMV__O(qsums)(sum + r, SPMV__F(first_eight)(product, ptr, r), SPMV__F(first_eight)(product, ptr, r + 1),
+                       SPMV__F(first_eight)(product, ptr, r + 2), SPMV__F(first_eight)(product, ptr, r + 3));
+    for (r = 0; r < SPMV__BLOCK_ROWS; r++) {
+        longer[longs] = (uint8_t)r;
+        longs += ptr[r + 1] - ptr[r] > 8;
+    }
+    while (longs--) {
+        SPMV__O(quad) part = SPMV__O(qzero)();
+        r = longer[longs];
+        for (k = ptr[r] - first + 8; k < ptr[r + 1] - first; k += 8)
+            part = SPMV__O(qadd)(part, SPMV__O(qeight)(product + k, spmv__smaller(ptr[r + 1] - first - k, 8)));
+        sum[r] += SPMV__O(qsum)(part);
+    }
+}
+
+/* The sums of count rows, whose nonzeros begin where ptr says; stop: where all nonzeros end that may be read. Rows from head on are taken
+ * SPMV__BLOCK_ROWS at a time: by fours if all are short, else as an uneven block unless they have too many. */
+SPMV__APART void SPMV__FC(rows)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, const uint32_t *SPMV__RESTRICT ptr,
+                                uint64_t head, uint64_t count, uint64_t stop, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    uint64_t i = 0, k;
+    while (i < count) {
+        const uint64_t end = i < head ? spmv__smaller(head, count) : spmv__smaller(i + SPMV__BLOCK_ROWS, count);
+        const int whole = i >= head && end - i == SPMV__BLOCK_ROWS;
+        if (whole && SPMV__F(block_short)(ptr + i, stop))
+            for (; i < end; i += 4) SPMV__FC(four_short)(val, col, ptr + i, x, sum + i);
+        else if (whole && ptr[end] - ptr[i] <= SPMV__BLOCK_ROWS * SPMV__SHORT) {
+            SPMV__FC(uneven_block)(val, col, ptr + i, stop, x, sum + i);
+            i = end;
+        } else for (k = ptr[i]; i < end; i++) {
+            const uint64_t next = ptr[i + 1];
+            sum[i] = SPMV__FC(row)(val, col, k, next, x);
+            k = next;
+        }
+    }
+}
+#endif /* again */

@@ -627,3 +627,78 @@ static void spmv__tcsr_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 #endif
+
+/* ---- products on the host, for each level and type (products.h) -------------------------------------------------- */
+#define SPMV__HOST_TCSR { SPMV__PRODUCTS(tcsr), SPMV__NONE }
+#if defined(SPMV__TYPE) && !defined(SPMV__COLUMN_BITS) && !defined(SPMV__REPEATED) && !defined(SPMV__NO_TCSR) /* again */
+#ifdef SPMV__SIMPLE
+static SPMV__T SPMV__F(tcsr_sum)(const spmv_part *p, uint64_t at, uint64_t end, const SPMV__T *x)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_TCSR_VAL].data;
+    SPMV__T sum = 0;
+    if (!p->a[SPMV_TCSR_BASE].count) return SPMV__F(row)(val + at, (const uint32_t *)p->a[SPMV_TCSR_COL].data + at, end - at, x);
+    for (; at < end; at++) sum += val[at] * x[spmv__tcsr_column(p, at)];
+    return sum;
+}
+#else /* in vectors */
+/* The sum of slots at .. end - 1, whose columns have 16 bits. */
+SPMV__APART SPMV__T SPMV__F(tcsr_narrow)(const spmv_part *p, uint64_t at, uint64_t end, const SPMV__T *x)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_TCSR_VAL].data;
+    uint32_t col[SPMV__TCSR_AT_ONCE];
+    SPMV__T sum = 0;
+    uint64_t n, i;
+    for (; at < end; at += n) {
+        n = spmv__smaller(end - at, SPMV__TCSR_AT_ONCE);
+        for (i = 0; i < n; i++) col[i] = spmv__tcsr_column(p, at + i);
+        sum += SPMV__F(far_dot)(val + at, col, n, x);
+    }
+    return sum;
+}
+
+/* The sum of a row in slots at .. end - 1. */
+SPMV__FORCE_INLINE SPMV__T SPMV__F(tcsr_sum)(const spmv_part *p, uint64_t at, uint64_t end, const SPMV__T *x)
+{
+    if (p->a[SPMV_TCSR_BASE].count) return SPMV__F(tcsr_narrow)(p, at, end, x);
+    return SPMV__F(row)((const SPMV__V *)p->a[SPMV_TCSR_VAL].data, (const uint32_t *)p->a[SPMV_TCSR_COL].data, at, end, x);
+}
+#endif
+
+/* The same as a call, for the few rows that are cut. */
+SPMV__APART SPMV__T SPMV__F(tcsr_cut)(const spmv_part *p, uint64_t at, uint64_t end, const SPMV__T *x)
+{
+    return SPMV__F(tcsr_sum)(p, at, end, x);
+}
+
+/* The rows that begin in tile t. A row that is cut goes on in the slots that follow. */
+static void SPMV__F(tcsr_tile)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+{
+    const uint32_t *piece = (const uint32_t *)p->a[SPMV_TCSR_PIECE].data;
+    uint64_t n = spmv__tcsr_ends(p, t), at = t * p->n[SPMV_TCSR_TILE], last = at + p->n[SPMV_TCSR_TILE], i, end;
+    int other = piece[2 * t] != t; /* the row began in another tile */
+    uint32_t bits;
+    for (i = at / SPMV_TCSR_SLOTS; i < last / SPMV_TCSR_SLOTS; i++)
+        for (bits = spmv__tcsr_bits(p, i); bits; bits &= bits - 1, at = end, other = 0, n++) {
+            end = i * SPMV_TCSR_SLOTS + spmv__low_bit(bits) + 1;
+            if (other) continue;
+            SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(tcsr_sum)(p, at, end, x), beta, y);
+        }
+    if (piece[2 * t + 1] == t || other) return;
+    for (i = last / SPMV_TCSR_SLOTS; !spmv__tcsr_bits(p, i);) i++;
+    end = i * SPMV_TCSR_SLOTS + spmv__low_bit(spmv__tcsr_bits(p, i)) + 1;
+    SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(tcsr_cut)(p, at, end, x), beta, y);
+}
+
+/* Shares of tcsr are tiles, and empty rows. */
+static void SPMV__F(tcsr)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    const uint32_t *empty = (const uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
+    const uint64_t tiles = p->n[SPMV_TCSR_TILES], empties = p->n[SPMV_TCSR_EMPTIES];
+    uint64_t t = spmv__even(tiles, 1, share, shares), end = spmv__even(tiles, 1, share + 1, shares);
+    (void)val;
+    for (; t < end; t++) SPMV__F(tcsr_tile)(p, t, alpha, x, beta, y);
+    end = spmv__even(empties, 1, share + 1, shares);
+    for (t = spmv__even(empties, 1, share, shares); t < end; t++) SPMV__F(set)(p, empty[t], alpha, 0, beta, y);
+}
+#endif /* again */
