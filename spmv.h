@@ -512,7 +512,7 @@ SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val)
     if (!s) s = spmv_store_update(&m->store, m->borrowed_csr ? &given : &m->own);
 #ifdef SPMV_DEVICE_H
     if (!s && m->device) s = spmv_device_matrix_update(m->on_device, m->store.part, (size_t)m->store.count);
-    if (!s && m->converter) s = spmv_converter_update(m->converter, m->borrowed_csr ? val : m->own.val, NULL);
+    if (!s && m->converter) s = spmv__converter_update(m->converter, m->borrowed_csr ? val : m->own.val, NULL);
 #endif
     return s;
 }
@@ -541,7 +541,7 @@ SPMV_API spmv_status spmv_update_buffer(spmv_matrix *m, void *val)
     if (!spmv__dev_is_here(m->device)) return spmv__dev_not_here(m->device, "spmv_update_buffer", NULL, 0);
     s = spmv__dev_holds(m->device, h, "spmv_update_buffer", "val", val, count, width);
     if (s) return s;
-    if (spmv__updates_from_buffer(m)) return spmv_converter_update(m->converter, NULL, val);
+    if (spmv__updates_from_buffer(m)) return spmv__converter_update(m->converter, NULL, val);
     s = spmv__room(h, &block, count, width);
     if (!s) s = spmv_buffer_read(m->device, val, count * width, block);
     if (!s) s = spmv_update(m, block);

@@ -355,8 +355,6 @@ typedef enum spmv_format {
 
 /* The name of a format, for example "ell"; "unknown" if there is no such format. */
 SPMV_API const char *spmv_format_name(spmv_format f);
-/* Its description in the table above. */
-SPMV_API const char *spmv_format_text(spmv_format f);
 /* The format of that name; SPMV_FORMAT_COUNT if there is none. */
 SPMV_API spmv_format spmv_format_from(const char *name);
 /* 1 if the format is compiled in, 0 if it was left out or does not exist. */
@@ -389,8 +387,6 @@ typedef enum spmv_format_class {
     SPMV_CLASS_COUNT
 } spmv_format_class;
 
-/* The class of a format, whether or not it is compiled in; SPMV_CLASS_COUNT if there is no such format. */
-SPMV_API spmv_format_class spmv_format_class_of(spmv_format f);
 
 /* ---- specification of a part -------------------------------------------------------------------------------------
  * X(KEY, key, kind). The keys and the matrix alone decide what a part takes and how it is laid out. Zero is the default of every
@@ -441,11 +437,6 @@ typedef struct spmv_spec {
     spmv_format format;
 } spmv_spec;
 
-/* 1 if the format understands the key. */
-SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k);
-/* Checks every key of a specification against the format. Returns SPMV_ERR_ARGUMENT or SPMV_ERR_UNSUPPORTED with the reason in *why,
- * a string that lives as long as the program; *why is NULL on success. why may be NULL. */
-SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
 
 /* ---- a stored part -----------------------------------------------------------------------------------------------
  * Some of a matrix's nonzeros in one format: a few integers and a few flat arrays, in the order in which the kernel takes them.
@@ -553,7 +544,7 @@ typedef struct spmv_build {
     int       borrow;       /* 1: csr may use the arrays of the CSR matrix, which must then outlive the part */
     spmv_simd simd;         /* level of instructions of products on the host; SPMV_ERR_UNSUPPORTED if it is not usable here */
     uint64_t  max_bytes;    /* refuse a part that would take more; 0: 16 times the CSR form plus 16 MiB */
-    spmv_converter *converter; /* fills parts on a device (spmv/device.h); NULL: all arrays are filled on the host */
+    spmv_converter *converter; /* set by spmv_create: fills parts on a device (spmv/device.h); NULL: all arrays are filled on the host */
 } spmv_build;
 
 /* Stores nonzeros of a matrix in one format. Returns SPMV_ERR_TOO_LARGE, SPMV_ERR_STRICT or SPMV_ERR_UNSUPPORTED if the format cannot
@@ -566,7 +557,7 @@ typedef struct spmv_build {
 SPMV_API spmv_status spmv_part_create(spmv_part *out, const spmv_spec *spec, const spmv_view *view,
                                       const spmv_build *how, const spmv_hooks *hooks);
 /* Replaces the part's values. val holds all values of the CSR matrix that the part was built from, in its order and value type.
- * SPMV_ERR_FIXED if the part was not made updatable. Does nothing to a part that a device filled; spmv_converter_update does. */
+ * SPMV_ERR_FIXED if the part was not made updatable. Does nothing to a part that a device filled. */
 SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val);
 /* Frees what the part owns and zeroes it. */
 SPMV_API void spmv_part_destroy(spmv_part *p);
@@ -596,14 +587,6 @@ SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_
  *           is read and overlaps the first p->rows of them
  * Threads: any number may multiply by the same part at a time, each with a y of its own. */
 SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y);
-/* 1 if spmv_part_mul is reproducible: the part was built to be, and the library was compiled with SPMV_REPRODUCIBLE. */
-SPMV_API int spmv_part_repeats(const spmv_part *p);
-/* Computes y = beta y.
- *   t      the type, whose vector type y has
- *   n      elements of y
- *   beta   0: y becomes zero without being read
- *   y      may be NULL if n is 0 */
-SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
 
 /* ---- CMRS in place (Koza et al. 2013, 3) ---------------------------------------------------------------------------
  * Converts the arrays of a CSR matrix to CMRS and back without further memory. The order of the entries stays, so val needs no change.
@@ -634,8 +617,6 @@ typedef enum spmv_device_class {
 
 /* The name of a device class, for example "gpu"; "unknown" if there is no such class. */
 SPMV_API const char *spmv_device_class_name(spmv_device_class c);
-/* The class of that name; SPMV_DEVICE_CLASS_COUNT if there is none. */
-SPMV_API spmv_device_class spmv_device_class_from(const char *name);
 
 /* ====================================== FOR AUTHORS OF FORMATS AND TOOLS ======================================= */
 
@@ -693,7 +674,7 @@ SPMV_API size_t spmv_format_layouts(spmv_format f, const char *const **out);
 
 /* ---- features ----------------------------------------------------------------------------------------------------
  * Properties of a matrix by which the choice weighs plans, and from which the size of a part is estimated without building it
- * (clSpMV 3.3: histograms over diagonals, blocks and rows). spmv_features_make of spmv/choice.h computes them. */
+ * (clSpMV 3.3: histograms over diagonals, blocks and rows). */
 enum { SPMV_FILL_BINS = 64 };
 
 typedef struct spmv_block_features {

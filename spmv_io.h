@@ -194,14 +194,10 @@ SPMV_API spmv_status spmv_bin_write_file(const char *path, const spmv_csr *a, co
 #endif
 
 /* ---- for tools: numbers -------------------------------------------------------------------------------------------
- * The conversions used above, for programs that read or print numbers whatever the locale is. */
+ * The conversion used above, for programs that read numbers whatever the locale is. */
 
 /* Reads a number that all of text consists of, by the rules for Matrix Market files. 1 and *out set, or 0. */
 SPMV_API int spmv_number_from(const char *text, double *out);
-/* Writes v with at most digits (1 to 17) significant digits, rounded correctly, ties to even, and a 0 at the end; returns the
- * length. Integers of up to digits digits have neither point nor exponent. */
-enum { SPMV_NUMBER_TEXT = 32 };
-SPMV_API size_t spmv_number_text(char out[SPMV_NUMBER_TEXT], double v, int digits);
 
 #ifdef __cplusplus
 }

@@ -164,7 +164,8 @@ SPMV_API const char *spmv_device_class_name(spmv_device_class c)
     return (unsigned)c < SPMV_DEVICE_CLASS_COUNT ? spmv__device_class_names[c] : "unknown";
 }
 
-SPMV_API spmv_device_class spmv_device_class_from(const char *name)
+/* The class of that name; SPMV_DEVICE_CLASS_COUNT if there is none. */
+SPMV__SHARED spmv_device_class spmv__device_class_from(const char *name)
 {
     int c = 0;
     while (name && c < SPMV_DEVICE_CLASS_COUNT && strcmp(name, spmv__device_class_names[c]) != 0) c++;
@@ -244,16 +245,6 @@ static spmv_simd spmv__simd_best(void)
 SPMV_API const char *spmv_format_name(spmv_format f)
 {
     return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__format_names[f] : "unknown";
-}
-
-SPMV_API const char *spmv_format_text(spmv_format f)
-{
-    static const char *const texts[] = {
-#define X(NAME, name, text) text,
-        SPMV_FORMAT_LIST(X)
-#undef X
-    };
-    return (unsigned)f < SPMV_FORMAT_COUNT ? texts[f] : "unknown";
 }
 
 SPMV_API spmv_format spmv_format_from(const char *name)

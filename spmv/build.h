@@ -59,7 +59,8 @@ SPMV_API int spmv_format_built(spmv_format f) { return (unsigned)f < SPMV_FORMAT
 
 SPMV_API unsigned spmv_format_flags(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__trait[f]->flags : 0; }
 
-SPMV_API spmv_format_class spmv_format_class_of(spmv_format f)
+/* The class of a format, whether or not it is compiled in; SPMV_CLASS_COUNT if there is no such format. */
+SPMV__SHARED spmv_format_class spmv__format_class_of(spmv_format f)
 {
     return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__trait[f]->category : SPMV_CLASS_COUNT;
 }
@@ -71,19 +72,20 @@ SPMV_API size_t spmv_format_layouts(spmv_format f, const char *const **out)
     return built ? spmv__layouts[f].count : 0;
 }
 
-SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k)
+/* 1 if the format understands the key. */
+SPMV__SHARED int spmv__format_takes_key(spmv_format f, spmv_key k)
 {
     return (unsigned)f < SPMV_FORMAT_COUNT && (unsigned)k < SPMV_KEY_COUNT &&
            ((spmv__trait[f]->keys | SPMV__KEY(COLS)) >> k & 1u);
 }
 
 /* 1 if the format pads rows to the length of the longest in their group. */
-SPMV__SHARED int spmv__is_padded(spmv_format f) { return spmv_format_takes_key(f, SPMV_KEY_FILL); }
+SPMV__SHARED int spmv__is_padded(spmv_format f) { return spmv__format_takes_key(f, SPMV_KEY_FILL); }
 
 /* How many rows such a format pads to one length: those of a slice, or all rows if it has no slices. */
 SPMV__SHARED uint64_t spmv__padded_rows(const spmv_spec *spec, uint64_t rows)
 {
-    return spmv_format_takes_key(spec->format, SPMV_KEY_H) ? spmv__height(spec) : rows;
+    return spmv__format_takes_key(spec->format, SPMV_KEY_H) ? spmv__height(spec) : rows;
 }
 
 /* 1 if a long row does not slow down a product with such a part; see spmv__traits. */
@@ -379,7 +381,7 @@ SPMV__SHARED spmv_status spmv__simd_check(spmv_simd level, const spmv_hooks *h)
 static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, const spmv_build *how, const spmv_hooks *h)
 {
     const char *why, *name = spmv_format_name(spec->format);
-    spmv_status s = spmv_spec_check(spec, &why);
+    spmv_status s = spmv__spec_check(spec, &why);
     if (s) return spmv_log(h, s, "%s: %s", name, why);
     s = spmv__check_view(v, h);
     if (s) return s;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv/choice.h - the automatic choice of a plan: features of a matrix, tuning tables, estimates, "auto", "measure" and "cocktail".
+ * spmv/choice.h - the automatic choice of a plan: tuning tables, estimates, "auto", "measure" and "cocktail".
  */
 #ifndef SPMV_CHOICE_H
 #define SPMV_CHOICE_H
@@ -10,24 +10,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* ======================================== features ========================================
- * the features of a matrix that the choice looks at (spmv_features of spmv_formats.h).
- */
-
-/* Finds the features of a matrix, or of those of its nonzeros that a view shows. Blocks, and how x is read, are estimated from samples.
- * Diagonals are counted if the matrix is small, or if there are at most three times as many as the mean row length, in a sample and in
- * the matrix; otherwise the features are those of the sample (diagonals_sampled). A sample of n rows shows that a diagonal is filled to p
- * with a standard error of sqrt(p (1 - p) / n), where n is about 2^13 over the mean row length, and it may lack diagonals. "auto" counts
- * them only where the sample shows that they may pay.
- *   out      the features; on failure zeroed
- *   v        the view; its row list is ignored
- *   sample   nonzeros in the sample for each block size; 0: a 128th of them and 4096 more, at most 2^15. Shares found in blocks err by
- *            about 1 / sqrt(slices in the sample)
- *   without  bits 1u << SPMV_DIA of formats that will not be used; features that only they need are left zero
- *   hooks    may be NULL
- * SPMV_ERR_MEMORY. */
-SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks);
 
 /* ======================================== table ========================================
  * tuning tables: what products cost on a device, a line for each way to store and multiply a matrix.
@@ -128,14 +110,9 @@ SPMV_API void spmv_tuning_destroy(spmv_tuning *t);
  *   length        becomes the bytes of the text; may be NULL
  *   exact         becomes 1 if the table is for that very device, else 0; may be NULL */
 SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class device_class, size_t *length, int *exact);
-/* The number of bundled tables, and the text of each. length may be NULL. */
-SPMV_API size_t spmv_tuning_count(void);
-SPMV_API const char *spmv_tuning_text(size_t i, size_t *length);
 
 /* ---- for tools ---------------------------------------------------------------------------------------------------- */
 
-/* "bytes"; "unknown" if there is no such cost. */
-SPMV_API const char *spmv_cost_name(spmv_cost c);
 /* Seconds of a cost of 1 for one of what it counts: 1e-12, or 1 for what takes seconds already. */
 SPMV_API double spmv_cost_unit(spmv_cost c);
 
@@ -189,8 +166,7 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
  *     cocktail:padding=0  ell and sell, and the block formats of each size, are compared by their rates alone; default 1: with padding
  *
  * All that the policies know of a device is the rate of each format at a number of rows and of nonzeros in a row. spmv_choose of
- * spmv/choice.h computes the rates by the costs of a tuning table, with banded matrices (5.1); programs seldom need to call
- * spmv_cocktail_make themselves.
+ * spmv/choice.h computes the rates by the costs of a tuning table, with banded matrices (5.1).
  *
  * What the paper says, by the names of its policies, the functions that do it, and how they read it where it can be read in several ways:
  * - Formats (2, 4.4): nine, and eight block sizes: spmv__brew_layouts. A slice of SELL has 32, 64, 128 or 256 rows (4.3.2).
@@ -252,14 +228,6 @@ typedef struct spmv_cocktail {
     char      steps[SPMV_COCKTAIL_TEXT];     /* every inequality that was evaluated, with its numbers, one in each line */
 } spmv_cocktail;
 
-/* Makes the plan (clSpMV 3.3).
- *   out    becomes the plan and how it came about; on failure it is zeroed
- *   a      the matrix
- *   desc   the rates and limits
- *   hooks  may be NULL
- * Reads the matrix a few times for diagonals and flat formats, and once for each block size. SPMV_ERR_MEMORY; SPMV_ERR_ARGUMENT if
- * desc->rate is NULL. */
-SPMV_API spmv_status spmv_cocktail_make(spmv_cocktail *out, const spmv_csr *a, const spmv_cocktail_desc *desc, const spmv_hooks *hooks);
 /* Reads the keys of a text such as "cocktail:u=64,padding=0".
  *   desc    its groups and rates_alone are set as far as the text has these keys
  *   text    "cocktail", and keys

@@ -20,9 +20,9 @@
  *
  *     to make, update or destroy a matrix           beside all that uses other matrices, also of the same device
  *     products, spmv_exec_create, spmv_exec_destroy    beside each other on one matrix as well, each thread with an exec of its own
- *     spmv_buffer_..., spmv_device_finish, _program, _programs_take, _programs_give    beside all but spmv_device_destroy
+ *     spmv_buffer_..., spmv_device_finish, _programs_take, _programs_give    beside all but spmv_device_destroy
  *     spmv_self_check                               as making a matrix
- *     another call with an spmv_exec, an spmv_converter, an spmv_group (with all of its devices)    one thread
+ *     another call with an spmv_exec, an spmv_group (with all of its devices)    one thread
  *
  * While one thread compiles a program, others wait only if they need a program that is not compiled yet; uploads and downloads through
  * pinned memory take turns; products on buffers never wait. The hooks of a device are called in all of these threads; they must neither
@@ -164,8 +164,8 @@ typedef struct spmv_device_matrix {
  * little local memory or too small work-groups for a variant. */
 SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_device *d, uint64_t rows, uint64_t cols, spmv_type type,
                                     const spmv_part *parts, size_t count, const spmv_variant *variants);
-/* Copies the values again, after spmv_part_update of the parts that the matrix was made from, but for parts that the device filled
- * (spmv_converter_update). No product may be running. */
+/* Copies the values again, after spmv_part_update of the parts that the matrix was made from, but for parts that the device filled.
+ * No product may be running. */
 SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv_part *parts, size_t count);
 /* With CUDA, buffers that only products in the device's own queue have used are kept for the next matrix, 32 MiB or a 512th of the
  * device's memory at most, until memory runs out or the device is destroyed. */
@@ -314,18 +314,12 @@ struct spmv_variant {
 
 enum { SPMV_VARIANT_TEXT = 512 /* bytes that hold any variant's text, including its end */ };
 
-/* Its name ("WG") and its description; "unknown" if there is no such knob. */
-SPMV_API const char *spmv_knob_name(spmv_knob k);
-SPMV_API const char *spmv_knob_text(spmv_knob k);
 /* The legal values of a knob in the kernel of format f.
  *   out, max  gets up to max values; may be NULL if max is 0
  * Returns how many values there are; 0 if the format does not have the knob or is not built. */
 SPMV_API size_t spmv_knob_values(spmv_format f, spmv_knob k, int *out, size_t max);
 /* Prints the knobs that are set: "L=8,WG=128". Size and result are as for snprintf. */
 SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size);
-/* Reads such a text for format f; "" and NULL set nothing. On failure *v is zeroed. SPMV_ERR_PLAN if the format does not have a knob or
- * a value; the message then lists its knobs or the legal values. */
-SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks);
 
 /* Reads variants for all parts of a store.
  *   v     gets one variant for each stored part; may be NULL if there is none. Elements for parts of the plan that are not stored are
@@ -364,11 +358,6 @@ struct spmv_device_part {
     long         elsewhere;            /* of the first: 1: products may be in other queues than the device's */
 };
 
-/* The program of a format for build options ("-DVAL=double -DVEC=double -DF64 -DWG=64 ..."); built if the device object has none yet.
- * For tools and tests: spmv_device_matrix_create finds the options by itself.
- *   options  NULL: none
- *   out      the program, which the device owns; NULL on failure */
-SPMV_API spmv_status spmv_device_program(spmv_device *d, spmv_format f, const char *options, void **out);
 
 /* Lists and creates devices of the given back ends; spmv_device_list and spmv_device_create (spmv.h) do it with all that are compiled in.
  *   all    an array of back ends that ends with NULL
@@ -578,36 +567,6 @@ SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc
  * host. 0 for NULL. */
 SPMV_API int spmv_convert_here(const spmv_device *d);
 
-/* Makes a converter for one CSR matrix and one device; nothing is copied to the device before the first part needs it. Give it to
- * spmv_part_create or spmv_store_create in spmv_build.converter, and the parts to spmv_device_matrix_create with the same device, which
- * takes over what was filled. Such parts have no data in their arrays of values and columns, so they cannot be multiplied on the host.
- *   out  NULL on failure. Destroy it with spmv_converter_destroy
- *   d    must outlive the converter and all parts that were made with it, and must not move. A converter is for one thread at a time
- *   a    the matrix whose parts are to be made, and no other; it must outlive the last part's making
- * If the device runs out of memory, a message says so, and this and all later parts are filled on the host. */
-SPMV_API spmv_status spmv_converter_create(spmv_converter **out, spmv_device *d, const spmv_csr *a);
-/* Tells the converter that the columns and values of its matrix, and perhaps the row pointers, are in buffers of the device already. They
- * are neither copied nor freed. Comes before the first part.
- *   a         the matrix of spmv_converter_create. Its ptr (if ptr is given), col and val may be NULL: where a part or spmv_store_create
- *             needs them on the host, they are read from the device and then belong to a. With ptr NULL, there may only be one part, with
- *             all nonzeros and rows. With col NULL, no part of the plan may have the key cols, and none in blocks the key d
- *   ptr       rows + 1 row pointers of 64 bits; NULL: those of a are copied to the device
- *   col, val  nnz 32-bit columns and nnz values of the type of a; NULL only if nnz is 0. They must stay until spmv_converter_finish, and
- *             ptr and col until spmv_converter_destroy if parts are updatable
- * SPMV_ERR_ARGUMENT if c or a is NULL, a is another matrix, a buffer is missing or too small or a part was made before. */
-SPMV_API spmv_status spmv_converter_give(spmv_converter *c, spmv_csr *a, void *ptr, void *col, void *val);
-/* Waits for the kernels and frees the CSR matrix on the device; if parts were made with spmv_build.updatable, only its values. Returns the
- * status of the kernels. No product may be started before, and no part be made after it. */
-SPMV_API spmv_status spmv_converter_finish(spmv_converter *c);
-/* Replaces the values of all parts that the device filled and that were made updatable, after spmv_converter_finish, and waits until that
- * is done. No product may be running.
- *   val     all values of the CSR matrix, in its order and type, on the host; or NULL
- *   buffer  the same in a buffer of the device, which is used if val is NULL */
-SPMV_API spmv_status spmv_converter_update(spmv_converter *c, const void *val, void *buffer);
-/* How many parts it has filled. 0 for NULL. */
-SPMV_API uint64_t spmv_converter_count(const spmv_converter *c);
-/* Frees it; a matrix made of the parts stays. NULL is ignored. */
-SPMV_API void spmv_converter_destroy(spmv_converter *c);
 
 #ifdef __cplusplus
 }

@@ -133,13 +133,6 @@ static void spmv__scale_rows(spmv_type t, const spmv_part *list_of, uint64_t n, 
     spmv__parallel(spmv__scale_share, &c, threads, threads);
 }
 
-SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y)
-{
-    if (n && !y) return spmv__null(NULL, "spmv_scale", "y", NULL, 0);
-    spmv__scale_rows(t, NULL, n, beta, y);
-    return SPMV_OK;
-}
-
 /* The products of a part's format at its level; those in plain C where this build lacks the level. */
 static const spmv__products *spmv__host_of(const spmv_part *p)
 {
@@ -225,11 +218,6 @@ SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void 
     s = spmv__check_vectors(&p->hooks, "spmv_part_mul", p->type, p->rows, p->cols, alpha, x, y);
     if (!s) spmv__part_mul(p, alpha, x, beta, y);
     return s;
-}
-
-SPMV_API int spmv_part_repeats(const spmv_part *p)
-{
-    return p && p->reproducible && spmv__host_of(p)->repeat[p->type] != NULL;
 }
 
 #endif

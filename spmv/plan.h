@@ -98,8 +98,6 @@ SPMV_API spmv_status spmv_plan_parse(spmv_plan *plan, const char *text, int *col
 /* Writes the text form, which parses to the same plan again; keys with their default value are left out. As snprintf does, it ends
  * the text with a 0 if size > 0 and returns the length of the whole text. */
 SPMV_API size_t spmv_plan_print(const spmv_plan *plan, char *out, size_t size);
-/* Checks every part by spmv_spec_check and, if strict is 1, that no part has a format with fill (SPMV_ERR_STRICT). */
-SPMV_API spmv_status spmv_plan_check(const spmv_plan *plan, int strict, const spmv_hooks *hooks);
 
 /* ---- more: builders -----------------------------------------------------------------------------------------------
  * X(IDENT, "name", "what it makes"). */
@@ -119,7 +117,6 @@ typedef enum spmv_builder {
 
 /* The name and the description of a builder; "unknown" if there is no such builder. */
 SPMV_API const char *spmv_builder_name(spmv_builder b);
-SPMV_API const char *spmv_builder_text(spmv_builder b);
 
 /* ---- more: all parts of a matrix ---------------------------------------------------------------------------------- */
 
@@ -173,7 +170,8 @@ typedef struct spmv_split {
  *   plan   the plan
  *   a      the matrix
  *   hooks  may be NULL
- * SPMV_ERR_INCOMPLETE if the last part leaves nonzeros; the statuses of spmv_plan_check; SPMV_ERR_MEMORY. */
+ * SPMV_ERR_INCOMPLETE if the last part leaves nonzeros; SPMV_ERR_PLAN, SPMV_ERR_ARGUMENT or SPMV_ERR_UNSUPPORTED where the plan is
+ * not valid; SPMV_ERR_MEMORY. */
 SPMV_API spmv_status spmv_split_create(spmv_split *out, const spmv_plan *plan, const spmv_csr *a, const spmv_hooks *hooks);
 SPMV_API void spmv_split_destroy(spmv_split *s);
 /* The view of part i, for spmv_part_create; it points into s and a. Zeroed if there is no part i. */
@@ -182,8 +180,6 @@ SPMV_API spmv_view spmv_split_view(const spmv_split *s, const spmv_csr *a, int i
  *   s, plan    a split and the plan it was made by
  *   out, size  as in spmv_plan_print */
 SPMV_API size_t spmv_split_print(const spmv_split *s, const spmv_plan *plan, char *out, size_t size);
-/* 1 if a product with the part sets every row of y, so that it can apply beta itself when it is multiplied first. */
-SPMV_API int spmv_part_covers(const spmv_part *p, uint64_t matrix_rows);
 
 #ifdef __cplusplus
 }

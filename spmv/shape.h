@@ -40,13 +40,15 @@ static int spmv__block_known(int64_t b)
     return b == 0;
 }
 
+SPMV__SHARED int spmv__format_takes_key(spmv_format f, spmv_key k); /* it has the table of formats, which come later */
+
 /* The first key of a specification that is not valid, as a sentence for the user; NULL if all are. */
 static const char *spmv__spec_fault(const spmv_spec *s)
 {
     const int64_t *k = s->key;
     int i, h_ok = k[SPMV_KEY_H] >= 0 && k[SPMV_KEY_H] <= 65536;
     for (i = 0; i < SPMV_KEY_COUNT; i++)
-        if (k[i] && !spmv_format_takes_key(s->format, (spmv_key)i)) return "the format has no such key";
+        if (k[i] && !spmv__format_takes_key(s->format, (spmv_key)i)) return "the format has no such key";
     if (k[SPMV_KEY_W] < 0 || k[SPMV_KEY_W] > 0xffffffff) return "w must be 0 .. 4294967295";
     if (k[SPMV_KEY_FILL] < 0 || k[SPMV_KEY_FILL] > 1000000) return "fill must be 0 .. 1";
     if (k[SPMV_KEY_D] < 0 || k[SPMV_KEY_D] > 1000000) return "d must be 0 .. 1";
@@ -71,13 +73,10 @@ static const char *spmv__spec_fault(const spmv_spec *s)
     return NULL;
 }
 
-/* Checks the format, its keys, and then whether the format is compiled in. */
-SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why)
+/* Checks the format, its keys, and then whether the format is compiled in. Returns SPMV_ERR_ARGUMENT or SPMV_ERR_UNSUPPORTED with the
+ * reason in *why, a string that lives as long as the program; *why is NULL on success. */
+static spmv_status spmv__spec_check(const spmv_spec *spec, const char **why)
 {
-    if (!spec) {
-        if (why) *why = "spec is NULL";
-        return SPMV_ERR_ARGUMENT;
-    }
     const char *fault = "there is no such format";
     spmv_status s = SPMV_ERR_ARGUMENT;
     if ((unsigned)spec->format < SPMV_FORMAT_COUNT) {
@@ -87,7 +86,7 @@ SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why)
             s = SPMV_ERR_UNSUPPORTED;
         }
     }
-    if (why) *why = fault;
+    *why = fault;
     return fault ? s : SPMV_OK;
 }
 

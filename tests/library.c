@@ -22,6 +22,22 @@ spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *
     return s;
 }
 
+spmv_status library_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks)
+{
+    spmv__look l;
+    spmv_status s = spmv__look_make(&l, v, hooks);
+    if (s) return s;
+    s = spmv__look_features(&l, out, sample, without);
+    spmv__look_free(&l);
+    return s;
+}
+
+void library_scale(spmv_type t, uint64_t n, double beta, void *y) { spmv__scale_rows(t, NULL, n, beta, y); }
+
+#define X(result, name, parameters) result (*const library_##name) parameters = spmv__##name;
+LIBRARY_LIST(X)
+#undef X
+
 #ifdef _OPENMP
 void library_parallel(void (*task)(void *job, size_t i), void *job, size_t count) { spmv__parallel(task, job, count, count); }
 

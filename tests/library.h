@@ -11,6 +11,29 @@
  * besides values and columns. */
 spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *slots, double *extra);
 
+/* The features of a matrix as the choice finds them; sample and without are those of spmv__look_sampled. */
+spmv_status library_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks);
+
+/* y = beta y. */
+void library_scale(spmv_type t, uint64_t n, double beta, void *y);
+
+/* X(RESULT, NAME, (parameters)): library_NAME is the function spmv__NAME. */
+#define LIBRARY_LIST(X)                                                                                     \
+    X(spmv_device_class, device_class_from, (const char *name))                                             \
+    X(spmv_format_class, format_class_of, (spmv_format f))                                                  \
+    X(int, format_takes_key, (spmv_format f, spmv_key k))                                                   \
+    X(spmv_status, spec_check, (const spmv_spec *spec, const char **why))                                   \
+    X(spmv_status, plan_check, (const spmv_plan *plan, int strict, const spmv_hooks *hooks))                \
+    X(int, part_covers, (const spmv_part *p, uint64_t matrix_rows))                                         \
+    X(size_t, tuning_count, (void))                                                                         \
+    X(const char *, tuning_text, (size_t i, size_t *length))                                                \
+    X(const char *, cost_name, (spmv_cost c))                                                               \
+    X(spmv_status, cocktail_make,                                                                           \
+      (spmv_cocktail *out, const spmv_csr *a, const spmv_cocktail_desc *desc, const spmv_hooks *hooks))
+#define X(result, name, parameters) extern result (*const library_##name) parameters;
+LIBRARY_LIST(X)
+#undef X
+
 #ifdef _OPENMP
 /* Tasks in a team of count threads, and shares of work in as many tasks as threads (spmv__parallel, spmv__share_among). */
 void library_parallel(void (*task)(void *job, size_t i), void *job, size_t count);

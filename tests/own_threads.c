@@ -259,7 +259,7 @@ static int multiply(const spmv_matrix *a, const sample *m, double *y)
 {
     uint64_t i;
     for (i = 0; i < m->rows; i++) y[i] = (double)i;
-    return !spmv_mul(a, 0.3, m->x, -0.7, y) && !spmv_mul(a, 1, m->x, 0.5, y) && !spmv_scale(SPMV_F64, m->rows, 1.1, y);
+    return !spmv_mul(a, 0.3, m->x, -0.7, y) && !spmv_mul(a, 1, m->x, 0.5, y) && (spmv__scale_rows(SPMV_F64, NULL, m->rows, 1.1, y), 1);
 }
 
 /* Prepares and multiplies with one thread and with several. wanted: the tasks that must at least have run. */

@@ -78,7 +78,7 @@ Test(features, match_counting)
         spmv_features f;
         double sum = 0, squares = 0;
         uint64_t r, longest = 0, empty = 0;
-        CHECK(spmv_features_make(&f, &v, UINT64_MAX / 4, 0, NULL) == SPMV_OK, "%s", m.name);
+        CHECK(library_features_make(&f, &v, UINT64_MAX / 4, 0, NULL) == SPMV_OK, "%s", m.name);
         for (r = 0; r < a.rows; r++) {
             uint64_t len = a.ptr[r + 1] - a.ptr[r];
             if (len > longest) longest = len;
@@ -142,7 +142,7 @@ Test(features, sigma_as_koza_prints_it)
     spmv_csr a = of_lengths(&m, (uint64_t)EPIDEMIC * (EPIDEMIC + 1) / 2, 4, epidemic_length);
     spmv_view v = whole(&a);
     cr_assert_eq(a.nnz, 2100225);
-    cr_assert_eq(spmv_features_make(&f, &v, 0, ~0u, NULL), SPMV_OK);
+    cr_assert_eq(library_features_make(&f, &v, 0, ~0u, NULL), SPMV_OK);
     cr_assert(f.mean >= 3.95 && f.mean < 4.05, "%g", f.mean);
     cr_assert(f.sigma >= 0.035 && f.sigma < 0.045, "%g", f.sigma);
     cr_assert(f.deviation > 0.07, "%g", f.deviation);
@@ -150,7 +150,7 @@ Test(features, sigma_as_koza_prints_it)
     matrix_free(&m);
     a = of_lengths(&m, CHEBYSHEV, CHEBYSHEV, chebyshev_length);
     v = whole(&a);
-    cr_assert_eq(spmv_features_make(&f, &v, 0, ~0u, NULL), SPMV_OK);
+    cr_assert_eq(library_features_make(&f, &v, 0, ~0u, NULL), SPMV_OK);
     cr_assert(f.mean >= 78.85 && f.mean < 79.05, "%g", f.mean);
     cr_assert(f.sigma >= 0.97 * 119.46 && f.sigma < 1.01 * 119.46, "%g", f.sigma);
     spmv_csr_destroy(&a);
@@ -177,8 +177,8 @@ Test(features, samples_come_near)
     matrix_close(&m, INTEGERS);
     a = matrix_csr(&m, SPMV_F64);
     v = whole(&a);
-    cr_assert_eq(spmv_features_make(&all, &v, UINT64_MAX / 4, 0, NULL), SPMV_OK);
-    cr_assert_eq(spmv_features_make(&some, &v, 20000, 0, NULL), SPMV_OK);
+    cr_assert_eq(library_features_make(&all, &v, UINT64_MAX / 4, 0, NULL), SPMV_OK);
+    cr_assert_eq(library_features_make(&some, &v, 20000, 0, NULL), SPMV_OK);
     for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
         CHECK(some.block[i].sampled < 0.2, "%g of the nonzeros", some.block[i].sampled);
         CHECK(fabs(some.block[i].blocks / all.block[i].blocks - 1) < 0.05, "%dx%d: %g blocks, really %g", all.block[i].bh,
@@ -229,8 +229,8 @@ Test(features, samples_of_rows_that_differ)
         matrix_close(&m, INTEGERS);
         a = matrix_csr(&m, SPMV_F64);
         v = whole(&a);
-        cr_assert_eq(spmv_features_make(&all, &v, UINT64_MAX / 4, 0, NULL), SPMV_OK);
-        cr_assert_eq(spmv_features_make(&some, &v, 0, 0, NULL), SPMV_OK);
+        cr_assert_eq(library_features_make(&all, &v, UINT64_MAX / 4, 0, NULL), SPMV_OK);
+        cr_assert_eq(library_features_make(&some, &v, 0, 0, NULL), SPMV_OK);
         for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
             const spmv_block_features *b = &all.block[i], *s = &some.block[i];
             double held = 0;
@@ -265,8 +265,8 @@ Test(wide, features_of_the_nonzeros_alone)
         spmv_csr a = matrix_csr(&m, SPMV_F64), b = widened(&a);
         spmv_view v = whole(&a), w = whole(&b);
         spmv_features f, g;
-        CHECK(spmv_features_make(&f, &v, UINT64_MAX / 4, 0, NULL) == SPMV_OK, "%s", m.name);
-        CHECK(spmv_features_make(&g, &w, UINT64_MAX / 4, 0, NULL) == SPMV_OK, "%s", m.name);
+        CHECK(library_features_make(&f, &v, UINT64_MAX / 4, 0, NULL) == SPMV_OK, "%s", m.name);
+        CHECK(library_features_make(&g, &w, UINT64_MAX / 4, 0, NULL) == SPMV_OK, "%s", m.name);
         CHECK(f.diagonals == g.diagonals && f.bands == g.bands && f.gather == g.gather, "%s: %llu diagonals, %llu", m.name,
               (unsigned long long)f.diagonals, (unsigned long long)g.diagonals);
         for (j = 0; j < SPMV_BLOCK_SIZES; j++)
@@ -328,7 +328,7 @@ Test(features, gather_tells_scattered_from_banded)
     matrix_close(&m, INTEGERS);
     a = matrix_csr(&m, SPMV_F64);
     v = whole(&a);
-    cr_assert_eq(spmv_features_make(&f, &v, 0, 0, NULL), SPMV_OK);
+    cr_assert_eq(library_features_make(&f, &v, 0, 0, NULL), SPMV_OK);
     cr_assert_gt(f.gather, 0.9);
     spmv_csr_destroy(&a);
     matrix_free(&m);
@@ -336,7 +336,7 @@ Test(features, gather_tells_scattered_from_banded)
     matrix_close(&m, INTEGERS);
     a = matrix_csr(&m, SPMV_F64);
     v = whole(&a);
-    cr_assert_eq(spmv_features_make(&f, &v, 0, 0, NULL), SPMV_OK);
+    cr_assert_eq(library_features_make(&f, &v, 0, 0, NULL), SPMV_OK);
     cr_assert_lt(f.gather, 0.1);
     spmv_csr_destroy(&a);
     matrix_free(&m);
@@ -1378,7 +1378,7 @@ Test(choice, counts_diagonals_that_seem_to_pay)
     spmv_build_hints hints;
     spmv_build how;
     spmv_choice *c = fresh(&hints, &how);
-    cr_assert_eq(spmv_features_make(&f, &v, 0, 0, NULL), SPMV_OK);
+    cr_assert_eq(library_features_make(&f, &v, 0, 0, NULL), SPMV_OK);
     cr_assert(f.diagonals == 3 && !f.diagonals_sampled);
     cr_assert_eq(choose(c, "auto", &a, slow, &hints, &how, NULL), SPMV_OK);
     cr_assert(c->plan.part[0].format == SPMV_CSR && c->features.diagonals_sampled);
@@ -1942,9 +1942,9 @@ Test(estimate, not_below_the_floors, .timeout = 120)
     spmv_choice *c = fresh(&hints, &how);
     size_t k;
     int i, j, type, adverse;
-    for (k = 0; k < spmv_tuning_count(); k++) {
+    for (k = 0; k < library_tuning_count(); k++) {
         size_t length;
-        const char *text = spmv_tuning_text(k, &length);
+        const char *text = library_tuning_text(k, &length);
         spmv_tuning t;
         cr_assert_eq(spmv_tuning_create(&t, text, length, NULL, NULL), SPMV_OK);
         hints.tuning = &t;
@@ -2031,7 +2031,7 @@ Test(estimate, is_the_sum_of_the_costs)
                            t[i].plan, k == 0, k == 1, k == 2, k == 3, k == 4, k == 5, k == 6);
                 e = predicted(t[i].plan, NULL, &a, table, NULL);
                 CHECK(fabs(e.seconds - (k < SPMV_COST_COUNT ? want[k] : 0)) < 1e-12, "%s, %s: %g s, not %g", t[i].plan,
-                      spmv_cost_name((spmv_cost)k), e.seconds, want[k % SPMV_COST_COUNT]);
+                      library_cost_name((spmv_cost)k), e.seconds, want[k % SPMV_COST_COUNT]);
                 if (k < SPMV_COST_COUNT) sum += want[k];
             }
             spmv_print(table, sizeof table, COSTS_HEAD "f64 %s - 1 1 1000 1000 1000 1000 1 0 0\n", cached ? "1" : "0.01", t[i].plan);
@@ -2311,7 +2311,7 @@ typedef struct hand_rates {
 static double hand_rate(void *user, const spmv_spec *layout, double rows, double per_row)
 {
     const hand_rates *h = (const hand_rates *)user;
-    int block = spmv_format_class_of(layout->format) == SPMV_CLASS_BLOCK;
+    int block = library_format_class_of(layout->format) == SPMV_CLASS_BLOCK;
     if (rows < 1 || layout->key[SPMV_KEY_H]) return 0; /* one height of sell is enough */
     if (block && (layout->key[SPMV_KEY_B] ? layout->key[SPMV_KEY_B] : 0x404) != (h->bh << 8 | h->bw)) return 0; /* 4x4 by default */
     return per_row < h->below[layout->format] ? h->low[layout->format] : h->rate[layout->format];
@@ -2327,7 +2327,7 @@ static void mixed(matrix *m, hand_rates *h, spmv_cocktail_desc d, const char *pl
     a = matrix_csr(m, SPMV_F64);
     d.rate = hand_rate;
     d.user = h;
-    cr_assert_eq(spmv_cocktail_make(&made, &a, &d, NULL), SPMV_OK);
+    cr_assert_eq(library_cocktail_make(&made, &a, &d, NULL), SPMV_OK);
     spmv_plan_print(&made.plan, text, sizeof text);
     CHECK(!strcmp(text, plan), "%s: %s, not %s\n%s", m->name, text, plan, made.steps);
     for (; *lines; lines++) CHECK(strstr(made.steps, *lines), "%s: no \"%s\" in\n%s", m->name, *lines, made.steps);

@@ -684,7 +684,7 @@ Test(images, offsets_and_types, .timeout = 300)
             bench b;
             void *x;
             if ((t != SPMV_F32 && !d.info.f64) || !store_make(&store, &m, plans[i], (spmv_type)t, 0)) continue;
-            cr_assert_eq(spmv_variant_parse(&v, store.part[0].spec.format, "IMG=1", NULL), SPMV_OK);
+            cr_assert_eq(spmv__variant_parse(&v, store.part[0].spec.format, "IMG=1", NULL), SPMV_OK);
             s = spmv_device_matrix_create(&a, &d, m.rows, m.cols, (spmv_type)t, store.part, 1, &v);
             if (s == SPMV_ERR_UNSUPPORTED) {
                 cr_assert(strstr(said, "images"), "%s", said);
@@ -731,7 +731,7 @@ Test(images, limits)
     cr_assert(store_make(&grown, &m, "sell:grow=0.2", SPMV_F32, 0));
     cr_assert(store_make(&high, &m, "sell:h=128", SPMV_F32, 0));
 #define REFUSED(s, text, status, word)                                                                                   \
-    cr_assert_eq(spmv_variant_parse(&v, SPMV_SELL, text, NULL), SPMV_OK);                                                \
+    cr_assert_eq(spmv__variant_parse(&v, SPMV_SELL, text, NULL), SPMV_OK);                                                \
     cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F32, (s).part, 1, &v), status, "%s: %s", text, said);       \
     cr_assert(strstr(said, word), "%s: %s", text, said)
     d.info.image_texels = 0;
@@ -743,7 +743,7 @@ Test(images, limits)
     REFUSED(grown, "V=4", SPMV_ERR_UNSUPPORTED, "vary");
     REFUSED(high, "SLICE=1,WG=64", SPMV_ERR_LIMIT, "slice height 128 exceeds the work-group size 64");
     if (real.group_size >= 128) {
-        cr_assert_eq(spmv_variant_parse(&v, SPMV_SELL, "SLICE=1", NULL), SPMV_OK);
+        cr_assert_eq(spmv__variant_parse(&v, SPMV_SELL, "SLICE=1", NULL), SPMV_OK);
         cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F32, high.part, 1, &v), SPMV_OK, "%s", said);
         cr_assert_geq(spmv_device_matrix_variant(&a, 0)->value[SPMV_KNOB_WG], 128);
         spmv_device_matrix_destroy(&a);
@@ -785,7 +785,7 @@ Test(offsets, of_64_bits, .timeout = 120)
             a->data = wide;
             a->width = 8;
         }
-        cr_assert_eq(spmv_variant_parse(&v, store.part[0].spec.format, "I64=1", NULL), SPMV_OK);
+        cr_assert_eq(spmv__variant_parse(&v, store.part[0].spec.format, "I64=1", NULL), SPMV_OK);
         try_store(&d, &b, &store, NULL, plans[i], 1);
         try_store(&d, &b, &store, &v, plans[i], 1);
         spmv_store_destroy(&store);
@@ -846,25 +846,25 @@ Test(variant, text)
     char text[SPMV_VARIANT_TEXT];
     int values[8];
     hooks.log = listen;
-    cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "WG=128,L=8", &hooks), SPMV_OK);
+    cr_assert_eq(spmv__variant_parse(&v, SPMV_CSR, "WG=128,L=8", &hooks), SPMV_OK);
     cr_assert_eq(spmv_variant_print(&v, text, sizeof text), 10);
     cr_assert_str_eq(text, "L=8,WG=128");
     cr_assert_eq(spmv_variant_print(&v, text, 4), 10);
     cr_assert_str_eq(text, "L=8");
-    cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "", &hooks), SPMV_OK);
+    cr_assert_eq(spmv__variant_parse(&v, SPMV_CSR, "", &hooks), SPMV_OK);
     cr_assert_eq(v.set, 0);
     cr_assert_eq(spmv_variant_print(&v, text, sizeof text), 0);
     cr_assert_str_eq(text, "");
-    cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "L=3", &hooks), SPMV_ERR_PLAN);
+    cr_assert_eq(spmv__variant_parse(&v, SPMV_CSR, "L=3", &hooks), SPMV_ERR_PLAN);
     cr_assert(strstr(said, "1 2 4 8 16 32 64"), "%s", said);
-    cr_assert_eq(spmv_variant_parse(&v, SPMV_COO, "L=2", &hooks), SPMV_ERR_PLAN);
+    cr_assert_eq(spmv__variant_parse(&v, SPMV_COO, "L=2", &hooks), SPMV_ERR_PLAN);
     cr_assert(strstr(said, "coo has no knob L; it has WG, PER, "), "%s", said);
-    cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "WG=64,Q=2", &hooks), SPMV_ERR_PLAN);
+    cr_assert_eq(spmv__variant_parse(&v, SPMV_CSR, "WG=64,Q=2", &hooks), SPMV_ERR_PLAN);
     cr_assert(strstr(said, "column 7: expected the name of a knob: L, WG, STREAM, "), "%s", said);
-    cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "L=2,", &hooks), SPMV_ERR_PLAN);
+    cr_assert_eq(spmv__variant_parse(&v, SPMV_CSR, "L=2,", &hooks), SPMV_ERR_PLAN);
     cr_assert(strstr(said, "column 1: expected a knob, '=' and a number"), "%s", said);
-    cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "L=", &hooks), SPMV_ERR_PLAN);
-    cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "L=99999999999999", &hooks), SPMV_ERR_PLAN);
+    cr_assert_eq(spmv__variant_parse(&v, SPMV_CSR, "L=", &hooks), SPMV_ERR_PLAN);
+    cr_assert_eq(spmv__variant_parse(&v, SPMV_CSR, "L=99999999999999", &hooks), SPMV_ERR_PLAN);
     cr_assert_eq(v.set, 0);
     memset(&store, 0, sizeof store);
     store.plan.count = store.count = 2;
@@ -899,7 +899,7 @@ static int gpu_knob_of(const spmv_backend *backend, const char *wish, spmv_knob 
     spmv_device d;
     spmv_variant v;
     memset(&d, 0, sizeof d);
-    cr_assert_eq(spmv_variant_parse(&v, p->spec.format, wish, NULL), SPMV_OK);
+    cr_assert_eq(spmv__variant_parse(&v, p->spec.format, wish, NULL), SPMV_OK);
     d.info.backend = backend;
     d.info.type = SPMV_DEVICE_GPU;
     d.info.compute_units = 132;
@@ -1108,13 +1108,13 @@ Test(device, build_log_names_file_and_line)
 {
     spmv_device d = open_device();
     void *program = NULL;
-    cr_assert_eq(spmv_device_program(&d, SPMV_CSR, "-DOFF=nonsense", &program), SPMV_ERR_BUILD);
+    cr_assert_eq(spmv__device_program(&d, SPMV_CSR, "-DOFF=nonsense", &program), SPMV_ERR_BUILD);
     cr_assert_null(program);
     /* NVIDIA's compiler calls every file <kernel>, whatever #line says, so our message names the file */
     if (strstr(said, "<kernel>:")) cr_assert_not_null(strstr(said, "kernels/csr.cl did not build"), "%s", said);
     else cr_assert(strstr(said, "kernels/csr.cl:") || strstr(said, "kernels/csr.cl\"") || strstr(said, "kernels/csr.cl("), "%s", said);
     cr_assert_null(d.common->programs);
-    cr_assert_eq(spmv_device_program(&d, SPMV_CSR, "", &program), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv__device_program(&d, SPMV_CSR, "", &program), SPMV_OK, "%s", said);
     spmv_device_destroy(&d);
 }
 
@@ -1131,7 +1131,7 @@ Test(device, compilers_do_not_warn)
     cl_device_id id = (cl_device_id)d.info.id;
     if (!by_opencl(&d)) cr_skip("the device is not driven by OpenCL");
     cr_assert(store_make(&store, &m, "dia", d.info.f64 ? SPMV_F64 : SPMV_F32, 0));
-    cr_assert_eq(spmv_variant_parse(&v, SPMV_DIA, "V=16", NULL), SPMV_OK);
+    cr_assert_eq(spmv__variant_parse(&v, SPMV_DIA, "V=16", NULL), SPMV_OK);
     cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, store.type, store.part, 1, &v), SPMV_OK, "%s", said);
     cr_assert_not_null(d.common->programs);
     program = (cl_program)d.common->programs->program;
@@ -1155,7 +1155,7 @@ Test(device, programs_have_the_kernels_that_are_launched)
     size_t i;
     for (i = 0; i < LENGTH(ways); i++) {
         void *program = NULL, *kernel = NULL;
-        cr_assert_eq(spmv_device_program(&d, ways[i].format, ways[i].options, &program), SPMV_OK, "%s", said);
+        cr_assert_eq(spmv__device_program(&d, ways[i].format, ways[i].options, &program), SPMV_OK, "%s", said);
         cr_assert_eq(d.info.backend->kernel(&d, program, "finish", &kernel) == SPMV_OK, ways[i].finish, "%s", ways[i].options);
         if (ways[i].finish) d.info.backend->kernel_free(&d, kernel);
     }
@@ -1190,11 +1190,11 @@ Test(limits, are_statuses)
     cr_assert_eq(CREATE(store, NULL), SPMV_ERR_LIMIT);
     d.info = real;
     d.info.local_bytes = 100; /* a height of 16 takes 64 bytes for each item */
-    cr_assert_eq(spmv_variant_parse(&v, SPMV_CMRS, "STAGE=1", NULL), SPMV_OK);
+    cr_assert_eq(spmv__variant_parse(&v, SPMV_CMRS, "STAGE=1", NULL), SPMV_OK);
     cr_assert_eq(CREATE(store, &v), SPMV_OK, "%s", said);
     cr_assert_eq(spmv_device_matrix_variant(&a, 0)->value[SPMV_KNOB_WG], 1);
     spmv_device_matrix_destroy(&a);
-    cr_assert_eq(spmv_variant_parse(&v, SPMV_CMRS, "WG=64,STAGE=1", NULL), SPMV_OK);
+    cr_assert_eq(spmv__variant_parse(&v, SPMV_CMRS, "WG=64,STAGE=1", NULL), SPMV_OK);
     cr_assert_eq(CREATE(store, &v), SPMV_ERR_LIMIT);
     cr_assert(strstr(said, "local memory"), "%s", said);
     d.info.local_bytes = 4096; /* a streamed run of 1024 takes more than 4096 bytes */
@@ -1221,7 +1221,7 @@ Test(limits, are_statuses)
     d.info = real;
     v.value[SPMV_KNOB_WG] = 48;
     cr_assert_eq(CREATE(store, &v), SPMV_ERR_PLAN);
-    cr_assert_eq(spmv_variant_parse(&v, SPMV_CMRS, "WG=32,L=64", NULL), SPMV_OK);
+    cr_assert_eq(spmv__variant_parse(&v, SPMV_CMRS, "WG=32,L=64", NULL), SPMV_OK);
     cr_assert_eq(CREATE(store, &v), SPMV_ERR_ARGUMENT);
     cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows + 1, m.cols, SPMV_F32, store.part, 1, NULL), SPMV_ERR_ARGUMENT);
     cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F32, wide.part, 1, NULL), SPMV_ERR_ARGUMENT);
@@ -1260,7 +1260,7 @@ static void check_cut(spmv_device *d, bench *b, spmv_store *store, const spmv_va
         for (k = 0; k < SPMV_MAX_ARRAYS; k++)
             if (store->part[n].a[k].count * store->part[n].a[k].width > largest)
                 largest = store->part[n].a[k].count * store->part[n].a[k].width;
-        store->part[n].reproducible = v->set == 0 && spmv_part_repeats(&store->part[n]);
+        store->part[n].reproducible = v->set == 0 && spmv__host_of(&store->part[n])->repeat[store->part[n].type] != NULL;
     }
     for (share = 1; share < 6; share += 2) { /* in one stretch, in three or more, in five or more */
         d->info.alloc_bytes = largest / (uint64_t)share;

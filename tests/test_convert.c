@@ -89,29 +89,29 @@ static uint64_t compare(spmv_device *d, const spmv_csr *a, int updatable, const 
         free(val);
         return 0;
     }
-    CHECK(!spmv_converter_create(&c, d, a), "open");
+    CHECK(!spmv__converter_create(&c, d, a), "open");
     begin_upload(c);
     how.converter = c;
     CHECK(!spmv_store_create(&there, &plan, a, &how, &h), "%s on %s: %s", text, name, l->text);
-    filled = spmv_converter_count(c);
-    CHECK(!spmv_converter_finish(c), "finish");
+    filled = spmv__converter_count(c);
+    CHECK(!spmv__converter_finish(c), "finish");
     compare_arrays(d, &here, &there, text, name);
     for (i = 0; i < bytes; i++) val[i] = ((const unsigned char *)a->val)[bytes - 1 - i]; /* any bytes will do */
     other.val = val;
     if (updatable) {
         CHECK(!spmv_store_update(&here, &other) && !spmv_store_update(&there, &other), "%s: update", text);
-        CHECK(!spmv_converter_update(c, val, NULL), "%s: update from the host", text);
+        CHECK(!spmv__converter_update(c, val, NULL), "%s: update from the host", text);
         compare_arrays(d, &here, &there, "updated", text);
         CHECK(!spmv_store_update(&here, a) && !spmv_store_update(&there, a), "%s: update", text);
         CHECK(!spmv_buffer_create(d, bytes, &buffer) && !spmv_buffer_write(d, buffer, bytes, a->val), "buffer");
-        CHECK(!spmv_converter_update(c, NULL, buffer), "%s: update from the device", text);
+        CHECK(!spmv__converter_update(c, NULL, buffer), "%s: update from the device", text);
         compare_arrays(d, &here, &there, "updated from the device", text);
         spmv_buffer_destroy(d, buffer);
     }
-    if (a->rows & 1) spmv_converter_destroy(c); /* either order will do */
+    if (a->rows & 1) spmv__converter_destroy(c); /* either order will do */
     spmv_store_destroy(&there);
     spmv_store_destroy(&here);
-    if (!(a->rows & 1)) spmv_converter_destroy(c);
+    if (!(a->rows & 1)) spmv__converter_destroy(c);
     free(val);
     return filled;
 }
@@ -189,18 +189,18 @@ Test(convert, uploaded_ahead)
     make_banded(&a, SPMV_F64);
     for (j = 0; j < sizeof some / sizeof *some; j++)
         cr_assert_eq(compare(&d, &a, 0, some[j], "bands", &l) > 0, j + 1 < sizeof some / sizeof *some, "%s", some[j]);
-    cr_assert_eq(spmv_converter_create(&c, &d, &a), SPMV_OK);
+    cr_assert_eq(spmv__converter_create(&c, &d, &a), SPMV_OK);
     begin_upload(c);
-    cr_assert_eq(spmv_converter_finish(c), SPMV_OK);
-    spmv_converter_destroy(c);
-    cr_assert_eq(spmv_converter_create(&c, &d, &a), SPMV_OK);
+    cr_assert_eq(spmv__converter_finish(c), SPMV_OK);
+    spmv__converter_destroy(c);
+    cr_assert_eq(spmv__converter_create(&c, &d, &a), SPMV_OK);
     begin_upload(c);
-    spmv_converter_destroy(c);
+    spmv__converter_destroy(c);
     a.nnz = 0; /* nothing will be filled, so that nobody would wait for a thread */
     memset((void *)(uintptr_t)a.ptr, 0, (size_t)(a.rows + 1) * 8);
-    cr_assert_eq(spmv_converter_create(&c, &d, &a), SPMV_OK);
+    cr_assert_eq(spmv__converter_create(&c, &d, &a), SPMV_OK);
     begin_upload(c);
-    spmv_converter_destroy(c);
+    spmv__converter_destroy(c);
 #ifdef SPMV__CONVERT_AHEAD
     if (omp_get_max_threads() > 1) cr_assert_eq(ahead, (int)(sizeof some / sizeof *some) + 2);
 #endif
@@ -392,14 +392,14 @@ Test(convert, pointers_of_an_empty_matrix_are_fetched)
         a.rows = a.cols = v.rows = 8;
         a.type = how.type = SPMV_F64;
         v.a = &a;
-        cr_assert_eq(spmv_converter_create(&c, &d, &a), SPMV_OK);
-        cr_assert_eq(spmv_converter_give(c, &a, buffer, NULL, NULL), SPMV_OK);
+        cr_assert_eq(spmv__converter_create(&c, &d, &a), SPMV_OK);
+        cr_assert_eq(spmv__converter_give(c, &a, buffer, NULL, NULL), SPMV_OK);
         how.converter = c;
         cr_assert_eq(spmv_plan_parse(&plan, plans[i], NULL, NULL), SPMV_OK);
         cr_assert_eq(spmv_part_create(&part, &plan.part[0], &v, &how, NULL), SPMV_OK, "%s", plans[i]);
         cr_assert_eq(part.nnz, 0);
         spmv_part_destroy(&part);
-        spmv_converter_destroy(c);
+        spmv__converter_destroy(c);
         if (a.owned) free((void *)(uintptr_t)a.ptr);
     }
     spmv_buffer_destroy(&d, buffer);
@@ -509,9 +509,9 @@ static const door doors[] = {
     { DOOR_CREATE, 0, "csr", "matrix.ptr" }, { DOOR_CREATE, 1, "csr", "matrix.col" }, { DOOR_CREATE, 2, "csr", "matrix.val" },
     { DOOR_CREATE, 2, "dia", "matrix.val" }, { DOOR_CREATE, 2, "cmrs:sort=1", "matrix.val" },
     { DOOR_UPDATE, 2, "tcsr", "spmv_update_buffer: val" },
-    { DOOR_UPDATE, 2, "cmrs:sort=1", "spmv_update_buffer: val" }, { DOOR_GIVE, 0, "csr", "spmv_converter_give: ptr" },
-    { DOOR_GIVE, 1, "csr", "spmv_converter_give: col" }, { DOOR_GIVE, 2, "csr", "spmv_converter_give: val" },
-    { DOOR_CONVERTER_UPDATE, 2, "csr", "spmv_converter_update: buffer" }, { DOOR_X, 0, "csr", "x: 6 elements from offset 3 exceed" },
+    { DOOR_UPDATE, 2, "cmrs:sort=1", "spmv_update_buffer: val" }, { DOOR_GIVE, 0, "csr", "spmv_create: ptr" },
+    { DOOR_GIVE, 1, "csr", "spmv_create: col" }, { DOOR_GIVE, 2, "csr", "spmv_create: val" },
+    { DOOR_CONVERTER_UPDATE, 2, "csr", "spmv_update_buffer: val" }, { DOOR_X, 0, "csr", "x: 6 elements from offset 3 exceed" },
     { DOOR_Y, 0, "csr", "y: 3 elements from offset 3 exceed" }, { DOOR_WRITE, 0, "csr", "spmv_buffer_write: buffer" },
     { DOOR_READ, 0, "csr", "spmv_buffer_read: buffer" }, { DOOR_FILL, 0, "csr", "spmv_buffer_fill: buffer" }
 };
@@ -552,15 +552,15 @@ static spmv_status go_through(const door *at, const in_buffers *b, spmv_csr *csr
         view.a = csr;
         view.rows = csr->rows;
         how.updatable = 1;
-        cr_assert_eq(spmv_converter_create(&c, d, csr), SPMV_OK);
+        cr_assert_eq(spmv__converter_create(&c, d, csr), SPMV_OK);
         how.converter = c;
-        s = spmv_converter_give(c, csr, ptr_bits == 64 ? tried.at[0] : NULL, tried.at[1], tried.at[2]);
+        s = spmv__converter_give(c, csr, ptr_bits == 64 ? tried.at[0] : NULL, tried.at[1], tried.at[2]);
         if (!s) s = spmv_part_create(&part, &spec, &view, &how, &d->hooks);
-        if (!s) s = spmv_converter_finish(c);
+        if (!s) s = spmv__converter_finish(c);
     } else s = spmv_create(&m, &desc);
     switch (at->at) {
         case DOOR_UPDATE: s = s ? s : spmv_update_buffer(&m, tight); break;
-        case DOOR_CONVERTER_UPDATE: s = s ? s : spmv_converter_update(c, NULL, tight); break;
+        case DOOR_CONVERTER_UPDATE: s = s ? s : spmv__converter_update(c, NULL, tight); break;
         case DOOR_X: s = s ? s : spmv_exec_mul(m.exec, 1, tight, 3, 0, large, 0); break;
         case DOOR_Y: s = s ? s : spmv_exec_mul(m.exec, 1, large, 0, 0, tight, 3); break;
         case DOOR_WRITE: s = spmv_buffer_write(d, tight, bytes, copy); break;
@@ -570,7 +570,7 @@ static spmv_status go_through(const door *at, const in_buffers *b, spmv_csr *csr
     }
     spmv_device_finish(d);
     spmv_part_destroy(&part);
-    spmv_converter_destroy(c);
+    spmv__converter_destroy(c);
     spmv_destroy(&m);
     spmv_buffer_destroy(d, tight);
     spmv_buffer_destroy(d, large);
@@ -984,16 +984,16 @@ Test(convert, parts_of_a_matrix_that_is_only_there)
         cr_assert_eq(spmv_plan_parse(&plan, some[j], NULL, NULL), SPMV_OK);
         cr_assert_eq(spmv_part_create(&here, &plan.part[0], &v, &how, NULL), SPMV_OK, "%s", some[j]);
         v.a = &given;
-        cr_assert_eq(spmv_converter_create(&c, &d, &given), SPMV_OK);
-        cr_assert_eq(spmv_converter_give(c, &given, b.at[0], b.at[1], b.at[2]), SPMV_OK);
+        cr_assert_eq(spmv__converter_create(&c, &d, &given), SPMV_OK);
+        cr_assert_eq(spmv__converter_give(c, &given, b.at[0], b.at[1], b.at[2]), SPMV_OK);
         how.converter = c;
         cr_assert_eq(spmv_part_create(&there, &plan.part[0], &v, &how, NULL), SPMV_OK, "%s", some[j]);
-        cr_assert_eq(spmv_converter_finish(c), SPMV_OK);
+        cr_assert_eq(spmv__converter_finish(c), SPMV_OK);
         cr_assert_eq(given.col != NULL, !strcmp(some[j], "cmrs:sort=1"), "%s", some[j]); /* which the host fills */
         for (k = 0; k < SPMV_MAX_ARRAYS; k++) cr_assert(same_array(&d, &there, &here.a[k], k), "%s: array %d", some[j], k);
         spmv_part_destroy(&here);
         spmv_part_destroy(&there);
-        spmv_converter_destroy(c);
+        spmv__converter_destroy(c);
         if (given.owned & 1u) free((void *)(uintptr_t)given.ptr);
         if (given.owned & 2u) free((void *)(uintptr_t)given.col);
         if (given.owned & 4u) free((void *)(uintptr_t)given.val);
@@ -1021,8 +1021,8 @@ static void compare_diagonals(spmv_device *d, const spmv_csr *a, const in_buffer
     v.a = a;
     cr_assert_eq(spmv__diagonals_count(&here, &v, NULL), SPMV_OK);
     v.a = &given;
-    cr_assert_eq(spmv_converter_create(&c, d, &given), SPMV_OK);
-    cr_assert_eq(spmv_converter_give(c, &given, b->at[0], b->at[1], b->at[2]), SPMV_OK);
+    cr_assert_eq(spmv__converter_create(&c, d, &given), SPMV_OK);
+    cr_assert_eq(spmv__converter_give(c, &given, b->at[0], b->at[1], b->at[2]), SPMV_OK);
     cr_assert_eq(c->diagonals(c, &v, a->nnz, SPMV_DIA, NULL, &there), SPMV_OK);
     cr_assert_eq(there.place != NULL, few);
     while (few && spmv__diagonals_next(&here, &i, &number, &held)) {
@@ -1035,7 +1035,7 @@ static void compare_diagonals(spmv_device *d, const spmv_csr *a, const in_buffer
         cr_assert(there.first == here.first && there.end == here.end);
         diagonals_listed++;
     }
-    spmv_converter_destroy(c);
+    spmv__converter_destroy(c);
     spmv__diagonals_free(&here, NULL);
     spmv__diagonals_free(&there, NULL);
     if (given.owned & 2u) free((void *)(uintptr_t)given.col);
@@ -1080,7 +1080,7 @@ Test(convert, diagonals_are_found_there)
             cr_assert_eq(here.count, made.store.count);
             compare_created(&d, &made, &here, some[j]);
             for (i = 0; i < here.count; i++)
-                if (spmv_format_class_of(here.part[i].spec.format) == SPMV_CLASS_DIAGONAL) owned += here.part[i].nnz;
+                if (spmv__format_class_of(here.part[i].spec.format) == SPMV_CLASS_DIAGONAL) owned += here.part[i].nnz;
             spmv_destroy(&made);
             spmv_store_destroy(&here);
             cr_assert_eq(l.live, 0);

@@ -215,14 +215,14 @@ Test(programs, are_compiled_for_the_device)
     for (i = 0; i < LENGTH(ways); i++) {
         memcpy(fake.archs, ways[i].archs, sizeof fake.archs);
         cr_assert_eq(open_device(&d, ways[i].which), SPMV_OK);
-        cr_assert_eq(spmv_device_program(&d, SPMV_CSR, ways[i].macros, &program), SPMV_OK, "%s", said);
+        cr_assert_eq(spmv__device_program(&d, SPMV_CSR, ways[i].macros, &program), SPMV_OK, "%s", said);
         cr_assert_str_eq(fake.options, ways[i].options);
         spmv_device_destroy(&d);
         check_clean(ways[i].options);
     }
     fake.archs[0] = fake.archs[1] = fake.archs[2] = 120;
     cr_assert_eq(open_device(&d, "0"), SPMV_OK);
-    cr_assert_eq(spmv_device_program(&d, SPMV_CSR, NULL, &program), SPMV_ERR_BUILD);
+    cr_assert_eq(spmv__device_program(&d, SPMV_CSR, NULL, &program), SPMV_ERR_BUILD);
     cr_assert_str_eq(said, "NVRTC does not compile for compute capability 9.0 of NVIDIA Fake 0: that of an older CUDA toolkit may");
     spmv_device_destroy(&d);
 }
@@ -234,7 +234,7 @@ Test(programs, are_compiled_by_older_compilers)
     void *program;
     fake.old = 1;
     cr_assert_eq(open_device(&d, "0"), SPMV_OK);
-    cr_assert_eq(spmv_device_program(&d, SPMV_CSR, NULL, &program), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv__device_program(&d, SPMV_CSR, NULL, &program), SPMV_OK, "%s", said);
     cr_assert_str_eq(fake.options, "--gpu-architecture=sm_90 --fmad=true ");
     spmv_device_destroy(&d);
     check_clean("old");
@@ -350,10 +350,10 @@ Test(programs, show_the_compilers_words)
     void *program = NULL;
     fake.reject = "#define OFF nonsense\n";
     cr_assert_eq(open_device(&d, NULL), SPMV_OK);
-    cr_assert_eq(spmv_device_program(&d, SPMV_CSR, "-DOFF=nonsense", &program), SPMV_ERR_BUILD);
+    cr_assert_eq(spmv__device_program(&d, SPMV_CSR, "-DOFF=nonsense", &program), SPMV_ERR_BUILD);
     cr_assert_str_eq(said, "kernels/csr.cl did not build with -DOFF=nonsense: error 6 of NVRTC\nwhat is that");
     cr_assert_null(program);
-    cr_assert_eq(spmv_device_program(&d, SPMV_CSR, "-DOFF=uint", &program), SPMV_OK);
+    cr_assert_eq(spmv__device_program(&d, SPMV_CSR, "-DOFF=uint", &program), SPMV_OK);
     spmv_device_destroy(&d);
     check_clean("build");
 }

@@ -737,7 +737,7 @@ Test(device, that_is_not_open_is_refused)
     cr_assert_eq(spmv_device_programs_give(&none, &byte, 1), SPMV_ERR_ARGUMENT);
     cr_assert_eq(spmv_device_programs_take(&none, &taken, &bytes), SPMV_ERR_ARGUMENT);
     cr_assert(!taken && !bytes);
-    cr_assert_eq(spmv_device_program(&none, SPMV_CSR, "", &program), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv__device_program(&none, SPMV_CSR, "", &program), SPMV_ERR_ARGUMENT);
     cr_assert_null(program);
     cr_assert_eq(spmv_device_matrix_create(&m, &none, 0, 0, SPMV_F32, NULL, 0, NULL), SPMV_ERR_ARGUMENT);
     cr_assert_null(m.device);
@@ -751,7 +751,7 @@ Test(device, images_are_refused_where_there_are_none)
     spmv_matrix m;
     cr_assert_eq(open_fake(&d, NULL), SPMV_OK);
     cr_assert_eq(store(&m, &d, "ell", SPMV_F32), SPMV_OK);
-    cr_assert_eq(spmv_variant_parse(&v, SPMV_ELL, "IMG=1", &d.hooks), SPMV_OK);
+    cr_assert_eq(spmv__variant_parse(&v, SPMV_ELL, "IMG=1", &d.hooks), SPMV_OK);
     cr_assert_eq(spmv_variant_resolve(&v, &d, &m.store.part[0]), SPMV_ERR_UNSUPPORTED);
     cr_assert_str_eq(said, "IMG=1: Fake large has no images");
     spmv_destroy(&m);

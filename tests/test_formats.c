@@ -272,10 +272,10 @@ Test(format, classes)
     int f;
     for (f = 0; f < SPMV_FORMAT_COUNT; f++) {
         int blocks = (spmv_format_flags((spmv_format)f) & SPMV_ROW_BLOCK) != 0;
-        CHECK(spmv_format_class_of((spmv_format)f) == want[f], "%s", spmv_format_name((spmv_format)f));
+        CHECK(library_format_class_of((spmv_format)f) == want[f], "%s", spmv_format_name((spmv_format)f));
         CHECK((want[f] == SPMV_CLASS_BLOCK) == blocks, "%s", spmv_format_name((spmv_format)f));
     }
-    cr_assert_eq(spmv_format_class_of(SPMV_FORMAT_COUNT), SPMV_CLASS_COUNT);
+    cr_assert_eq(library_format_class_of(SPMV_FORMAT_COUNT), SPMV_CLASS_COUNT);
 }
 
 /* Every format has layouts worth measuring: each is one part in this format and occurs once. */
@@ -610,8 +610,8 @@ static void vectors_reset(vectors *v, double beta)
 /* The product of one part. coo can only add to y, so beta is applied before. */
 static void multiply(const spmv_part *p, double alpha, const vectors *v, double beta)
 {
-    int whole = spmv_part_covers(p, v->rows);
-    if (!whole) spmv_scale(v->t, v->rows, beta, v->y);
+    int whole = library_part_covers(p, v->rows);
+    if (!whole) library_scale(v->t, v->rows, beta, v->y);
     spmv_part_mul(p, alpha, v->x, whole ? beta : 1.0, v->y);
 }
 
@@ -1021,9 +1021,9 @@ static void prepare_alike(const matrix *m)
         spmv_store_destroy(&one);
     }
     omp_set_num_threads(1);
-    cr_assert_eq(spmv_features_make(&f, &v, 0, 0, NULL), SPMV_OK);
+    cr_assert_eq(library_features_make(&f, &v, 0, 0, NULL), SPMV_OK);
     omp_set_num_threads(3);
-    cr_assert_eq(spmv_features_make(&g, &v, 0, 0, NULL), SPMV_OK);
+    cr_assert_eq(library_features_make(&g, &v, 0, 0, NULL), SPMV_OK);
     CHECK(!memcmp(&f, &g, sizeof f), "%s: features", m->name);
     spmv_csr_destroy(&a);
 }
@@ -2534,11 +2534,11 @@ Test(limit, build_refusals)
             memset(&spec, 0, sizeof spec);
             spec.format = (spmv_format)i;
             spec.key[j] = -1;
-            s = spmv_spec_check(&spec, &why);
+            s = library_spec_check(&spec, &why);
             CHECK(s == SPMV_ERR_ARGUMENT && why && *why, "%s, key %d: -1", spmv_format_name(spec.format), j);
             spec.key[j] = 1;
-            s = spmv_spec_check(&spec, &why);
-            if (!spmv_format_takes_key(spec.format, (spmv_key)j))
+            s = library_spec_check(&spec, &why);
+            if (!library_format_takes_key(spec.format, (spmv_key)j))
                 CHECK(s == SPMV_ERR_ARGUMENT && strstr(why, "no such key"), "%s, key %d", spmv_format_name(spec.format), j);
             refused_keys += s != SPMV_OK;
         }
@@ -3394,7 +3394,7 @@ Test(names, there_and_back)
     int i;
     for (i = 0; i < SPMV_FORMAT_COUNT; i++) {
         cr_assert(spmv_format_from(spmv_format_name((spmv_format)i)) == (spmv_format)i);
-        cr_assert(*spmv_format_text((spmv_format)i) && spmv_format_built((spmv_format)i));
+        cr_assert(spmv_format_built((spmv_format)i));
     }
     for (i = SPMV_F64; i < SPMV_TYPE_COUNT; i++) cr_assert(spmv_type_from(spmv_type_name((spmv_type)i)) == (spmv_type)i);
     for (i = 0; i < SPMV_STATUS_COUNT; i++)
@@ -3403,7 +3403,8 @@ Test(names, there_and_back)
     cr_assert(spmv_format_from(NULL) == SPMV_FORMAT_COUNT);
     cr_assert(spmv_type_from(NULL) == SPMV_TYPE_COUNT && spmv_type_from("f16") == SPMV_TYPE_COUNT);
     cr_assert(spmv_status_text((spmv_status)99) && spmv_status_name((spmv_status)-1) && spmv_format_name((spmv_format)50));
-    cr_assert(!spmv_format_built((spmv_format)50) && !spmv_format_flags((spmv_format)-1) && !spmv_format_takes_key(SPMV_ELL, (spmv_key)99));
+    cr_assert(!spmv_format_built((spmv_format)50) && !spmv_format_flags((spmv_format)-1));
+    cr_assert(!library_format_takes_key(SPMV_ELL, (spmv_key)99));
 }
 
 Test(names, messages)

@@ -278,18 +278,18 @@ Test(io, texts_that_are_no_numbers)
 
 Test(io, number_text_is_correctly_rounded_and_reads_back)
 {
-    char ours[SPMV_NUMBER_TEXT], theirs[64];
+    char ours[SPMV__NUMBER_TEXT], theirs[64];
     long i, wrong = 0;
     for (i = 0; i < 100000; i++) {
         double d = io_from_bits(io_random()), back = 0;
         int digits = 1 + (int)(io_random() % 17);
-        size_t length = spmv_number_text(ours, d, 17);
+        size_t length = spmv__number_text(ours, d, 17);
         if (i % 4 == 0) d = (double)(io_random() >> (io_random() % 64)) / (double)((uint64_t)1 << (io_random() % 20));
         if (d != d) continue;
-        length = spmv_number_text(ours, d, 17);
-        wrong += length != strlen(ours) || length >= SPMV_NUMBER_TEXT;
+        length = spmv__number_text(ours, d, 17);
+        wrong += length != strlen(ours) || length >= SPMV__NUMBER_TEXT;
         wrong += !spmv_number_from(ours, &back) || memcmp(&back, &d, sizeof d) != 0;
-        spmv_number_text(ours, d, digits);
+        spmv__number_text(ours, d, digits);
         snprintf(theirs, sizeof theirs, "%.*e", digits - 1, d);
         wrong += strtod(ours, NULL) != strtod(theirs, NULL);
         wrong += strspn(ours, "-0123456789.e+inf") != strlen(ours);
@@ -309,20 +309,20 @@ Test(io, number_text_of_chosen_values)
         "1.7976931348623157e+308"}, {(double)0.1f, 9, "0.100000001"}, {(double)16777216.0f, 9, "16777216"},
         {1073741824.0, 9, "1.07374182e+9"}
     };
-    char text[SPMV_NUMBER_TEXT];
+    char text[SPMV__NUMBER_TEXT];
     size_t i;
     for (i = 0; i < sizeof want / sizeof want[0]; i++) {
-        size_t length = spmv_number_text(text, want[i].v, want[i].digits);
+        size_t length = spmv__number_text(text, want[i].v, want[i].digits);
         cr_assert_str_eq(text, want[i].text);
         cr_assert_eq(length, strlen(text));
     }
-    spmv_number_text(text, (double)INFINITY, 17);
+    spmv__number_text(text, (double)INFINITY, 17);
     cr_assert_str_eq(text, "inf");
-    spmv_number_text(text, -(double)INFINITY, 17);
+    spmv__number_text(text, -(double)INFINITY, 17);
     cr_assert_str_eq(text, "-inf");
-    spmv_number_text(text, io_from_bits(0x7ff8000000000000u), 17);
+    spmv__number_text(text, io_from_bits(0x7ff8000000000000u), 17);
     cr_assert_str_eq(text, "nan");
-    spmv_number_text(text, io_from_bits(0xfff8000000000000u), 17);
+    spmv__number_text(text, io_from_bits(0xfff8000000000000u), 17);
     cr_assert_str_eq(text, "-nan");
 }
 
@@ -330,7 +330,7 @@ Test(io, locale_changes_nothing)
 {
     static const char *const name[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8", "fr_FR.utf8", "fr_FR"};
     static const char file[] = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1.5\n";
-    char text[SPMV_NUMBER_TEXT];
+    char text[SPMV__NUMBER_TEXT];
     double v = 0;
     spmv_csr a;
     size_t i;
@@ -340,7 +340,7 @@ Test(io, locale_changes_nothing)
     cr_assert(spmv_number_from("1.5", &v));
     cr_assert_eq(v, 1.5);
     cr_assert_not(spmv_number_from("1,5", &v));
-    spmv_number_text(text, 0.5, 17);
+    spmv__number_text(text, 0.5, 17);
     cr_assert_str_eq(text, "0.5");
     cr_assert_eq(spmv_mm_read_memory(&a, file, sizeof file - 1, NULL, NULL, NULL, NULL), SPMV_OK);
     cr_assert_eq(((const double *)a.val)[0], 1.5);

@@ -105,18 +105,12 @@ Test(null, formats)
     spmv_view v = { &a, NULL, 0, NULL, 2 };
     spmv_csr c;
     spmv_part p;
-    const char *why = NULL;
     uint32_t wide[] = { 0, 1, 2 }, index[] = { 0, 1 };
     char text[8] = "q";
     cr_assert_eq(spmv_type_from(NULL), SPMV_TYPE_COUNT);
     cr_assert_eq(spmv_format_from(NULL), SPMV_FORMAT_COUNT);
     cr_assert_eq(spmv_simd_from(NULL), SPMV_SIMD_COUNT);
-    cr_assert_eq(spmv_device_class_from(NULL), SPMV_DEVICE_CLASS_COUNT);
     cr_assert_neq(spmv_format_layouts(SPMV_CSR, NULL), 0);
-    cr_assert_eq(spmv_spec_check(NULL, &why), SPMV_ERR_ARGUMENT);
-    cr_assert_str_eq(why, "spec is NULL");
-    cr_assert_eq(spmv_spec_check(NULL, NULL), SPMV_ERR_ARGUMENT);
-    FINE(spmv_spec_check(&plan.part[0], NULL));
     REFUSED("out", spmv_csr_create(NULL, &in, SPMV_F64, &h));
     REFUSED_AND_ZEROED("in", c, spmv_csr_create(&c, NULL, SPMV_F64, &h));
     REFUSED_UNHEARD(spmv_csr_update(NULL, val));
@@ -131,13 +125,11 @@ Test(null, formats)
     REFUSED_UNHEARD(spmv_part_update(NULL, val));
     REFUSED("val", spmv_part_update(&store.part[0], NULL));
     spmv_part_destroy(NULL);
-    cr_assert(!spmv_part_bytes(NULL) && !spmv_part_slots(NULL) && !spmv_part_repeats(NULL));
+    cr_assert(!spmv_part_bytes(NULL) && !spmv_part_slots(NULL));
     REFUSED_UNHEARD(spmv_part_mul(NULL, 1, x, 0, y));
     REFUSED("x", spmv_part_mul(&store.part[0], 1, NULL, 0, y));
     REFUSED("y", spmv_part_mul(&store.part[0], 1, x, 0, NULL));
     FINE(spmv_part_mul(&store.part[0], 0, NULL, 0, y));
-    REFUSED_UNHEARD(spmv_scale(SPMV_F64, 2, 0, NULL));
-    FINE(spmv_scale(SPMV_F64, 0, 0, NULL));
     REFUSED("out", spmv_parts_to_csr(NULL, 2, store.part, 1, &h));
     REFUSED_AND_ZEROED("parts", c, spmv_parts_to_csr(&c, 2, NULL, 1, &h));
     FINE(spmv_parts_to_csr(&c, 0, NULL, 0, &h));
@@ -153,7 +145,7 @@ Test(null, formats)
     cr_assert(!said[0]);
     cr_assert(spmv_print(text, sizeof text, NULL) == 0 && !text[0]);
     cr_assert_eq(spmv_print(NULL, 8, "%s", "abc"), 3);
-    cr_assert_eq(spmv_print(text, sizeof text, "%s", (const char *)why + strlen(why)), 0);
+    cr_assert_eq(spmv_print(text, sizeof text, "%s", ""), 0);
 }
 
 Test(null, plans)
@@ -169,7 +161,6 @@ Test(null, plans)
     REFUSED_AND_ZEROED("text", p, spmv_plan_parse(&p, NULL, NULL, &h));
     cr_assert(spmv_plan_print(NULL, text, sizeof text) == 0 && !text[0]);
     cr_assert_eq(spmv_plan_print(&plan, NULL, 0), 3);
-    REFUSED("plan", spmv_plan_check(NULL, 0, &h));
     REFUSED("plan", spmv_plan_make(NULL, "csr", &a, NULL, &column, &h));
     REFUSED_AND_ZEROED("text", p, spmv_plan_make(&p, NULL, &a, NULL, NULL, &h));
     REFUSED_AND_ZEROED("a", p, spmv_plan_make(&p, "hyb", NULL, NULL, NULL, &h));
@@ -194,28 +185,18 @@ Test(null, plans)
     REFUSED_UNHEARD(spmv_store_update(NULL, &a));
     REFUSED("a", spmv_store_update(&store, NULL));
     spmv_store_destroy(NULL);
-    cr_assert(!spmv_store_bytes(NULL) && !spmv_store_slots(NULL) && !spmv_part_covers(NULL, 0));
+    cr_assert(!spmv_store_bytes(NULL) && !spmv_store_slots(NULL));
     REFUSED_UNHEARD(spmv_store_mul(NULL, 1, x, 0, y));
     REFUSED("x", spmv_store_mul(&store, 1, NULL, 0, y));
     REFUSED("y", spmv_store_mul(&store, 1, x, 0, NULL));
     FINE(spmv_store_mul(&store, 0, NULL, 0, y));
 }
 
-static double no_rate(void *user, const spmv_spec *layout, double rows, double per_row)
-{
-    (void)user;
-    (void)layout;
-    return 0 * rows * per_row;
-}
-
 Test(null, choices)
 {
     static const char table[] = "spmv tuning table 2\nunits oops\n";
     spmv_tuning t;
-    spmv_features f;
-    spmv_view v = { &a, NULL, 0, NULL, 2 };
     spmv_choice c;
-    spmv_cocktail brewed;
     spmv_cocktail_desc cocktail;
     spmv_estimate part[SPMV_MAX_PARTS];
     char text[64] = "q";
@@ -230,23 +211,10 @@ Test(null, choices)
     spmv_tuning_destroy(NULL);
     cr_assert_eq(spmv_tuning_bundled(NULL, SPMV_DEVICE_CLASS_HOST, NULL, NULL),
                  spmv_tuning_bundled("host", SPMV_DEVICE_CLASS_HOST, &length, NULL));
-    cr_assert_eq(spmv_tuning_text(0, NULL), spmv_tuning_text(0, &length));
-    cr_assert_str_eq(spmv_cost_name(SPMV_COST_COUNT), "unknown");
     cr_assert_eq(spmv_cost_unit(SPMV_COST_COUNT), 0);
-    REFUSED("out", spmv_features_make(NULL, &v, 0, 0, &h));
-    REFUSED_AND_ZEROED("v", f, spmv_features_make(&f, NULL, 0, 0, &h));
-    v.a = NULL;
-    REFUSED_AND_ZEROED("v->a", f, spmv_features_make(&f, &v, 0, 0, &h));
     REFUSED("desc", spmv_cocktail_keys(NULL, "cocktail", &column, &h));
     REFUSED("text", spmv_cocktail_keys(&cocktail, NULL, NULL, &h));
     FINE(spmv_cocktail_keys(&cocktail, "cocktail", NULL, NULL));
-    cocktail.rate = no_rate;
-    REFUSED("out", spmv_cocktail_make(NULL, &a, &cocktail, &h));
-    REFUSED_AND_ZEROED("a", brewed, spmv_cocktail_make(&brewed, NULL, &cocktail, &h));
-    REFUSED_AND_ZEROED("desc", brewed, spmv_cocktail_make(&brewed, &a, NULL, &h));
-    FINE(spmv_cocktail_make(&brewed, &a, &cocktail, &h));
-    cocktail.rate = NULL;
-    REFUSED_AND_ZEROED("desc->rate", brewed, spmv_cocktail_make(&brewed, &a, &cocktail, &h));
     REFUSED("out", spmv_choose(NULL, "auto", &a, &how, NULL, NULL, &column, &h));
     cr_assert_eq(column, 0);
     REFUSED_AND_ZEROED("a", c, spmv_choose(&c, "auto", NULL, &how, NULL, NULL, NULL, &h));
@@ -319,7 +287,6 @@ Test(null, files)
     REFUSED("path", spmv_bin_write_file(NULL, &a, &h));
     REFUSED("a", spmv_bin_write_file("/nowhere/null.bin", NULL, &h));
     cr_assert(!spmv_number_from(NULL, &number) && !spmv_number_from("1", NULL));
-    cr_assert_eq(spmv_number_text(NULL, 1, 17), 0);
 }
 
 static spmv_device open_device(void)
@@ -409,9 +376,6 @@ Test(null, devices, .timeout = 120)
     size_t count = 0;
     double took = 7;
     int values[4];
-    spmv_converter *converter = NULL;
-    spmv_csr csr;
-    memset(&csr, 0, sizeof csr);
     d.hooks = h;
     memset(&zero, 0, sizeof zero);
     memset(&never, 0, sizeof never);
@@ -432,9 +396,6 @@ Test(null, devices, .timeout = 120)
     cr_assert_eq(spmv_knob_values(SPMV_CSR, SPMV_KNOB_L, NULL, 4), spmv_knob_values(SPMV_CSR, SPMV_KNOB_L, values, 4));
     cr_assert(spmv_variant_print(NULL, text, sizeof text) == 0 && !text[0]);
     cr_assert_eq(spmv_variant_print(NULL, NULL, 16), 0);
-    REFUSED("v", spmv_variant_parse(NULL, SPMV_CSR, "L=8", &h));
-    FINE(spmv_variant_parse(&v, SPMV_CSR, NULL, &h));
-    cr_assert_eq(v.set, 0);
     REFUSED("v", spmv_variants_parse(NULL, &store, "L=8", &h));
     REFUSED("st", spmv_variants_parse(&v, NULL, "L=8", &h));
     FINE(spmv_variants_parse(&v, &store, NULL, &h));
@@ -451,29 +412,12 @@ Test(null, devices, .timeout = 120)
     REFUSED("parts", spmv_device_matrix_update(&m, NULL, 1));
     cr_assert_null(spmv_device_matrix_variant(NULL, 0));
     cr_assert_eq(spmv_convert_here(NULL), 0);
-    REFUSED("out", spmv_converter_create(NULL, &d, &csr));
-    REFUSED_UNHEARD(spmv_converter_create(&converter, NULL, &csr));
-    cr_assert_null(converter);
-    REFUSED("a", spmv_converter_create(&converter, &d, NULL));
-    FINE(spmv_converter_create(&converter, &d, &csr));
-    REFUSED_UNHEARD(spmv_converter_give(NULL, &csr, NULL, NULL, NULL));
-    REFUSED_UNHEARD(spmv_converter_give(converter, NULL, NULL, NULL, NULL));
-    REFUSED_UNHEARD(spmv_converter_finish(NULL));
-    FINE(spmv_converter_finish(converter));
-    REFUSED_UNHEARD(spmv_converter_update(NULL, NULL, NULL));
-    FINE(spmv_converter_update(converter, NULL, NULL)); /* it has filled nothing */
-    cr_assert_eq(spmv_converter_count(NULL), 0);
-    spmv_converter_destroy(NULL);
-    spmv_converter_destroy(converter);
     REFUSED("out", spmv_device_programs_take(&d, NULL, &bytes));
     REFUSED("bytes", spmv_device_programs_take(&d, &program, NULL));
     REFUSED_UNHEARD(spmv_device_programs_take(NULL, &program, &bytes));
     REFUSED("from", spmv_device_programs_give(&d, NULL, 1));
     REFUSED_UNHEARD(spmv_device_programs_give(NULL, &bytes, 1));
     cr_assert_eq(spmv_device_programs_give(&d, NULL, 0), SPMV_OK);
-    REFUSED("out", spmv_device_program(&d, SPMV_CSR, "", NULL));
-    REFUSED_UNHEARD(spmv_device_program(NULL, SPMV_CSR, "", &program));
-    cr_assert_neq(spmv_device_program(&d, SPMV_FORMAT_COUNT, NULL, &program), SPMV_OK);
     REFUSED("out", spmv_exec_create(NULL, &m, NULL));
     memset(&e, 0x5a, sizeof e);
     REFUSED_UNHEARD(spmv_exec_create(&e, NULL, NULL));
@@ -779,13 +723,10 @@ Test(null, views_and_parts_made_by_hand)
     spmv_view all = { &a, NULL, 0, NULL, 3 }, listed = { &a, NULL, 0, NULL, 1 };
     spmv_device d = open_device();
     spmv_device_matrix m;
-    spmv_features f;
     spmv_part p;
     listed.list = outside;
     GIVES(SPMV_ERR_ARGUMENT, "3 rows without a row list", spmv_part_create(&p, &plan.part[0], &all, &how, &h));
     GIVES(SPMV_ERR_INDEX, "row list: entry 0 is row 2", spmv_part_create(&p, &plan.part[0], &listed, &how, &h));
-    GIVES(SPMV_ERR_ARGUMENT, "3 rows without a row list", spmv_features_make(&f, &all, 0, 0, &h));
-    GIVES(SPMV_ERR_INDEX, "row list: entry 0 is row 2", spmv_features_make(&f, &listed, 0, 0, &h));
     listed.list = list;
     listed.owner = (const uint8_t *)"\1"; /* the first nonzero is of part 1, this is part 0 */
     FINE(spmv_part_create(&p, &plan.part[0], &listed, &how, &h));

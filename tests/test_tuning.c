@@ -61,7 +61,7 @@ Test(tuning, whole_table)
     cr_assert_eq(t.count, 3);
     cr_assert(t.line[0].type == SPMV_F64 && t.line[0].layout.format == SPMV_CSR && t.line[0].layout.key[SPMV_KEY_RUN] == 1024);
     cr_assert_str_eq(t.line[0].variant, "WG=256,NT=1");
-    for (i = 0; i < SPMV_COST_COUNT; i++) cr_assert(same(t.line[0].cost[i], cost[i]), "%s", spmv_cost_name((spmv_cost)i));
+    for (i = 0; i < SPMV_COST_COUNT; i++) cr_assert(same(t.line[0].cost[i], cost[i]), "%s", library_cost_name((spmv_cost)i));
     cr_assert(same(t.line[0].begin, 65e-6) && same(t.line[0].slot, 750e-12));
     cr_assert(t.line[1].type == SPMV_F32 && t.line[1].layout.format == SPMV_SBELL);
     cr_assert_str_eq(t.line[1].variant, "");
@@ -215,9 +215,9 @@ Test(tuning, zeros_are_blanks)
 
 Test(tuning, costs_have_names_and_units)
 {
-    cr_assert_str_eq(spmv_cost_name(SPMV_COST_LAUNCH), "launch");
-    cr_assert_str_eq(spmv_cost_name(SPMV_COST_CHAIN), "chain");
-    cr_assert_str_eq(spmv_cost_name(SPMV_COST_COUNT), "unknown");
+    cr_assert_str_eq(library_cost_name(SPMV_COST_LAUNCH), "launch");
+    cr_assert_str_eq(library_cost_name(SPMV_COST_CHAIN), "chain");
+    cr_assert_str_eq(library_cost_name(SPMV_COST_COUNT), "unknown");
     cr_assert(same(spmv_cost_unit(SPMV_COST_BYTES), 1) && same(spmv_cost_unit(SPMV_COST_ROWS), 1e-12));
     cr_assert(spmv_cost_unit(SPMV_COST_COUNT) <= 0);
 }
@@ -227,9 +227,9 @@ Test(tuning, costs_have_names_and_units)
 Test(tuning, bundled_tables)
 {
     size_t i, k, length, characters, csr;
-    cr_assert_gt(spmv_tuning_count(), 0);
-    for (i = 0; i < spmv_tuning_count(); i++) {
-        const char *text = spmv_tuning_text(i, &length), *found;
+    cr_assert_gt(library_tuning_count(), 0);
+    for (i = 0; i < library_tuning_count(); i++) {
+        const char *text = library_tuning_text(i, &length), *found;
         int exact = 0;
         size_t found_length, of[SPMV_TYPE_COUNT] = { 0 };
         spmv_tuning t;
@@ -298,10 +298,10 @@ Test(tuning, device_classes)
 {
     int c;
     for (c = 0; c < SPMV_DEVICE_CLASS_COUNT; c++)
-        cr_assert_eq(spmv_device_class_from(spmv_device_class_name((spmv_device_class)c)), (spmv_device_class)c);
-    cr_assert_eq(spmv_device_class_from("GPU"), SPMV_DEVICE_CLASS_COUNT);
-    cr_assert_eq(spmv_device_class_from(""), SPMV_DEVICE_CLASS_COUNT);
-    cr_assert_eq(spmv_device_class_from(NULL), SPMV_DEVICE_CLASS_COUNT);
+        cr_assert_eq(library_device_class_from(spmv_device_class_name((spmv_device_class)c)), (spmv_device_class)c);
+    cr_assert_eq(library_device_class_from("GPU"), SPMV_DEVICE_CLASS_COUNT);
+    cr_assert_eq(library_device_class_from(""), SPMV_DEVICE_CLASS_COUNT);
+    cr_assert_eq(library_device_class_from(NULL), SPMV_DEVICE_CLASS_COUNT);
     cr_assert_str_eq(spmv_device_class_name(SPMV_DEVICE_CLASS_COUNT), "unknown");
 }
 
@@ -312,5 +312,5 @@ Test(tuning, no_table)
     cr_assert(spmv_tuning_bundled("host", SPMV_DEVICE_CLASS_COUNT, &length, &exact) == NULL);
     cr_assert(length == 0 && exact == 0);
     cr_assert(spmv_tuning_bundled("host", SPMV_DEVICE_CLASS_COUNT, &length, NULL) == NULL);
-    cr_assert(spmv_tuning_text(spmv_tuning_count() + 5, &length) == NULL && length == 0);
+    cr_assert(library_tuning_text(library_tuning_count(), &length) == NULL && length == 0);
 }

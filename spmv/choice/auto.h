@@ -153,7 +153,7 @@ static int spmv__is_behind(const spmv__chooser *c, const spmv_candidate *k, cons
 /* Offers a candidate for the whole matrix, if it suits it. */
 static spmv_status spmv__offer_whole(spmv__chooser *c, const spmv_candidate *k, const spmv__look *l, const spmv_features *f)
 {
-    const spmv_format_class category = spmv_format_class_of(k->layout.format);
+    const spmv_format_class category = spmv__format_class_of(k->layout.format);
     spmv__load load;
     spmv_estimate by;
     spmv__mix m;
@@ -218,7 +218,7 @@ static int spmv__parts_pay(const spmv__chooser *c, double seconds)
 static int spmv__takes_rest(const spmv__chooser *c, const spmv_candidate *k)
 {
     const spmv_format f = k->layout.format;
-    return k->type == c->e.type && spmv__usable(&c->e, f) && spmv_format_class_of(f) == SPMV_CLASS_FLAT &&
+    return k->type == c->e.type && spmv__usable(&c->e, f) && spmv__format_class_of(f) == SPMV_CLASS_FLAT &&
            !(spmv_format_flags(f) & SPMV_HAS_FILL) && !spmv__is_padded(f) && !spmv__has_keys(&k->layout);
 }
 
@@ -244,7 +244,7 @@ static const spmv_candidate *spmv__best_rest(const spmv__chooser *c, const spmv_
 static spmv_spec spmv__rest_layout(const spmv_candidate *k)
 {
     spmv_spec spec = k->layout;
-    if (spmv_format_takes_key(spec.format, SPMV_KEY_ROWS)) spec.key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
+    if (spmv__format_takes_key(spec.format, SPMV_KEY_ROWS)) spec.key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
     return spec;
 }
 
@@ -391,7 +391,7 @@ static void spmv__find_prefix(const spmv__chooser *c, const spmv_features *f, sp
     for (i = 0; i < c->e.t->count; i++) {
         const spmv_candidate *k = &c->e.t->line[i];
         spmv__two now;
-        if (!spmv__is_candidate(c, k, f) || spmv_format_class_of(k->layout.format) != category) continue;
+        if (!spmv__is_candidate(c, k, f) || spmv__format_class_of(k->layout.format) != category) continue;
         memset(&now, 0, sizeof now);
         now.first = k;
         now.spec = k->layout;
@@ -557,7 +557,7 @@ static spmv_status spmv__choose_all(spmv__chooser *c)
     if (!s) s = spmv__offer_all(c, &l, f);
     for (i = 0; i < c->e.t->count && !s; i++) {
         const spmv_candidate *k = &c->e.t->line[i];
-        if (spmv__is_candidate(c, k, f) && spmv__is_padded(k->layout.format) && spmv_format_class_of(k->layout.format) == SPMV_CLASS_FLAT)
+        if (spmv__is_candidate(c, k, f) && spmv__is_padded(k->layout.format) && spmv__format_class_of(k->layout.format) == SPMV_CLASS_FLAT)
             s = spmv__offer_width(c, k, &l, f);
     }
     if (!s) s = spmv__offer_prefix(c, &l, f, SPMV_CLASS_DIAGONAL);
@@ -605,7 +605,7 @@ static double spmv__banded_seconds(const spmv__estimator *e, const spmv_candidat
     memset(&a, 0, sizeof a);
     memset(&l, 0, sizeof l);
     a.rows = (uint64_t)rows;
-    a.cols = (uint64_t)(spmv_format_class_of(layout->format) == SPMV_CLASS_DENSE ? per_row : rows);
+    a.cols = (uint64_t)(spmv__format_class_of(layout->format) == SPMV_CLASS_DENSE ? per_row : rows);
     a.nnz = (uint64_t)(rows * per_row);
     banded.a = &a;
     l.rows = rows;
@@ -687,7 +687,7 @@ static spmv_status spmv__choose_cocktail(spmv__chooser *c, const spmv_cocktail_d
     c->out->features.rows = c->e.a->rows;
     c->out->features.cols = c->e.a->cols;
     c->out->features.nnz = c->e.a->nnz;
-    s = spmv_cocktail_make((spmv_cocktail *)block, c->e.a, &d, c->e.h);
+    s = spmv__cocktail_make((spmv_cocktail *)block, c->e.a, &d, c->e.h);
     if (!s) s = spmv__take_cocktail(c, (const spmv_cocktail *)block);
     spmv_free(c->e.h, block);
     return s;
@@ -978,7 +978,7 @@ static void spmv__explain_costs(spmv__text *t, const spmv_option *o)
     for (i = 0; i < SPMV_COST_COUNT; i++) {
         sum += o->share[i];
         if (o->share[i] > 0)
-            SPMV__SAY(t, "%s%s %.*f", any++ ? " + " : "", spmv_cost_name((spmv_cost)i), SPMV__FIGURE(o->share[i] * 1e6));
+            SPMV__SAY(t, "%s%s %.*f", any++ ? " + " : "", spmv__cost_name((spmv_cost)i), SPMV__FIGURE(o->share[i] * 1e6));
     }
     SPMV__SAY(t, " = %.*f us", SPMV__FIGURE(sum * 1e6));
     if (o->predicted > sum * 1.001)

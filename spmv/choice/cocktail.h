@@ -63,7 +63,7 @@ enum {
     SPMV__BREW_BLOCK, SPMV__BREW_END = SPMV__BREW_BLOCK + SPMV__COCKTAIL_SIZES * SPMV__COCKTAIL_BLOCKS
 };
 
-/* What spmv_cocktail_make works on. */
+/* What spmv__cocktail_make works on. */
 typedef struct spmv__brew {
     const spmv_csr           *a;
     const spmv_cocktail_desc *d;
@@ -692,7 +692,7 @@ static spmv_status spmv__brew_slots(const spmv__brew *c, const spmv_spec *spec, 
     const uint64_t any = 1;
     uint64_t at = 0, number, held, n = 0, first, h, most;
     spmv_status s = SPMV_OK;
-    switch (spmv_format_class_of(spec->format)) {
+    switch (spmv__format_class_of(spec->format)) {
     case SPMV_CLASS_DIAGONAL:
         s = spmv__diagonals_count(&d, v, c->h);
         while (!s && spmv__diagonals_next(&d, &at, &number, &held)) n++;
@@ -841,10 +841,14 @@ static spmv_status spmv__brew_plan(spmv__brew *c)
     return s;
 }
 
-SPMV_API spmv_status spmv_cocktail_make(spmv_cocktail *out, const spmv_csr *a, const spmv_cocktail_desc *desc, const spmv_hooks *hooks)
+/* Makes the plan (clSpMV 3.3).
+ *   out    becomes the plan and how it came about; on failure it is zeroed
+ *   a      the matrix
+ *   desc   the rates and limits
+ *   hooks  may be NULL
+ * Reads the matrix a few times for diagonals and flat formats, and once for each block size. SPMV_ERR_MEMORY. */
+SPMV__SHARED spmv_status spmv__cocktail_make(spmv_cocktail *out, const spmv_csr *a, const spmv_cocktail_desc *desc, const spmv_hooks *hooks)
 {
-    if (!out || !a || !desc || !desc->rate)
-        return spmv__null(hooks, "spmv_cocktail_make", !out ? "out" : !a ? "a" : !desc ? "desc" : "desc->rate", out, sizeof *out);
     spmv__brew c;
     spmv_status s;
     memset(out, 0, sizeof *out);

@@ -32,7 +32,7 @@ SPMV__SHARED int spmv__usable(const spmv__estimator *e, spmv_format f)
     return !e->how->reproducible || (flags & SPMV_REPEATS);
 }
 
-static int spmv__is_block(spmv_format f) { return spmv_format_class_of(f) == SPMV_CLASS_BLOCK; }
+static int spmv__is_block(spmv_format f) { return spmv__format_class_of(f) == SPMV_CLASS_BLOCK; }
 
 static double spmv__greater(double a, double b) { return a > b ? a : b; }
 
@@ -372,7 +372,7 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
     spmv_split split;
     spmv_features f;
     int i;
-    spmv_status s = spmv_plan_check(plan, how->strict, hooks);
+    spmv_status s = spmv__plan_check(plan, how->strict, hooks);
     if (!s && (unsigned)how->type >= SPMV_TYPE_COUNT) s = spmv_log(hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)how->type);
     if (s) return s;
     memset(out, 0, (size_t)plan->count * sizeof *out);

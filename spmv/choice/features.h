@@ -755,7 +755,7 @@ static unsigned spmv__class_bits(spmv_format_class category)
     unsigned bits = 0;
     int f;
     for (f = 0; f < SPMV_FORMAT_COUNT; f++)
-        if (spmv_format_class_of((spmv_format)f) == category) bits |= 1u << f;
+        if (spmv__format_class_of((spmv_format)f) == category) bits |= 1u << f;
     return bits;
 }
 
@@ -851,7 +851,12 @@ static spmv_status spmv__look_more_diagonals(const spmv__look *l, spmv_features 
     return !f->diagonals_sampled || (double)f->diagonals > most ? SPMV_OK : spmv__look_all_diagonals(l, (uint64_t)most, f);
 }
 
-/* Fills in the features of what l has read, where diagonals are sampled; sample and without are those of spmv_features_make. */
+/* Fills in the features of what l has read, where diagonals, blocks and how x is read are those of samples. A sample of n rows shows that a
+ * diagonal is filled to p with a standard error of sqrt(p (1 - p) / n), where n is about 2^13 over the mean row length, and it may lack
+ * diagonals.
+ *   sample   nonzeros in the sample for each block size; 0: a 128th of them and 4096 more, at most 2^15. Shares found in blocks err by
+ *            about 1 / sqrt(slices in the sample)
+ *   without  bits 1u << SPMV_DIA of formats that will not be used; features that only they need are left zero */
 static spmv_status spmv__look_sampled(const spmv__look *l, spmv_features *f, uint64_t sample, unsigned without)
 {
     static const int sizes[][2] = {
@@ -880,27 +885,12 @@ static spmv_status spmv__look_sampled(const spmv__look *l, spmv_features *f, uin
     return spmv__look_samples_make(l, f, sample, without);
 }
 
-/* The same, where diagonals are counted as spmv_features_make says. */
+/* The same, where diagonals are counted if the matrix is small, or if there are at most three times as many as the mean row length, in a
+ * sample and in the matrix. */
 static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, uint64_t sample, unsigned without)
 {
     spmv_status s = spmv__look_sampled(l, f, sample, without);
     return s ? s : spmv__look_more_diagonals(l, f);
-}
-
-SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks)
-{
-    if (!out || !v || !v->a) return spmv__null(hooks, "spmv_features_make", !out ? "out" : !v ? "v" : "v->a", out, sizeof *out);
-    spmv__look l;
-    spmv_status s = spmv__check_view(v, hooks);
-    if (!s) s = spmv__look_make(&l, v, hooks);
-    if (s) {
-        memset(out, 0, sizeof *out);
-        return s;
-    }
-    s = spmv__look_features(&l, out, sample, without);
-    spmv__look_free(&l);
-    if (s) memset(out, 0, sizeof *out);
-    return s;
 }
 
 #endif

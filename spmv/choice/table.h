@@ -19,7 +19,8 @@ static const struct {
 #undef X
 };
 
-SPMV_API const char *spmv_cost_name(spmv_cost c) { return (unsigned)c < SPMV_COST_COUNT ? spmv__costs[c].name : "unknown"; }
+/* "bytes"; "unknown" if there is no such cost. */
+SPMV__SHARED const char *spmv__cost_name(spmv_cost c) { return (unsigned)c < SPMV_COST_COUNT ? spmv__costs[c].name : "unknown"; }
 SPMV_API double spmv_cost_unit(spmv_cost c) { return (unsigned)c < SPMV_COST_COUNT ? spmv__costs[c].unit : 0; }
 
 /* ---- reading ------------------------------------------------------------------------------------------------------- */
@@ -158,7 +159,7 @@ static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
     if (!strcmp(l->word, "date")) return spmv__rest_of_line(l, t->date, sizeof t->date), SPMV_OK;
     if (!strcmp(l->word, "class")) {
         spmv__next_word(l);
-        t->device_class = spmv_device_class_from(l->word);
+        t->device_class = spmv__device_class_from(l->word);
         return t->device_class == SPMV_DEVICE_CLASS_COUNT ? spmv__bad_line(l, "expected gpu, cpu or host") : SPMV_OK;
     }
     if (!strcmp(l->word, "units")) return spmv__tune_count(l, &t->units);
@@ -275,16 +276,17 @@ SPMV_API void spmv_tuning_destroy(spmv_tuning *t)
 
 /* ---- bundled tables ------------------------------------------------------------------------------------------------ */
 
-SPMV_API size_t spmv_tuning_count(void)
+/* The number of bundled tables. */
+static size_t spmv__tuning_count(void)
 {
     size_t n = 0;
     while (spmv__tuning[n].text) n++;
     return n;
 }
 
-SPMV_API const char *spmv_tuning_text(size_t i, size_t *length)
+/* The text of one of them; NULL for the number of them. length may be NULL. */
+static const char *spmv__tuning_text(size_t i, size_t *length)
 {
-    if (i > spmv_tuning_count()) i = spmv_tuning_count();
     if (length) *length = spmv__tuning[i].length;
     return spmv__tuning[i].text;
 }
@@ -295,7 +297,7 @@ static void spmv__tuning_word(size_t i, const char *word, char out[SPMV_TUNE_NAM
     spmv__lines l;
     size_t length;
     memset(&l, 0, sizeof l);
-    l.at = spmv_tuning_text(i, &length);
+    l.at = spmv__tuning_text(i, &length);
     l.end = l.at + length;
     out[0] = 0;
     while (spmv__next_line(&l)) {
@@ -319,12 +321,12 @@ static int spmv__tuning_suits(const char *table, const char *device)
 SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class device_class, size_t *length, int *exact)
 {
     char word[SPMV_TUNE_NAME];
-    const size_t count = spmv_tuning_count();
+    const size_t count = spmv__tuning_count();
     size_t i, found = count;
     int best = -1, suits;
     for (i = 0; i < count; i++) {
         spmv__tuning_word(i, "class", word);
-        if (spmv_device_class_from(word) != device_class) continue;
+        if (spmv__device_class_from(word) != device_class) continue;
         spmv__tuning_word(i, "device", word);
         suits = spmv__tuning_suits(word, device);
         if (suits <= best) continue;
@@ -332,7 +334,7 @@ SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class d
         found = i;
     }
     if (exact) *exact = best == 2;
-    return spmv_tuning_text(found, length);
+    return spmv__tuning_text(found, length);
 }
 
 #endif

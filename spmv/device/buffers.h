@@ -348,15 +348,15 @@ static spmv_status spmv__give_buffers(spmv_matrix *m, const spmv_desc *d)
 {
     void *ptr = (void *)(uintptr_t)d->matrix.ptr;
     const int wide = d->matrix.ptr_bits == 64;
-    spmv_status s = spmv_converter_give(m->converter, &m->own, wide ? ptr : NULL, (void *)(uintptr_t)d->matrix.col,
-                                        (void *)(uintptr_t)d->matrix.val);
+    spmv_status s = spmv__converter_give(m->converter, &m->own, wide ? ptr : NULL, (void *)(uintptr_t)d->matrix.col,
+                                         (void *)(uintptr_t)d->matrix.val);
     if (!s && !wide) spmv__converter_give_narrow(m->converter, ptr);
     return s;
 }
 
 static void spmv__close_converter(spmv_matrix *m)
 {
-    spmv_converter_destroy(m->converter);
+    spmv__converter_destroy(m->converter);
     m->converter = NULL;
 }
 
@@ -366,15 +366,15 @@ static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, co
 {
     spmv_status s = SPMV_OK, end;
     if (d->device && (d->buffers || spmv__converts_there(d)))
-        s = spmv_converter_create(&m->converter, d->device, csr);
+        s = spmv__converter_create(&m->converter, d->device, csr);
     if (!s && m->converter) spmv__converter_set_thrifty(m->converter, d->convert == SPMV_CONVERT_DEFAULT && !d->buffers && !d->updatable);
     if (!s && d->buffers) s = spmv__give_buffers(m, d);
     how->converter = m->converter;
     if (!s && m->converter && !(d->hints && d->hints->measure)) spmv__converter_begin(m->converter); /* measuring uses the device */
     if (!s) s = spmv__plan_and_store(m, d, csr, how);
     if (!m->converter) return s;
-    end = spmv_converter_finish(m->converter);
-    if (!m->updatable || !spmv_converter_count(m->converter)) spmv__close_converter(m);
+    end = spmv__converter_finish(m->converter);
+    if (!m->updatable || !spmv__converter_count(m->converter)) spmv__close_converter(m);
     return s ? s : end;
 }
 

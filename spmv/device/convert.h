@@ -999,7 +999,7 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *ker
     return g.s;
 }
 
-/* Launches a kernel, whose arguments are set. Products wait for it: spmv_converter_finish finishes the queue. */
+/* Launches a kernel, whose arguments are set. Products wait for it: spmv__converter_finish finishes the queue. */
 static spmv_status spmv__convert_launch(const spmv__convert_job *j, void *kernel, uint64_t groups)
 {
     return spmv__convert_start(j->c->device, kernel, groups, j->wg, j->c->chain);
@@ -1697,7 +1697,7 @@ static int spmv__convert_finds_longest(const spmv__convert *c, const spmv_part *
 static int spmv__convert_reads_columns(const spmv_part *p)
 {
     if (p->spec.key[SPMV_KEY_IDX] == 16 || !spmv__convert_format_of(p->spec.format)) return 1;
-    return spmv_format_class_of(p->spec.format) == SPMV_CLASS_DIAGONAL;
+    return spmv__format_class_of(p->spec.format) == SPMV_CLASS_DIAGONAL;
 }
 
 /* Uploads what says which nonzeros the view has: the owners for the job, and the row list to *list, which the caller gives back. */
@@ -1883,7 +1883,7 @@ static spmv_status spmv__convert_look_part(spmv__convert_job *j)
     spmv__phase(s->h, SPMV_PHASE_UPLOAD);
     status = spmv__convert_look_send(j, &list);
     spmv__phase(s->h, SPMV_PHASE_CONVERT);
-    if (!status && spmv_format_class_of(j->p->spec.format) == SPMV_CLASS_DIAGONAL)
+    if (!status && spmv__format_class_of(j->p->spec.format) == SPMV_CLASS_DIAGONAL)
         status = spmv__convert_count_diagonals(j->c, s->v, j->owner, spmv__source_nnz(s), s->h, &s->diagonals);
     else if (!status) status = spmv__convert_find_spans(j, list);
     spmv__scratch_give(j->c->device, list);
@@ -1894,7 +1894,7 @@ static spmv_status spmv__convert_look_part(spmv__convert_job *j)
  * it also fills this and all later parts. */
 static int spmv__convert_looks(spmv__convert *c, spmv_part *p, spmv__source *s)
 {
-    const int diagonals = spmv_format_class_of(p->spec.format) == SPMV_CLASS_DIAGONAL;
+    const int diagonals = spmv__format_class_of(p->spec.format) == SPMV_CLASS_DIAGONAL;
     spmv__convert_job *j = NULL;
     spmv_status status;
     if (!spmv__convert_can_look(c) || !spmv__source_nnz(s)) return 0;
@@ -2023,11 +2023,15 @@ SPMV_API int spmv_convert_here(const spmv_device *d)
     return d && d->info.backend && spmv__dev_has_memory(d);
 }
 
-SPMV_API spmv_status spmv_converter_create(spmv_converter **out, spmv_device *d, const spmv_csr *a)
+/* Makes a converter for one CSR matrix and one device; nothing is copied to the device before the first part needs it. Give it to
+ * spmv_part_create or spmv_store_create in spmv_build.converter, and the parts to spmv_device_matrix_create with the same device, which
+ * takes over what was filled. Such parts have no data in their arrays of values and columns, so they cannot be multiplied on the host.
+ *   out  NULL on failure. Destroy it with spmv__converter_destroy
+ *   d    must outlive the converter and all parts that were made with it, and must not move. A converter is for one thread at a time
+ *   a    the matrix whose parts are to be made, and no other; it must outlive the last part's making
+ * If the device runs out of memory, a message says so, and this and all later parts are filled on the host. */
+SPMV__SHARED spmv_status spmv__converter_create(spmv_converter **out, spmv_device *d, const spmv_csr *a)
 {
-    if (!out || !d || !a)
-        return spmv__null(d ? &d->hooks : NULL, "spmv_converter_create", !out ? "out" : !d ? "d" : "a", out, sizeof *out);
-    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_converter_create", out, sizeof *out);
     void *block, *queue = d->queue;
     spmv__convert *c;
     int profiles;
@@ -2056,11 +2060,19 @@ SPMV_API spmv_status spmv_converter_create(spmv_converter **out, spmv_device *d,
 /* Tells a converter whether it may leave parts to the host because compiling kernels would take longer. */
 static void spmv__converter_set_thrifty(spmv_converter *base, int thrifty) { ((spmv__convert *)base)->thrifty = thrifty; }
 
-SPMV_API spmv_status spmv_converter_give(spmv_converter *base, spmv_csr *a, void *ptr, void *col, void *val)
+/* Tells the converter that the columns and values of its matrix, and perhaps the row pointers, are in buffers of the device already. They
+ * are neither copied nor freed. Comes before the first part.
+ *   a         the matrix of spmv__converter_create. Its ptr (if ptr is given), col and val may be NULL: where a part or spmv_store_create
+ *             needs them on the host, they are read from the device and then belong to a. With ptr NULL, there may only be one part, with
+ *             all nonzeros and rows. With col NULL, no part of the plan may have the key cols, and none in blocks the key d
+ *   ptr       rows + 1 row pointers of 64 bits; NULL: those of a are copied to the device
+ *   col, val  nnz 32-bit columns and nnz values of the type of a; NULL only if nnz is 0. They must stay until spmv__converter_finish, and
+ *             ptr and col until spmv__converter_destroy if parts are updatable
+ * SPMV_ERR_ARGUMENT if a is another matrix, a buffer is missing or too small or a part was made before. */
+SPMV__SHARED spmv_status spmv__converter_give(spmv_converter *base, spmv_csr *a, void *ptr, void *col, void *val)
 {
-    if (!base || !a) return spmv__null(NULL, "spmv_converter_give", base ? "a" : "c", NULL, 0);
     spmv__convert *c = (spmv__convert *)base;
-    static const char where[] = "spmv_converter_give";
+    static const char where[] = "spmv_create";
     const spmv_hooks *h = &c->device->hooks;
     spmv_status s;
     if (a != c->a || c->count) return spmv_log(h, SPMV_ERR_ARGUMENT, "%s: another matrix, or too late", where);
@@ -2076,16 +2088,17 @@ SPMV_API spmv_status spmv_converter_give(spmv_converter *base, spmv_csr *a, void
     return SPMV_OK;
 }
 
-/* Tells a converter, behind spmv_converter_give, that the row pointers of its matrix are in a buffer, with 32 bits. */
+/* Tells a converter, behind spmv__converter_give, that the row pointers of its matrix are in a buffer, with 32 bits. */
 static void spmv__converter_give_narrow(spmv_converter *base, void *ptr) { ((spmv__convert *)base)->narrow = ptr; }
 
-SPMV_API spmv_status spmv_converter_finish(spmv_converter *base)
+/* Waits for the kernels and frees the CSR matrix on the device; if parts were made with spmv_build.updatable, only its values. Returns the
+ * status of the kernels. No product may be started before, and no part be made after it. */
+SPMV__SHARED spmv_status spmv__converter_finish(spmv_converter *base)
 {
-    if (!base) return spmv__null(NULL, "spmv_converter_finish", "c", NULL, 0);
     spmv__convert *c = (spmv__convert *)base;
     spmv_status s = SPMV_OK;
     spmv__convert_wait(c);
-    if (!spmv__dev_is_here(c->device)) s = spmv__dev_not_here(c->device, "spmv_converter_finish", NULL, 0);
+    if (!spmv__dev_is_here(c->device)) s = spmv__dev_not_here(c->device, "spmv_create", NULL, 0);
     else if (c->count) s = c->device->info.backend->finish(c->device, c->device->queue);
     if (!c->kept) spmv__convert_drop(c);
     if (!c->given) spmv__scratch_give(c->device, c->val);
@@ -2095,11 +2108,13 @@ SPMV_API spmv_status spmv_converter_finish(spmv_converter *base)
     return s;
 }
 
-SPMV_API spmv_status spmv_converter_update(spmv_converter *base, const void *val, void *buffer)
+/* Replaces the values of all parts that the device filled and that were made updatable, after spmv__converter_finish, and waits until that
+ * is done. No product may be running.
+ *   val     all values of the CSR matrix, in its order and type, on the host; or NULL
+ *   buffer  the same in a buffer of the device, which is used if val is NULL */
+SPMV__SHARED spmv_status spmv__converter_update(spmv_converter *base, const void *val, void *buffer)
 {
     spmv__convert *c = (spmv__convert *)base;
-    if (!c || (c->kept && !val && !buffer))
-        return spmv__null(c ? &c->device->hooks : NULL, "spmv_converter_update", c ? "val" : "c", NULL, 0);
     enum { FROM_VAL = 4 }; /* the parameter of kernels/convert.cl */
     spmv_device *d = c->device;
     const spmv_backend *b = d->info.backend;
@@ -2107,9 +2122,9 @@ SPMV_API spmv_status spmv_converter_update(spmv_converter *base, const void *val
     void *own = NULL;
     spmv_status s = SPMV_OK;
     if (!c->kept) return s;
-    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_converter_update", NULL, 0);
+    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_update", NULL, 0);
     if (val) s = spmv__convert_upload(d, val, c->nnz, c->width, &own);
-    else s = spmv__dev_holds(d, &d->hooks, "spmv_converter_update", "buffer", buffer, c->nnz, c->width);
+    else s = spmv__dev_holds(d, &d->hooks, "spmv_update_buffer", "val", buffer, c->nnz, c->width);
     if (val) buffer = own;
     for (j = c->kept; j && !s; j = j->next) {
         s = b->argument(d, j->kernel, FROM_VAL, &buffer, sizeof buffer);
@@ -2120,7 +2135,8 @@ SPMV_API spmv_status spmv_converter_update(spmv_converter *base, const void *val
     return s;
 }
 
-SPMV_API void spmv_converter_destroy(spmv_converter *base)
+/* Frees it; a matrix made of the parts stays. NULL is ignored. */
+SPMV__SHARED void spmv__converter_destroy(spmv_converter *base)
 {
     spmv__convert *c = (spmv__convert *)base;
     if (!c) return;
@@ -2136,6 +2152,7 @@ SPMV_API void spmv_converter_destroy(spmv_converter *base)
     spmv_free(&c->device->hooks, c);
 }
 
-SPMV_API uint64_t spmv_converter_count(const spmv_converter *c) { return c ? ((const spmv__convert *)c)->count : 0; }
+/* How many parts it has filled. */
+SPMV__SHARED uint64_t spmv__converter_count(const spmv_converter *c) { return ((const spmv__convert *)c)->count; }
 
 #endif

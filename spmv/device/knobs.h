@@ -49,7 +49,8 @@ static int spmv__dev_int_is_macro(spmv_format f, int i)
 
 /* ---- knobs ------------------------------------------------------------------------------------------------------- */
 
-SPMV_API const char *spmv_knob_name(spmv_knob k)
+/* "WG". */
+SPMV__SHARED const char *spmv__knob_name(spmv_knob k)
 {
     static const char *const names[] = {
 #define X(NAME, gpu, cpu, text) #NAME,
@@ -57,16 +58,6 @@ SPMV_API const char *spmv_knob_name(spmv_knob k)
 #undef X
     };
     return (unsigned)k < SPMV_KNOB_COUNT ? names[k] : "unknown";
-}
-
-SPMV_API const char *spmv_knob_text(spmv_knob k)
-{
-    static const char *const texts[] = {
-#define X(NAME, gpu, cpu, text) text,
-        SPMV_KNOB_LIST(X)
-#undef X
-    };
-    return (unsigned)k < SPMV_KNOB_COUNT ? texts[k] : "unknown";
 }
 
 static int spmv__dev_knob_default(spmv_knob k, spmv_device_type type)
@@ -114,7 +105,7 @@ SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size
     for (k = 0; v && k < SPMV_KNOB_COUNT; k++)
         if (spmv__dev_knob_set(v, (spmv_knob)k))
             n += spmv_print(n < size ? out + n : NULL, n < size ? size - n : 0, "%s%s=%d", n ? "," : "",
-                            spmv_knob_name((spmv_knob)k), v->value[k]);
+                            spmv__knob_name((spmv_knob)k), v->value[k]);
     return n;
 }
 
@@ -128,7 +119,7 @@ static void spmv__dev_knob_names(unsigned formats, char *out, size_t size)
     int k, f;
     for (k = 0; k < SPMV_KNOB_COUNT && n < size; k++) {
         for (f = 0; f < SPMV_FORMAT_COUNT && !(formats >> f & 1u && spmv__dev_knob_taken((spmv_format)f, (spmv_knob)k));) f++;
-        if (f < SPMV_FORMAT_COUNT) n += spmv_print(out + n, size - n, "%s%s", n ? ", " : "", spmv_knob_name((spmv_knob)k));
+        if (f < SPMV_FORMAT_COUNT) n += spmv_print(out + n, size - n, "%s%s", n ? ", " : "", spmv__knob_name((spmv_knob)k));
     }
     if (!n) spmv_print(out, size, "%s", "none");
 }
@@ -145,9 +136,9 @@ static spmv_status spmv__dev_knob_fault(spmv_format f, spmv_knob k, int value, c
     }
     if (!n) {
         spmv__dev_knob_names(spmv__dev_format_bit(f), text, sizeof text);
-        return spmv_log(h, SPMV_ERR_PLAN, "the kernel of %s has no knob %s; it has %s", spmv_format_name(f), spmv_knob_name(k), text);
+        return spmv_log(h, SPMV_ERR_PLAN, "the kernel of %s has no knob %s; it has %s", spmv_format_name(f), spmv__knob_name(k), text);
     }
-    return spmv_log(h, SPMV_ERR_PLAN, "%s=%d: the kernel of %s takes only%s", spmv_knob_name(k), value, spmv_format_name(f), text);
+    return spmv_log(h, SPMV_ERR_PLAN, "%s=%d: the kernel of %s takes only%s", spmv__knob_name(k), value, spmv_format_name(f), text);
 }
 
 static spmv_status spmv__dev_variant_check(const spmv_variant *v, spmv_format f, const spmv_hooks *h)
@@ -165,7 +156,7 @@ static int spmv__dev_knob_named(const char *p, size_t *length)
     const size_t n = *length = strcspn(p, "=,");
     int k;
     for (k = 0; k < SPMV_KNOB_COUNT; k++) {
-        const char *name = spmv_knob_name((spmv_knob)k);
+        const char *name = spmv__knob_name((spmv_knob)k);
         if (strlen(name) == n && !strncmp(name, p, n)) break;
     }
     return k;
@@ -209,9 +200,10 @@ static spmv_status spmv__dev_variant_read(spmv_variant *v, unsigned formats, con
     return SPMV_OK;
 }
 
-SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks)
+/* Reads a text such as "L=8,WG=128" for format f; "" and NULL set nothing. On failure *v is zeroed. SPMV_ERR_PLAN if the format does
+ * not have a knob or a value; the message then lists its knobs or the legal values. */
+SPMV__SHARED spmv_status spmv__variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks)
 {
-    if (!v) return spmv__null(hooks, "spmv_variant_parse", "v", NULL, 0);
     spmv_status s = spmv__dev_variant_read(v, spmv__dev_format_bit(f), text, hooks);
     if (!s) s = spmv__dev_variant_check(v, f, hooks);
     if (s) memset(v, 0, sizeof *v);
@@ -252,7 +244,7 @@ static spmv_status spmv__dev_every_part_check(const spmv_variant *all, const spm
         }
         if (!s && !taken) {
             spmv__dev_knob_names(spmv__dev_plan_formats(plan), names, sizeof names);
-            s = spmv_log(h, SPMV_ERR_PLAN, "*:%s: no part's kernel has this knob; they have %s", spmv_knob_name((spmv_knob)k), names);
+            s = spmv_log(h, SPMV_ERR_PLAN, "*:%s: no part's kernel has this knob; they have %s", spmv__knob_name((spmv_knob)k), names);
         }
     }
     return s;
@@ -301,7 +293,7 @@ SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, 
         if (i == st->plan.count)
             return spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %llu: the plan has no more parts", text, (spmv__ull)(p - text) + 1);
         s = spmv__dev_variant_element(one, text, p, &n, hooks);
-        if (!s) s = spmv_variant_parse(&of, st->plan.part[i].format, one, hooks);
+        if (!s) s = spmv__variant_parse(&of, st->plan.part[i].format, one, hooks);
         if (!s && k < st->count && st->index[k] == i) spmv__dev_variant_merge(&v[k++], st->plan.part[i].format, &of);
         p += n + (p[n] == '+');
     }

@@ -243,10 +243,13 @@ static void spmv__batch_build(spmv_device *d, spmv__batch *b)
     spmv_free(&d->hooks, b);
 }
 
-SPMV_API spmv_status spmv_device_program(spmv_device *d, spmv_format f, const char *options, void **out)
+/* The program of a format for build options ("-DVAL=double -DVEC=double -DF64 -DWG=64 ..."); built if the device object has none yet.
+ * For tools and tests: spmv_device_matrix_create finds the options by itself.
+ *   options  NULL: none
+ *   out      the program, which the device owns; NULL on failure */
+SPMV__SHARED spmv_status spmv__device_program(spmv_device *d, spmv_format f, const char *options, void **out)
 {
-    if (!out || !d) return spmv__null(d ? &d->hooks : NULL, "spmv_device_program", !out ? "out" : "d", out, sizeof *out);
-    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_device_program", out, sizeof *out);
+    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv__device_program", out, sizeof *out);
     *out = NULL;
     if ((unsigned)f >= SPMV_FORMAT_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "no such format");
     if (!spmv__dev_kernels[f].source)
@@ -478,7 +481,7 @@ static spmv_status spmv__dev_describe_part(spmv__dev_options *o, const spmv_devi
     for (i = 0; ints[i]; i++)
         if (spmv__dev_int_is_macro(f, i)) spmv__dev_option_number(o, ints[i], t->macro ? t->macro(p, i) : p->n[i]);
     for (k = 0; k < SPMV_KNOB_COUNT; k++)
-        if (spmv__dev_knob_set(v, (spmv_knob)k)) spmv__dev_option_number(o, spmv_knob_name((spmv_knob)k), (uint64_t)v->value[k]);
+        if (spmv__dev_knob_set(v, (spmv_knob)k)) spmv__dev_option_number(o, spmv__knob_name((spmv_knob)k), (uint64_t)v->value[k]);
     if (o->used >= sizeof o->text)
         return spmv_log(&d->hooks, SPMV_ERR_OVERFLOW, "build options longer than %llu bytes", (spmv__ull)sizeof o->text);
     return SPMV_OK;
@@ -559,7 +562,7 @@ static spmv_status spmv__dev_fix_order(const spmv_device *d, const spmv_part *p,
         if (!spmv__dev_knob_taken(p->spec.format, k)) continue;
         if (spmv__dev_knob_set(v, k) && v->value[k] != value)
             return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "%s: reproducible products need %s=%d", spmv_format_name(p->spec.format),
-                            spmv_knob_name(k), value);
+                            spmv__knob_name(k), value);
         spmv__dev_knob_choose(v, k, value);
     }
     return SPMV_OK;
@@ -636,7 +639,7 @@ static spmv_status spmv__dev_prepare(spmv_device *d, const spmv_part *p, const s
     if (s) return s;
     for (;;) {
         s = spmv__dev_describe_part(&o, d, p, &v);
-        if (!s) s = spmv_device_program(d, p->spec.format, o.text, &out->program);
+        if (!s) s = spmv__device_program(d, p->spec.format, o.text, &out->program);
         if (!s) s = spmv__dev_inspect(d, out->program, &group);
         if (s || group >= (uint64_t)v.value[SPMV_KNOB_WG]) break;
         if (spmv__dev_knob_set(wish, SPMV_KNOB_WG) || v.value[SPMV_KNOB_WG] <= v.value[SPMV_KNOB_L] || v.value[SPMV_KNOB_WG] <= 1)

@@ -366,7 +366,7 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
     if (!s) s = spmv__dev_scale_program(out);
     if (!s) s = spmv__dev_none(d, &out->none);
     if (!s) s = spmv__dev_settle(d);
-    out->covers = !s && count && spmv_part_covers(&parts[0], rows);
+    out->covers = !s && count && spmv__part_covers(&parts[0], rows);
     if (s) spmv_device_matrix_destroy(out);
     return s;
 }

@@ -680,9 +680,9 @@ static void spmv__io_put_count(spmv__io_out *o, uint64_t n, char after)
 
 static void spmv__io_put_value(spmv__io_out *o, const void *val, int f32, uint64_t i)
 {
-    char *p = spmv__io_room(o, SPMV_NUMBER_TEXT + 1);
+    char *p = spmv__io_room(o, SPMV__NUMBER_TEXT + 1);
     double v = f32 ? (double)((const float *)val)[i] : ((const double *)val)[i];
-    size_t length = spmv_number_text(p, v, f32 ? 9 : 17);
+    size_t length = spmv__number_text(p, v, f32 ? 9 : 17);
     p[length] = '\n';
     o->used += length + 1;
 }

@@ -450,9 +450,12 @@ static size_t spmv__io_lay_out(char *out, const char *digits, size_t n, int poin
     return length + spmv__io_count_text(out + length, (uint64_t)(point < 0 ? -point : point));
 }
 
-SPMV_API size_t spmv_number_text(char out[SPMV_NUMBER_TEXT], double v, int digits)
+enum { SPMV__NUMBER_TEXT = 32 };
+
+/* Writes v with at most digits (1 to 17) significant digits, rounded correctly, ties to even, and a 0 at the end; returns the
+ * length. Integers of up to digits digits have neither point nor exponent. */
+SPMV__SHARED size_t spmv__number_text(char out[SPMV__NUMBER_TEXT], double v, int digits)
 {
-    if (!out) return 0;
     char all[SPMV__IO_DIGITS];
     uint64_t bits = spmv__io_bits(v), mant = bits & (((uint64_t)1 << 52) - 1);
     int exponent = (int)(bits >> 52 & 0x7ff), ten, carry;

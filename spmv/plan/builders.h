@@ -19,16 +19,6 @@ SPMV_API const char *spmv_builder_name(spmv_builder b)
     return (unsigned)b < SPMV_BUILDER_COUNT ? names[b] : "unknown";
 }
 
-SPMV_API const char *spmv_builder_text(spmv_builder b)
-{
-    static const char *const texts[] = {
-#define X(ID, name, text) text,
-        SPMV_BUILDER_LIST(X)
-#undef X
-    };
-    return (unsigned)b < SPMV_BUILDER_COUNT ? texts[b] : "unknown";
-}
-
 /* The builder of that name; SPMV_BUILDER_COUNT if there is none. */
 static spmv_builder spmv__builder_from(const char *name)
 {

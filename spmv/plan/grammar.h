@@ -183,7 +183,7 @@ static const char *spmv__value_fault(const spmv_spec *spec, int k)
     one.key[k] = spec->key[k];
     if (k == SPMV_KEY_SIGMA) one.key[SPMV_KEY_ROWS] = SPMV_ROWS_SORTED; /* what these two need is checked with the part */
     if (k == SPMV_KEY_IDX && spec->format == SPMV_CSR) one.key[SPMV_KEY_RUN] = 1024; /* any valid run */
-    return spmv_spec_check(&one, &why) == SPMV_ERR_ARGUMENT ? why : NULL;
+    return spmv__spec_check(&one, &why) == SPMV_ERR_ARGUMENT ? why : NULL;
 }
 
 /* Reports a key that the format does not have, with those that it has. */
@@ -193,7 +193,7 @@ SPMV__APART spmv_status spmv__no_such_key(const spmv__scan *c, const char *at, s
     size_t n = spmv_print(text, sizeof text, "%s; %s has ", why, spmv_format_name(f));
     int k, some = 0;
     for (k = 0; k < SPMV_KEY_COUNT && n < sizeof text; k++)
-        if (spmv_format_takes_key(f, (spmv_key)k))
+        if (spmv__format_takes_key(f, (spmv_key)k))
             n += spmv_print(text + n, sizeof text - n, "%s%s", some++ ? ", " : "", spmv__key_names[k]);
     return spmv__fault(c, at, SPMV_ERR_PLAN, text);
 }
@@ -227,7 +227,7 @@ static spmv_status spmv__parse_key(spmv__scan *c, spmv_spec *spec, unsigned *see
     if (!spmv__word(c, word, sizeof word)) return spmv__fault(c, at, SPMV_ERR_PLAN, "expected a key");
     while (k < SPMV_KEY_COUNT && strcmp(word, spmv__key_names[k]) != 0) k++;
     if (k == SPMV_KEY_COUNT) return spmv__no_such_key(c, at, spec->format, "there is no such key");
-    if (!spmv_format_takes_key(spec->format, (spmv_key)k)) return spmv__no_such_key(c, at, spec->format, "the format has no such key");
+    if (!spmv__format_takes_key(spec->format, (spmv_key)k)) return spmv__no_such_key(c, at, spec->format, "the format has no such key");
     if (*seen >> k & 1u) return spmv__fault(c, at, SPMV_ERR_PLAN, "the key is given twice");
     *seen |= 1u << k;
     if (!spmv__accept(c, '=')) return spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \"=\"");
@@ -258,7 +258,7 @@ static spmv_status spmv__parse_part(spmv__scan *c, spmv_spec *spec)
             if (s) return s;
         } while (spmv__accept(c, ','));
     }
-    s = spmv_spec_check(spec, &why);
+    s = spmv__spec_check(spec, &why);
     return s ? spmv__fault(c, at, s == SPMV_ERR_ARGUMENT ? SPMV_ERR_PLAN : s, why) : SPMV_OK;
 }
 
@@ -372,15 +372,15 @@ SPMV_API size_t spmv_plan_print(const spmv_plan *plan, char *out, size_t size)
     return spmv__print_parts(plan ? plan->part : NULL, plan ? plan->count : 0, out, size);
 }
 
-SPMV_API spmv_status spmv_plan_check(const spmv_plan *plan, int strict, const spmv_hooks *hooks)
+/* Checks every part by spmv__spec_check and, if strict is 1, that no part has a format with fill (SPMV_ERR_STRICT). */
+SPMV__SHARED spmv_status spmv__plan_check(const spmv_plan *plan, int strict, const spmv_hooks *hooks)
 {
-    if (!plan) return spmv__null(hooks, "spmv_plan_check", "plan", NULL, 0);
     int i;
     if (plan->count < 1 || plan->count > SPMV_MAX_PARTS)
         return spmv_log(hooks, SPMV_ERR_PLAN, "a plan has 1 .. %d parts, not %d", (int)SPMV_MAX_PARTS, plan->count);
     for (i = 0; i < plan->count; i++) {
         const char *why, *name = spmv_format_name(plan->part[i].format);
-        spmv_status s = spmv_spec_check(&plan->part[i], &why);
+        spmv_status s = spmv__spec_check(&plan->part[i], &why);
         if (s) return spmv_log(hooks, s, "part %d, %s: %s", i + 1, name, why);
         if (strict && (spmv_format_flags(plan->part[i].format) & SPMV_HAS_FILL))
             return spmv_log(hooks, SPMV_ERR_STRICT, "part %d: %s multiplies its fill by x, which strict mode excludes", i + 1, name);

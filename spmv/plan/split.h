@@ -313,7 +313,7 @@ SPMV__SHARED int spmv__split_reads_columns(const spmv_plan *plan)
     int i, reads = 0;
     for (i = 0; i < plan->count; i++) {
         const spmv_spec *spec = &plan->part[i];
-        reads |= spec->key[SPMV_KEY_COLS] || (spmv_format_class_of(spec->format) == SPMV_CLASS_BLOCK && !spmv__takes_shown(spec));
+        reads |= spec->key[SPMV_KEY_COLS] || (spmv__format_class_of(spec->format) == SPMV_CLASS_BLOCK && !spmv__takes_shown(spec));
     }
     return reads;
 }
@@ -369,8 +369,8 @@ static spmv_status spmv__take_part(spmv__splitter *s)
 {
     if (spmv__is_padded(s->spec->format)) return spmv__take_ell(s);
     if (!spmv__takes_shown(s->spec)) {
-        if (spmv_format_class_of(s->spec->format) == SPMV_CLASS_BLOCK) return spmv__take_blocks(s);
-        if (spmv_format_class_of(s->spec->format) == SPMV_CLASS_DIAGONAL) return spmv__take_diagonals(s);
+        if (spmv__format_class_of(s->spec->format) == SPMV_CLASS_BLOCK) return spmv__take_blocks(s);
+        if (spmv__format_class_of(s->spec->format) == SPMV_CLASS_DIAGONAL) return spmv__take_diagonals(s);
     }
     spmv__take_all(s);
     return SPMV_OK;
@@ -553,7 +553,7 @@ static spmv_status spmv__split_there(spmv_split *out, const spmv_plan *plan, con
     memset(out, 0, sizeof *out);
     memset(&s, 0, sizeof s);
     if (hooks) out->hooks = *hooks;
-    status = spmv_plan_check(plan, 0, hooks);
+    status = spmv__plan_check(plan, 0, hooks);
     if (status) return status;
     out->count = plan->count;
     s.a = a;

@@ -9,7 +9,8 @@
 
 /* ---- all parts together ------------------------------------------------------------------------------------------ */
 
-SPMV_API int spmv_part_covers(const spmv_part *p, uint64_t matrix_rows)
+/* 1 if a product with the part sets every row of y, so that it can apply beta itself when it is multiplied first. p: NULL: there is none */
+SPMV__SHARED int spmv__part_covers(const spmv_part *p, uint64_t matrix_rows)
 {
     return p && p->rows == matrix_rows && !(spmv_format_flags(p->spec.format) & SPMV_ADDS_ONLY); /* a list of all rows names each once */
 }
@@ -73,7 +74,7 @@ static spmv_status spmv__store_whole(spmv_store *out, const spmv_csr *a, const s
 static spmv_status spmv__store_by_plan(spmv_store *out, const spmv_csr *a, const spmv_build *how)
 {
     const spmv_spec *first = &out->plan.part[0];
-    spmv_status s = spmv_plan_check(&out->plan, how->strict, &out->hooks);
+    spmv_status s = spmv__plan_check(&out->plan, how->strict, &out->hooks);
     out->type = spmv__type(how->type);
     out->rows = a->rows;
     out->cols = a->cols;
@@ -136,7 +137,7 @@ static void spmv__store_mul(const spmv_store *st, double alpha, const void *x, d
 {
     const spmv_part *first = st->count ? &st->part[0] : NULL;
     const int sets = first && !(spmv_format_flags(first->spec.format) & SPMV_ADDS_ONLY);
-    const int covered = spmv_part_covers(first, st->rows);
+    const int covered = spmv__part_covers(first, st->rows);
     int i;
     if (!covered) spmv__scale_rows(st->type, NULL, st->rows, beta, y);
     for (i = 0; i < st->count; i++) /* the first part need not read zeros */

@@ -31,7 +31,7 @@ static void compile(spmv_device *d, spmv_format f, const char *type, const char 
     snprintf(options, sizeof options, "%s %s -DNVIDIA=%u", type, mode, d->info.nvidia);
     if (knob) snprintf(options + strlen(options), sizeof options - strlen(options), " -D%s=%d", knob, value);
     done++;
-    if (spmv_device_program(d, f, options, &program) == SPMV_OK) return;
+    if (spmv__device_program(d, f, options, &program) == SPMV_OK) return;
     failed++;
     printf("%s: %s\n", spmv_format_name(f), options);
 }
@@ -48,7 +48,7 @@ static void compile_format(spmv_device *d, spmv_format f)
             n = spmv_knob_values(f, (spmv_knob)i, values, 32);
             for (k = 0; k < n; k++)
                 compile(d, f, types[t], f == SPMV_CSR && i != SPMV_KNOB_L && i != SPMV_KNOB_GEN ? "-DRUN=96" : "",
-                        spmv_knob_name((spmv_knob)i), values[k]);
+                        spmv__knob_name((spmv_knob)i), values[k]);
         }
     }
 }

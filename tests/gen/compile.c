@@ -49,7 +49,7 @@ static int compile(const char *plan, const char *path)
         snprintf(options, sizeof options, "%s -DNVIDIA=%u", modes[i], d.info.nvidia);
         done++;
         if (read_text(path) && !spmv_plan_parse(&parsed, plan, NULL, &d.hooks) &&
-            !spmv_device_program(&d, parsed.part[0].format, options, &program))
+            !spmv__device_program(&d, parsed.part[0].format, options, &program))
             continue;
         failed++;
         printf("%s %s: %s\n", plan, path, options);

@@ -201,7 +201,7 @@ static spmv_status composite_multiply(const spmv_device_matrix *a, const uint64_
         char options[WORD];
         void *program, *kernel = NULL;
         snprintf(options, sizeof options, "-DPART=%u -DWG=%d -DL=%d %s -DOFF=uint", (unsigned)i, GROUP, LANES, types[a->type]);
-        s = spmv_device_program(d, p->format, options, &program);
+        s = spmv__device_program(d, p->format, options, &program);
         if (!s) s = d->info.backend->kernel(d, program, "spmv", &kernel);
         if (!s) s = composite_arguments(a, p, kernel, at, vector, alpha, i ? 1 : beta);
         if (!s) s = d->info.backend->launch(d, d->queue, kernel, (p->rows * LANES + GROUP - 1) / GROUP, GROUP, &none, NULL);
