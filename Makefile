@@ -6,6 +6,7 @@ CXX    = c++
 CLANG  = clang
 FLEX   = flex
 BISON  = bison
+SED    = sed
 OPT    = -O2
 # OpenMP if the compiler has it; "make OMP=" builds without. This is determined once, when it is first needed.
 OMP    = $(eval OMP := $(shell sh tools/openmp.sh $(CC)))$(OMP)
@@ -89,7 +90,7 @@ build/obj/%.o: tools/%.c build/obj/flags
 build/obj/picture/picture.o: build/obj/plot.inc
 build/obj/plot.inc: tools/plot.py
 	@mkdir -p $(@D)
-	sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' $< >$(NEW) && mv $(NEW) $@
+	$(SED) 's/[\\"]/\\&/g; s/.*/"&\\n",/' $< >$(NEW) && mv $(NEW) $@
 
 build/obj-defect/%.o: tools/%.c build/obj/flags
 	@mkdir -p $(@D)

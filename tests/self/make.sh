@@ -23,7 +23,7 @@ for target in build/obj/spmv.o build/obj-defect/library.o build/spmv build/spmv-
     build/gen/parse.c build/gen/scan.c build/gen/scan.o build/gen/tree.o build/spmvgen \
     build/gen/multiply build/gen/compile build/gen/measure build/tests/library.o build/san/library.o build/fuzz/fuzz_mm build/threads \
     build/two_devices build/groups build/permuted build/prepare build/cuda/libcuda.so.1 build/cuda/compiler/libnvrtc.so.13 \
-    build/cuda/compile build/compile/clang-two_a.o dist/spmv.h; do
+    build/cuda/compile build/compile/clang-two_a.o build/obj/plot.inc dist/spmv.h; do
     n=$((n + 1))
     if [ $target = build/spmv ]; then # nor do the objects of programs keep it from being linked
         find tools -name '*.c' | while IFS= read -r f; do
@@ -35,7 +35,7 @@ for target in build/obj/spmv.o build/obj-defect/library.o build/spmv build/spmv-
     build/gen/scan.o) touch build/gen/scan.c ;;
     build/spmvgen) for f in tools/gen/*.c scan.c parse.c; do f=${f##*/} && touch "build/gen/${f%.c}.o"; done ;;
     esac
-    if make -s OMP= CC='sh half' CXX='sh half' CLANG='sh half' FLEX='sh half' BISON='sh half' $target >out 2>&1; then
+    if make -s OMP= CC='sh half' CXX='sh half' CLANG='sh half' FLEX='sh half' BISON='sh half' SED='sh half' $target >out 2>&1; then
         echo "$target: made by a compiler that fails"
         rc=1
     fi

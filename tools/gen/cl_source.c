@@ -5,6 +5,7 @@
 #include "tools/gen/emit_cl.h"
 
 /* only what all formats share */
+#undef SPMV_ONLY
 #define SPMV_ONLY 0
 #include "spmv_formats.h"
 #include "spmv/generated/kernels.h"
