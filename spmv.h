@@ -139,8 +139,8 @@ typedef struct spmv_desc {
  *   m     need not be initialised. On failure it is zeroed and a message says why. Destroy it with spmv_destroy
  *   desc  the description, needed only during the call, except for what must outlive the matrix as said there
  * A plan given as text is used as it is: nothing is compared and no tuning table is read. "csr" on the host with matrix.borrow, where
- * the caller's arrays already have the needed form, allocates only one spmv_part and row pointers; spmv_create, spmv_mul and
- * spmv_destroy then use less than 1 KB of stack in an optimised build. */
+ * the caller's arrays already have the needed form, allocates only one spmv_part with its spmv_spec, and row pointers; spmv_create,
+ * spmv_mul and spmv_destroy then use less than 1 KB of stack in an optimised build. */
 SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *desc);
 
 /* y = alpha A x + beta y with vectors in host memory, whose elements have the vector type of desc->type: floats for f32, else doubles.
@@ -191,10 +191,10 @@ SPMV_API uint64_t spmv_rows(const spmv_matrix *m);
 SPMV_API uint64_t spmv_cols(const spmv_matrix *m);
 SPMV_API uint64_t spmv_nnz(const spmv_matrix *m);
 
-/* The plan in use; its shares as text, such as "ELL(81%)COO(19%)"; the bytes of the matrix that one product reads. The plan and the
- * text live as long as m. NULL gives NULL, "" and 0. */
-SPMV_API const spmv_plan *spmv_plan_of(const spmv_matrix *m);
-SPMV_API const char *spmv_shares(const spmv_matrix *m);
+/* Write the plan in use as text, such as "ell:w=3+coo", which may be desc.plan the next time, and its shares of the nonzeros, such as
+ * "ELL(81%)COO(19%)"; both as spmv_plan_print does, and "" for NULL. The bytes of the matrix that one product reads. */
+SPMV_API size_t spmv_plan_of(const spmv_matrix *m, char *out, size_t size);
+SPMV_API size_t spmv_shares(const spmv_matrix *m, char *out, size_t size);
 SPMV_API uint64_t spmv_bytes(const spmv_matrix *m);
 
 /* ---- for tools ---------------------------------------------------------------------------------------------------- */
@@ -224,7 +224,7 @@ SPMV_API spmv_target spmv_target_of(const spmv_device *d);
 #if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_IMPLEMENTED)
 #define SPMV_IMPLEMENTED
 
-static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how);
+static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_format only);
 
 /* The plan of the description, or what stands for it, as text. */
 static const char *spmv__plan_text(const spmv_desc *d)
@@ -269,65 +269,74 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const cha
 static void spmv__off_device(spmv_matrix *m) { (void)m; }
 static void spmv__close_converter(spmv_matrix *m) { (void)m; }
 
-static spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
+static spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d, spmv_format *only)
 {
     (void)m;
+    (void)only;
     return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "buffers: this build has no devices");
 }
 
 /* Products run on the host, and so does the conversion. */
-static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, spmv_build *how)
+static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, spmv_build *how, spmv_format only)
 {
-    return spmv__plan_and_store(m, d, csr, how);
+    return spmv__plan_and_store(m, d, csr, how, only);
 }
 #else
 #include "spmv/device/buffers.h"
 #endif
 
-/* Stores the matrix by a plan or a builder given as text. */
-static spmv_status spmv__store_given(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, const char *text)
+/* Stores the matrix by a valid plan. */
+static spmv_status spmv__store_valid(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, const spmv_spec *plan,
+                                     int count)
 {
     spmv_status s;
-    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
-    s = spmv_plan_make(&m->store.plan, text, csr, d->hints, NULL, &d->hooks);
-    m->store.hooks = d->hooks;
     spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
-    if (!s) s = spmv__store_by_plan(&m->store, csr, how);
-    if (!s) s = spmv__to_device(m, d, d->variant);
+    m->store.hooks = d->hooks;
+    s = spmv__store_by_plan(&m->store, plan, count, csr, how);
+    return s || !d->device ? s : spmv__to_device(m, d, d->variant);
+}
+
+/* Stores the matrix by a builder, or a plan of several parts, given as text. */
+SPMV__APART spmv_status spmv__store_built(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, const char *text)
+{
+    void *block;
+    spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof(spmv_plan), 0); /* large */
+    spmv_plan *plan = (spmv_plan *)block;
+    if (!s) s = spmv_plan_make(plan, text, csr, d->hints, NULL, &d->hooks);
+    if (!s) s = spmv__plan_check(plan, d->strict, &d->hooks);
+    if (!s) s = spmv__store_valid(m, d, csr, how, plan->part, plan->count);
+    spmv_free(&d->hooks, block);
     return s;
 }
 
-/* Does any part of the store point into the CSR matrix? */
-static int spmv__borrows(const spmv_store *st)
+/* Stores the matrix by a plan or a builder given as text, or without keys in the format only, unless that is SPMV_FORMAT_COUNT. A plan of
+ * one part is made where it will stay, so that tiny matrices need little stack. */
+static spmv_status spmv__store_given(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, const char *text,
+                                     spmv_format only)
 {
-    int i;
-    for (i = 0; i < st->count; i++)
-        if (st->part[i].a[0].borrowed && st->part[i].a[0].data) return 1;
-    return 0;
+    spmv_store *st = &m->store;
+    spmv_status s;
+    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
+    if (only == SPMV_FORMAT_COUNT && !spmv__is_one_part(text)) return spmv__store_built(m, d, csr, how, text);
+    st->hooks = d->hooks;
+    s = spmv__store_room(st, 1, csr->nnz != 0);
+    if (s) return s;
+    if (only == SPMV_FORMAT_COUNT) s = spmv__parse_one_part(st->plan, text, &d->hooks);
+    else st->plan->format = only;
+    if (!s && d->strict) s = spmv__strict_check(st->plan, 0, &d->hooks);
+    return s ? s : spmv__store_valid(m, d, csr, how, st->plan, 1);
 }
 
 #ifdef SPMV_NO_AUTO
-static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
+static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_format only)
 {
     if (d->plan && (spmv__is_auto(d->plan) || spmv__is_measure(d->plan) || spmv__is_cocktail(d->plan)))
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "plan \"%s\": the choice was left out of this build (SPMV_NO_AUTO)", d->plan);
-    return spmv__store_given(m, d, csr, how, spmv__plan_text(d));
+    return spmv__store_given(m, d, csr, how, spmv__plan_text(d), only);
 }
 #else
 #include "spmv/choice/measure.h"
 #endif
-
-/* Frees what is not needed of the CSR form once the matrix is stored: all of it, or all but what parts point into. */
-static void spmv__release_csr(spmv_matrix *m)
-{
-    if (!spmv__borrows(&m->store)) {
-        spmv_csr_destroy(&m->own);
-        return;
-    }
-    if (m->own.owned & 1u) spmv_free(&m->own.hooks, (void *)(uintptr_t)m->own.ptr); /* parts have row pointers of their own */
-    m->own.owned &= ~1u;
-    m->own.ptr = NULL;
-}
 
 /* The member of an input that is set, but for transpose; NULL: none is. */
 static const char *spmv__member_set(const spmv_input *in)
@@ -406,7 +415,7 @@ SPMV__APART spmv_status spmv__keep_lent(spmv_matrix *m, const spmv_desc *d)
 {
     const void *col = m->own.col, *val = m->own.val;
     spmv_status s;
-    if (d->csr || d->buffers || d->device || d->updatable || d->matrix.borrow || !spmv__borrows(&m->store)) return SPMV_OK;
+    if (d->csr || d->buffers || d->device || d->updatable || d->matrix.borrow) return SPMV_OK;
     s = spmv__own_array(m, &col, 2u, sizeof *m->own.col);
     m->own.col = (const uint32_t *)col;
     if (!s) s = spmv__own_array(m, &val, 4u, spmv_value_size(m->own.type));
@@ -414,10 +423,23 @@ SPMV__APART spmv_status spmv__keep_lent(spmv_matrix *m, const spmv_desc *d)
     return s;
 }
 
+/* Frees what is not needed of the CSR form once the matrix is stored: all of it, or all but what parts point into. */
+static void spmv__release_csr(spmv_matrix *m)
+{
+    if (!m->own.val || !spmv__point_to(&m->store, m->own.val, NULL)) {
+        spmv_csr_destroy(&m->own);
+        return;
+    }
+    if (m->own.owned & 1u) spmv_free(&m->own.hooks, (void *)(uintptr_t)m->own.ptr); /* parts have row pointers of their own */
+    m->own.owned &= ~1u;
+    m->own.ptr = NULL;
+}
+
 SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
 {
     if (!m || !d) return spmv__null(d ? &d->hooks : NULL, "spmv_create", !m ? "m" : "desc", m, sizeof *m);
     const spmv_csr *csr = &m->own;
+    spmv_format only = SPMV_FORMAT_COUNT; /* how a matrix is stored that is not worth a choice; SPMV_FORMAT_COUNT: not yet known */
     spmv_build how;
     spmv_status s;
     memset(m, 0, sizeof *m);
@@ -447,11 +469,13 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
 #endif
     if (!d->plan && d->hints && d->hints->without >> SPMV_CSR & 1u && !strcmp(spmv__plan_text(d), "csr"))
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "hints.without excludes csr, the plan where none is given and none chosen");
+#ifdef _OPENMP
     (void)spmv__forked(); /* a process that has made a matrix is known to those that are forked off it */
+#endif
     spmv__phase(&d->hooks, SPMV_PHASE_INPUT);
-    s = d->buffers ? spmv__take_buffers(m, d) : spmv__take_input(&csr, &m->own, d);
+    s = d->buffers ? spmv__take_buffers(m, d, &only) : spmv__take_input(&csr, &m->own, d);
     m->borrowed_csr = d->buffers || csr != &m->own;
-    if (!s) s = spmv__plan_and_convert(m, d, csr, &how);
+    if (!s) s = spmv__plan_and_convert(m, d, csr, &how, only);
     if (!s) s = spmv__keep_lent(m, d);
     if (s) spmv_destroy(m);
     else if (!m->updatable || d->buffers) spmv__release_csr(m);
@@ -462,7 +486,7 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
 /* SPMV_ERR_ARGUMENT if spmv_create did not make m, or spmv_destroy was called since. The hooks are gone then. */
 static spmv_status spmv__is_made(const spmv_matrix *m, const char *function)
 {
-    if (m->store.plan.count) return SPMV_OK;
+    if (m->store.plan_count) return SPMV_OK;
     return spmv_log(NULL, SPMV_ERR_ARGUMENT, "%s: m is a matrix that was not created, or that was destroyed", function);
 }
 
@@ -563,7 +587,10 @@ SPMV_API void spmv_destroy(spmv_matrix *m)
 SPMV_API uint64_t spmv_rows(const spmv_matrix *m) { return m ? m->store.rows : 0; }
 SPMV_API uint64_t spmv_cols(const spmv_matrix *m) { return m ? m->store.cols : 0; }
 SPMV_API uint64_t spmv_nnz(const spmv_matrix *m) { return m ? m->store.nnz : 0; }
-SPMV_API const spmv_plan *spmv_plan_of(const spmv_matrix *m) { return m ? &m->store.plan : NULL; }
-SPMV_API const char *spmv_shares(const spmv_matrix *m) { return m ? m->store.shares : ""; }
+SPMV_API size_t spmv_plan_of(const spmv_matrix *m, char *out, size_t size)
+{
+    return spmv__print_parts(m ? m->store.plan : NULL, m ? m->store.plan_count : 0, out, size);
+}
+SPMV_API size_t spmv_shares(const spmv_matrix *m, char *out, size_t size) { return spmv__store_shares(m ? &m->store : NULL, out, size); }
 SPMV_API uint64_t spmv_bytes(const spmv_matrix *m) { return m ? spmv_store_bytes(&m->store) : 0; }
 #endif /* SPMV_IMPLEMENTATION */

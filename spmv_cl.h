@@ -52,9 +52,9 @@ extern "C" {
  *                      SPMV_ERR_ARGUMENT (sub-buffers, being other buffers, are not compared)
  *   num_wait, wait     events that the product waits for; on an out-of-order queue one must be that of the previous product with e
  *   event              gets an event that completes with the product, even if there is nothing to do; may be NULL
- * e retains x and y until a product with another one, so that it asks the driver about a buffer and sets arguments only when they change. It
- * allocates nothing, with one exception: where a part has the knob IMG=1, the first product with an x creates an image of it, which e keeps
- * as long (SPMV_ERR_LIMIT if x ends beyond the device's largest image). */
+ * e retains x and y until a product with another one, so that it asks the driver about a buffer and sets arguments only when they change.
+ * It allocates nothing, with one exception: where a part has the knob IMG=1, the first product with an x creates an image of it, which e
+ * keeps as long (SPMV_ERR_LIMIT if x ends beyond the device's largest image). */
 SPMV_API spmv_status spmv_cl_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
                                  uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event);
 #endif

@@ -521,6 +521,7 @@ typedef struct spmv_part {
     spmv_simd  simd;    /* level of instructions of its product on the host; never SPMV_SIMD_BEST */
     uint64_t   longest; /* csr, coo: nonzeros of the longest row */
     int        lengths; /* csr, coo: what its rows are like, for the host's product (SPMV__LENGTHS_MIXED ...) */
+    int        index;   /* in an spmv_store: the number of its part in the plan */
     struct spmv_elsewhere *elsewhere; /* NULL, or arrays that a device has filled, which have no data here (spmv/device.h) */
     spmv_hooks hooks;
 } spmv_part;

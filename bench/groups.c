@@ -422,7 +422,7 @@ static void end(spmv_group *g, spmv_group_vector *v)
 /* The plan of a matrix as text; out has SPMV_PLAN_TEXT bytes. */
 static const char *plan_of(const spmv_matrix *m, char *out)
 {
-    spmv_plan_print(spmv_plan_of(m), out, SPMV_PLAN_TEXT);
+    spmv_plan_of(m, out, SPMV_PLAN_TEXT);
     return out;
 }
 

@@ -230,7 +230,7 @@ static void prepare(const char *name, const spmv_csr *a, int plan, double csr)
         for (k = 0; k < STEPS && i < ROUNDS; k++) part[k][i] = w.took[k];
         if (spmv_status_is_refusal(s)) return;
         need(s == SPMV_OK, plans[plan].text);
-        spmv_plan_print(&m.store.plan, text, sizeof text);
+        spmv_plan_of(&m, text, sizeof text);
         spmv_destroy(&m);
         most = w.most;
     }
@@ -390,7 +390,7 @@ static void resident_prepare(const resident *r, int plan, int from)
             product[i] = device_seconds(&m);
             for (k = 0; k < SPMV_PHASE_COUNT; k++) part[k][i] = t.took[k];
         }
-        spmv_plan_print(&m.store.plan, text, sizeof text);
+        spmv_plan_of(&m, text, sizeof text);
         spmv_destroy(&m);
     }
     seconds = median(took, ROUNDS);
@@ -478,7 +478,7 @@ static int prepare_known(const spmv_csr *a, const char *plan, uint64_t expected,
         if (i + 1 < TIMES) spmv_destroy(&m);
     }
     *seconds = median(took, TIMES);
-    spmv_plan_print(&m.store.plan, text, sizeof text);
+    spmv_plan_of(&m, text, sizeof text);
     for (at = 0; at < *count && strcmp(known[at].text, text);) at++;
     if (at == *count && *count < MOST_KNOWN) {
         memcpy(known[at].text, text, sizeof text);

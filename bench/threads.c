@@ -170,9 +170,11 @@ int main(int argc, char **argv)
     for (i = 0; i < QUEUES; i++) clReleaseCommandQueue(queue[i]);
     spmv_destroy(&m);
     for (p = 0; p < sizeof plans / sizeof *plans; p++) {
+        char shares[256];
         m = prepare(&d, plans[p], ptr, col, val);
+        spmv_shares(&m, shares, sizeof shares);
         printf("%s: enqueueing takes %.2f us per product: %s (%s)\n", d.info.name, enqueue_cost(&d, &m, x, y), plans[p],
-               spmv_shares(&m));
+               shares);
         spmv_destroy(&m);
     }
     clReleaseMemObject(x);

@@ -59,6 +59,7 @@ int main(void)
     cl_mem dx, dr, dp, dq;
     double rr, bb, left = 0;
     int i, k, n = 0, steps;
+    char shares[256];
 
     for (i = 0; i < N; i++) {
         int row = i / SIDE, at = i % SIDE;
@@ -79,7 +80,8 @@ int main(void)
     desc.device = &device;
     must(spmv_create(&a, &desc) == SPMV_OK, "storing the matrix");
     must(spmv_exec_create(&exec, a.on_device, NULL) == SPMV_OK, "preparing products"); /* NULL: the device's queue, which is in order */
-    printf("%d unknowns as %s on %s\n", N, spmv_shares(&a), device.info.name);
+    spmv_shares(&a, shares, sizeof shares);
+    printf("%d unknowns as %s on %s\n", N, shares, device.info.name);
 
     scalar = vector(zero);
     dx = vector(zero); /* x = 0, so r = p = b */

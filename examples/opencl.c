@@ -20,7 +20,7 @@ int main(int argc, char **argv)
 {
     static int32_t ptr[N + 1], col[4 * N];
     static float val[4 * N], x[N], y[N];
-    static char text[SPMV_PLAN_TEXT];
+    static char text[SPMV_PLAN_TEXT], shares[256];
     static spmv_device_info list[32];
     spmv_device_desc open = {0};
     spmv_device device;
@@ -53,8 +53,9 @@ int main(int argc, char **argv)
     desc.plan = "ell:w=3+coo"; /* three entries of each row as ELLPACK, the rest as coordinates */
     desc.device = &device;
     if (spmv_create(&a, &desc) != SPMV_OK) return 1;
-    spmv_plan_print(spmv_plan_of(&a), text, sizeof text);
-    printf("plan %s: %s, %.0f bytes a product\n", text, spmv_shares(&a), (double)spmv_bytes(&a));
+    spmv_plan_of(&a, text, sizeof text);
+    spmv_shares(&a, shares, sizeof shares);
+    printf("plan %s: %s, %.0f bytes a product\n", text, shares, (double)spmv_bytes(&a));
 
     if (spmv_mul_f32(&a, 1.0, x, 0.0, y) != SPMV_OK) return 1; /* the simple call: it copies x to the device and y back */
 

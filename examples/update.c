@@ -55,7 +55,7 @@ int main(void)
     desc.updatable = 1; /* the library remembers which of the caller's values each stored slot holds */
     coefficients(0);
     if (spmv_create(&a, &desc) != SPMV_OK) return 1;
-    spmv_plan_print(spmv_plan_of(&a), plan, sizeof plan);
+    spmv_plan_of(&a, plan, sizeof plan);
     printf("stored as %s, %.0f bytes a product\n", plan, (double)spmv_bytes(&a));
 
     for (step = 1; step <= 5; step++) {

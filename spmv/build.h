@@ -158,8 +158,9 @@ SPMV__SHARED uint64_t spmv__most_bytes(const spmv_csr *a, uint64_t max_bytes)
 static spmv_status spmv__part_limit(const spmv_part *p, const spmv_csr *a, uint64_t max_bytes, const spmv_hooks *h)
 {
     uint64_t bytes = spmv_part_bytes(p), csr = spmv__csr_bytes(a), limit = spmv__most_bytes(a, max_bytes);
-    const char *name = spmv_format_name(p->spec.format);
+    const char *name;
     if (bytes <= limit) return SPMV_OK;
+    name = spmv_format_name(p->spec.format);
     if (bytes == UINT64_MAX)
         return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take more than 2^64 bytes for %llu nonzeros", name, (spmv__ull)p->nnz);
     return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take %llu bytes for %llu nonzeros, %.1f times the CSR form; the limit is %llu bytes",
@@ -250,7 +251,8 @@ static void spmv__fill_share(void *job, uint64_t share, size_t thread)
 
 static void spmv__fill_shares(spmv__fill_job *f)
 {
-    if (f->shares == 1) spmv__fill_share(f, 0, 0); /* on less stack, for tiny matrices */
+    if (f->shares == 1 && !f->to.fill) spmv__table[f->p->spec.format].fill(f->p, f->s, &f->to, 0, f->s->rows); /* little stack, if tiny */
+    else if (f->shares == 1) spmv__fill_share(f, 0, 0);
     else spmv__share_among(spmv__fill_share, f, f->shares, f->s->threads ? f->s->threads : f->shares);
 }
 
@@ -377,14 +379,10 @@ SPMV__SHARED spmv_status spmv__simd_check(spmv_simd level, const spmv_hooks *h)
                     spmv_simd_name(level));
 }
 
-/* Refuses a specification or settings that do not fit the format, the view or this build. */
+/* Refuses settings that do not fit the format, the view or this build. */
 static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, const spmv_build *how, const spmv_hooks *h)
 {
-    const char *why, *name = spmv_format_name(spec->format);
-    spmv_status s = spmv__spec_check(spec, &why);
-    if (s) return spmv_log(h, s, "%s: %s", name, why);
-    s = spmv__check_view(v, h);
-    if (s) return s;
+    spmv_status s;
     if ((unsigned)how->type >= SPMV_TYPE_COUNT) return spmv_log(h, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)how->type);
     if (spmv_value_size(how->type) != spmv_value_size(v->a->type))
         return spmv_log(h, SPMV_ERR_ARGUMENT, "a product in %s needs a CSR matrix of %s", spmv_type_name(how->type),
@@ -394,23 +392,17 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
     s = spmv__simd_check(how->simd, h);
     if (s) return s;
     if (how->strict && (spmv_format_flags(spec->format) & SPMV_HAS_FILL))
-        return spmv_log(h, SPMV_ERR_STRICT, "%s multiplies its fill by x, which strict mode excludes", name);
+        return spmv_log(h, SPMV_ERR_STRICT, "%s multiplies its fill by x, which strict mode excludes", spmv_format_name(spec->format));
     if (how->reproducible && !(spmv_format_flags(spec->format) & SPMV_REPEATS))
-        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s has no reproducible product", name);
+        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s has no reproducible product", spmv_format_name(spec->format));
     if (how->reproducible && spec->format == SPMV_CSR && spec->key[SPMV_KEY_RUN])
         return spmv_log(h, SPMV_ERR_UNSUPPORTED, "csr with the key run has no reproducible product; leave out run");
     if (v->list && !(spmv_format_flags(spec->format) & SPMV_CAN_LIST))
-        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s cannot follow a row list", name);
+        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s cannot follow a row list", spmv_format_name(spec->format));
     return SPMV_OK;
 }
 
-/* Has what a device knows of the matrix, as far as the sizes of a part follow from it. Apart, for the stack of the caller. */
-SPMV__APART spmv_status spmv__source_there(spmv_part *p, spmv__source *s)
-{
-    return s->converter ? s->converter->rows(s->converter, p, s) : SPMV_OK;
-}
-
-/* Sets all of a part but the arrays' contents: checks the specification, counts the view's nonzeros, lets the format set the sizes of the
+/* Sets all of a part but the arrays' contents: checks the settings, counts the view's nonzeros, lets the format set the sizes of the
  * arrays, and checks them against the limit. converter: may be NULL. The caller sets src->weighed, and frees src with
  * spmv__source_free, also after a failure, and *counts. */
 SPMV__APART spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
@@ -437,7 +429,7 @@ SPMV__APART spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, 
     out->cols = view->a->cols;
     spmv__want(&out->a[SPMV_VAL], 0, (uint32_t)spmv_value_size(how->type));
     s = spmv__source_count(src, counts);
-    if (!s) s = spmv__source_there(out, src);
+    if (!s && converter) s = converter->rows(converter, out, src); /* has what the device knows of the matrix, for the sizes */
     if (s) return s;
     out->nnz = spmv__source_nnz(src);
     s = spmv__table[spec->format].size(out, src);
@@ -460,7 +452,7 @@ static void spmv__source_free(spmv__source *src)
 #endif
 }
 
-/* The slots and bytes that a part would have, counted without building it. The statuses of spmv_part_create. */
+/* The slots and bytes that a part would have by a valid specification, counted without building it. The statuses of spmv_part_create. */
 SPMV__SHARED spmv_status spmv__part_weigh(const spmv_spec *spec, const spmv_view *view, const spmv_build *how, const spmv_hooks *hooks,
                                           uint64_t *slots, uint64_t *bytes)
 {
@@ -477,13 +469,11 @@ SPMV__SHARED spmv_status spmv__part_weigh(const spmv_spec *spec, const spmv_view
     return s;
 }
 
-/* The format sets the sizes of the arrays; they are checked against the limit, allocated, and filled. */
-SPMV_API spmv_status spmv_part_create(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
-                                      const spmv_hooks *hooks)
+/* Makes a part by a valid specification: the format sets the sizes of the arrays; they are checked against the limit, allocated, and
+ * filled. */
+SPMV__SHARED spmv_status spmv__part_make(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
+                                         const spmv_hooks *hooks)
 {
-    if (!out || !spec || !view || !view->a || !how)
-        return spmv__null(hooks, "spmv_part_create", !out ? "out" : !spec ? "spec" : !view ? "view" : !view->a ? "view->a" : "how", out,
-                          sizeof *out);
     spmv__source src;
     void *counts;
     spmv_status s;
@@ -501,6 +491,22 @@ SPMV_API spmv_status spmv_part_create(spmv_part *out, const spmv_spec *spec, con
     spmv__source_free(&src);
     spmv_free(hooks, counts);
     if (s) spmv_part_destroy(out);
+    return s;
+}
+
+SPMV_API spmv_status spmv_part_create(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
+                                     const spmv_hooks *hooks)
+{
+    const char *why;
+    spmv_status s;
+    if (!out || !spec || !view || !view->a || !how)
+        return spmv__null(hooks, "spmv_part_create", !out ? "out" : !spec ? "spec" : !view ? "view" : !view->a ? "view->a" : "how", out,
+                          sizeof *out);
+    s = spmv__spec_check(spec, &why);
+    if (s) spmv_log(hooks, s, "%s: %s", spmv_format_name(spec->format), why);
+    else s = spmv__check_view(view, hooks);
+    if (!s) return spmv__part_make(out, spec, view, how, hooks);
+    memset(out, 0, sizeof *out);
     return s;
 }
 

@@ -121,13 +121,12 @@ SPMV_API const char *spmv_builder_name(spmv_builder b);
 /* ---- more: all parts of a matrix ---------------------------------------------------------------------------------- */
 
 typedef struct spmv_store {
-    spmv_plan  plan;
-    spmv_type  type;
     uint64_t   rows, cols, nnz;
-    int        count;                 /* parts stored: those of the plan that hold nonzeros */
-    spmv_part *part;                  /* count */
-    int        index[SPMV_MAX_PARTS]; /* part i of the store is part index[i] of the plan */
-    char       shares[1024];          /* the text of spmv_split_print; SPMV_MAX_PARTS times "DENSE(99%)" fit */
+    spmv_type  type;
+    int        count;      /* parts stored: those of the plan that hold nonzeros */
+    int        plan_count; /* parts of the plan */
+    spmv_part *part;       /* count */
+    spmv_spec *plan;       /* plan_count; behind the parts, in the same block */
     spmv_hooks hooks;
 } spmv_store;
 

@@ -164,11 +164,11 @@ static int same_array(const spmv_array *a, const spmv_array *b)
 
 static int same_store(const spmv_store *a, const spmv_store *b)
 {
-    int i, k, same = a->count == b->count && !strcmp(a->shares, b->shares);
+    int i, k, same = a->count == b->count;
     for (i = 0; same && i < a->count; i++) {
         const spmv_part *p = &a->part[i], *q = &b->part[i];
         same = same_array(&p->zeros, &q->zeros) && same_array(&p->map, &q->map) && same_array(&p->list, &q->list) &&
-               !memcmp(p->n, q->n, sizeof p->n);
+               !memcmp(p->n, q->n, sizeof p->n) && p->index == q->index && p->nnz == q->nnz;
         for (k = 0; k < SPMV_MAX_ARRAYS; k++) same = same && same_array(&p->a[k], &q->a[k]);
     }
     return same;

@@ -685,8 +685,8 @@ Test(choice, excluded_formats_stay_out)
                 d.hooks = ledger_hooks(&l);
                 hints.without = all & ~keep;
                 s = spmv_create(&x, &d);
-                for (i = 0; !s && i < spmv_plan_of(&x)->count; i++)
-                    CHECK(keep >> spmv_plan_of(&x)->part[i].format & 1u, "plan %d: %s without it", (int)p, spmv_shares(&x));
+                for (i = 0; !s && i < x.store.plan_count; i++)
+                    CHECK(keep >> x.store.plan[i].format & 1u, "plan %d: %s without it", (int)p, spmv_format_name(x.store.plan[i].format));
                 if (!keep) CHECK(s == SPMV_ERR_UNSUPPORTED && strstr(l.text, "hints.without"), "plan %d, nothing left: %s", (int)p, l.text);
                 else if (p < 4) CHECK(!s || (n > 40 && s == SPMV_ERR_TOO_LARGE && keep & large), "plan %d, %s alone: %s", (int)p,
                                       spmv_format_name((spmv_format)format), l.text);
@@ -1486,7 +1486,7 @@ Test(choice, is_the_same_every_time, .timeout = 120)
             set_threads(1 + n % 4);
             d.plan = n % 2 ? "auto" : NULL;
             cr_assert_eq(spmv_create(&made, &d), SPMV_OK, "%s", m.name);
-            spmv_plan_print(spmv_plan_of(&made), n ? now : first, sizeof now);
+            spmv_plan_of(&made, n ? now : first, sizeof now);
             CHECK(!n || !strcmp(first, now), "%s: %s, then %s", m.name, first, now);
             spmv_destroy(&made);
         }
@@ -1549,6 +1549,7 @@ Test(measure, keeps_the_fastest_of_three)
     for (i = 0; i < sizeof t / sizeof *t; i++) {
         steered clock = { 0, 1, 0, 0 };
         spmv_matrix made;
+        spmv_plan plan;
         spmv_desc d;
         memset(&d, 0, sizeof d);
         memset(c, 0, sizeof *c);
@@ -1562,9 +1563,10 @@ Test(measure, keeps_the_fastest_of_three)
         d.hints = &hints;
         cr_assert_eq(spmv_create(&made, &d), SPMV_OK);
         CHECK(clock.reads == t[i].reads, "%d: %d readings", (int)i, clock.reads);
-        spmv_plan_print(spmv_plan_of(&made), kept, sizeof kept);
+        spmv_plan_of(&made, kept, sizeof kept);
         CHECK(!strcmp(kept, by_table->option[t[i].kept].plan) && !strcmp(kept, c->option[0].plan), "%d: %s", (int)i, kept);
-        CHECK(!memcmp(&c->plan, spmv_plan_of(&made), sizeof c->plan), "%d: another plan in the choice", (int)i);
+        spmv__store_plan(&made.store, &plan);
+        CHECK(!memcmp(&c->plan, &plan, sizeof plan), "%d: another plan in the choice", (int)i);
         for (k = n = 0; k < c->count; k++) n += c->option[k].measured > 0;
         CHECK(n == (t[i].reads ? 3 : 0) && c->count == by_table->count, "%d: %d options were timed", (int)i, n);
         CHECK(!n || fabs(c->option[0].measured - (t[i].kept ? t[i].second : 1) / 3) < 1e-9, "%d: %g s", (int)i, c->option[0].measured);
@@ -1614,7 +1616,7 @@ Test(measure, a_conversion_must_pay)
         d.hints = &hints;
         cr_assert_eq(spmv_create(&made, &d), SPMV_OK);
         CHECK(clock.reads == READS, "%d: %d readings", (int)i, clock.reads);
-        CHECK(spmv_plan_of(&made)->part[0].format == t[i].kept, "%g products: %s", (double)t[i].calls, spmv_shares(&made));
+        CHECK(made.store.plan[0].format == t[i].kept, "%g products: %s", (double)t[i].calls, spmv_format_name(made.store.plan[0].format));
         spmv_destroy(&made);
     }
     spmv_tuning_destroy(&table);
@@ -1666,7 +1668,7 @@ Test(measure, skips_what_cannot_be_prepared)
         hints.clock_user = &clock;
         d.plan = "measure";
         cr_assert_eq(spmv_create(&made, &d), SPMV_OK);
-        CHECK(spmv_plan_of(&made)->part[0].format == SPMV_CSR, "%s", spmv_shares(&made));
+        CHECK(made.store.plan[0].format == SPMV_CSR, "%s", spmv_format_name(made.store.plan[0].format));
         for (k = n = 0; k < c->count; k++) {
             n += c->option[k].measured > 0;
             CHECK((c->option[k].measured < 0) == !strncmp(c->option[k].plan, "dia", 3), "%s: %g s", c->option[k].plan,

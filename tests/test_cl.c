@@ -794,18 +794,30 @@ Test(offsets, of_64_bits, .timeout = 120)
     spmv_device_destroy(&d);
 }
 
+/* Makes a store of csr+coo, without arrays. */
+static void two_parts(spmv_store *st, spmv_part *part, spmv_spec *plan)
+{
+    memset(st, 0, sizeof *st);
+    memset(part, 0, 2 * sizeof *part);
+    memset(plan, 0, 2 * sizeof *plan);
+    st->plan_count = st->count = 2;
+    st->plan = plan;
+    st->part = part;
+    plan[0].format = part[0].spec.format = SPMV_CSR;
+    plan[1].format = part[1].spec.format = SPMV_COO;
+    part[1].index = 1;
+}
+
 /* "*:" sets knobs in every part whose kernel has them, even if the part is empty; the texts after it set them part by part. */
 Test(variant, every_part)
 {
     spmv_variant two[2];
+    spmv_part part[2];
+    spmv_spec plan[2];
     spmv_store store;
     spmv_hooks hooks = { 0 };
     hooks.log = listen;
-    memset(&store, 0, sizeof store);
-    store.plan.count = store.count = 2;
-    store.plan.part[0].format = SPMV_CSR;
-    store.plan.part[1].format = SPMV_COO;
-    store.index[1] = 1;
+    two_parts(&store, part, plan);
     cr_assert_eq(spmv_variants_parse(two, &store, "*:IMG=1,L=8", &hooks), SPMV_OK, "%s", said);
     cr_assert_eq(two[0].set, (uint64_t)1 << SPMV_KNOB_IMG | (uint64_t)1 << SPMV_KNOB_L); /* coo has no L */
     cr_assert_eq(two[1].set, (uint64_t)1 << SPMV_KNOB_IMG);
@@ -828,12 +840,12 @@ Test(variant, every_part)
     cr_assert_eq(spmv_variants_parse(two, &store, "*:IMG=1+L=8+PER=3+L=8", &hooks), SPMV_ERR_PLAN);
     cr_assert(strstr(said, "no more parts"), "%s", said);
     store.count = 1; /* the first part is empty, but the knobs of its kernel are known all the same */
-    store.index[0] = 1;
+    part[0] = part[1];
     cr_assert_eq(spmv_variants_parse(two, &store, "*:IMG=1,L=8", &hooks), SPMV_OK, "%s", said);
     cr_assert_eq(two[0].set, (uint64_t)1 << SPMV_KNOB_IMG);
-    store.plan.count = 1; /* as hyb makes it for a matrix with even rows */
-    store.plan.part[0].format = SPMV_ELL;
-    store.index[0] = 0;
+    store.plan_count = 1; /* as hyb makes it for a matrix with even rows */
+    plan[0].format = part[0].spec.format = SPMV_ELL;
+    part[0].index = 0;
     cr_assert_eq(spmv_variants_parse(two, &store, "*:IMG=1", &hooks), SPMV_OK, "%s", said);
     cr_assert_eq(two[0].value[SPMV_KNOB_IMG], 1);
 }
@@ -841,6 +853,8 @@ Test(variant, every_part)
 Test(variant, text)
 {
     spmv_variant v, two[2];
+    spmv_part part[2];
+    spmv_spec plan[2];
     spmv_store store;
     spmv_hooks hooks = { 0 };
     char text[SPMV_VARIANT_TEXT];
@@ -866,11 +880,7 @@ Test(variant, text)
     cr_assert_eq(spmv__variant_parse(&v, SPMV_CSR, "L=", &hooks), SPMV_ERR_PLAN);
     cr_assert_eq(spmv__variant_parse(&v, SPMV_CSR, "L=99999999999999", &hooks), SPMV_ERR_PLAN);
     cr_assert_eq(v.set, 0);
-    memset(&store, 0, sizeof store);
-    store.plan.count = store.count = 2;
-    store.plan.part[0].format = SPMV_CSR;
-    store.plan.part[1].format = SPMV_COO;
-    store.index[1] = 1;
+    two_parts(&store, part, plan);
     cr_assert_eq(spmv_variants_parse(two, &store, "L=8,WG=64+PER=3", &hooks), SPMV_OK, "%s", said);
     cr_assert(two[0].value[SPMV_KNOB_L] == 8 && two[0].value[SPMV_KNOB_WG] == 64 && two[1].value[SPMV_KNOB_PER] == 3);
     cr_assert_eq(spmv_variants_parse(two, &store, "+PER=3", &hooks), SPMV_OK, "%s", said);
@@ -883,7 +893,7 @@ Test(variant, text)
     cr_assert(strstr(said, "no more parts"), "%s", said);
     cr_assert_eq(spmv_variants_parse(two, &store, "PER=3+L=8", &hooks), SPMV_ERR_PLAN);
     store.count = 1; /* the first part is empty */
-    store.index[0] = 1;
+    part[0] = part[1];
     cr_assert_eq(spmv_variants_parse(two, &store, "L=8+PER=3", &hooks), SPMV_OK, "%s", said);
     cr_assert_eq(two[0].set, (uint64_t)1 << SPMV_KNOB_PER);
     cr_assert_eq(spmv_variants_parse(two, &store, "L=3+PER=3", &hooks), SPMV_ERR_PLAN);

@@ -839,7 +839,7 @@ Test(convert, what_a_look_cannot_save_is_left_unseen)
         desc.hooks = ledger_hooks(&l);
         watch(&desc, &m);
         cr_assert_eq(spmv_create(&m, &desc), SPMV_OK, "try %zu: %s", i, l.text);
-        spmv_plan_print(&m.store.plan, stored, sizeof stored);
+        spmv_plan_of(&m, stored, sizeof stored);
         cr_assert_eq(columns_stayed, tries[i].stays, "try %zu: %s", i, stored);
         if (tries[i].stored) cr_assert_str_eq(stored, tries[i].stored, "try %zu", i);
         cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK, "%s", l.text);

@@ -465,7 +465,7 @@ static void plans_of(const spmv_group *g, char *out, size_t size)
     *out = 0;
     for (i = 0; i < g->count; i++)
         for (k = 0; k < g->block[i].pieces; k++) {
-            spmv_plan_print(spmv_plan_of(&g->block[i].piece[k].m), plan, sizeof plan);
+            spmv_plan_of(&g->block[i].piece[k].m, plan, sizeof plan);
             snprintf(out + strlen(out), size - strlen(out), "%s of %d;", plan, (int)i);
         }
 }

@@ -324,7 +324,7 @@ Test(null, matrices)
     REFUSED_UNHEARD(spmv_create(&m, NULL));
     cr_assert(zeroed(&m, sizeof m));
     spmv_destroy(NULL);
-    cr_assert(!spmv_plan_of(NULL) && !spmv_shares(NULL)[0] && !spmv_bytes(NULL));
+    cr_assert(!spmv_plan_of(NULL, NULL, 0) && !spmv_shares(NULL, NULL, 0) && !spmv_bytes(NULL));
     cr_assert(!spmv_rows(NULL) && !spmv_cols(NULL) && !spmv_nnz(NULL));
     REFUSED_UNHEARD(spmv_mul(NULL, 1, x, 0, y));
     REFUSED_UNHEARD(spmv_mul(&none, 1, NULL, 0, NULL)); /* never created */

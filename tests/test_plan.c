@@ -641,8 +641,8 @@ static void whole_store(const matrix *m, const spmv_csr *a, const spmv_plan *pla
         nnz += st.part[i].nnz;
         bytes += spmv_part_bytes(&st.part[i]);
         slots += spmv_part_slots(&st.part[i]);
-        CHECK(st.part[i].nnz && (!i || st.index[i] > st.index[i - 1]), "%s, %s: part %d", m->name, text, i);
-        CHECK(!memcmp(&st.part[i].spec, &plan->part[st.index[i]], sizeof(spmv_spec)), "%s, %s: spec of part %d", m->name, text, i);
+        CHECK(st.part[i].nnz && (!i || st.part[i].index > st.part[i - 1].index), "%s, %s: part %d", m->name, text, i);
+        CHECK(!memcmp(&st.part[i].spec, &plan->part[st.part[i].index], sizeof(spmv_spec)), "%s, %s: spec of part %d", m->name, text, i);
     }
     CHECK(nnz == m->nnz && slots >= nnz, "%s, %s: sums", m->name, text);
     CHECK(bytes == spmv_store_bytes(&st) && slots == spmv_store_slots(&st), "%s, %s: sizes", m->name, text);

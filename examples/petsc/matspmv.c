@@ -288,7 +288,7 @@ static PetscErrorCode Build(Mat A, Prepared *p)
     const char      *plan = plan_option[p->how.block];
     spmv_build_hints hints = {0};
     spmv_desc        desc = {0};
-    char             text[SPMV_PLAN_TEXT];
+    char             text[SPMV_PLAN_TEXT], shares[256];
     char            *knobs;
     spmv_status      s;
     PetscFunctionBegin;
@@ -316,8 +316,9 @@ static PetscErrorCode Build(Mat A, Prepared *p)
     s = spmv_create(&p->matrix, &desc);
     CheckSpmv(s, plan, p->how.plan);
     p->ready = PETSC_TRUE;
+    spmv_shares(&p->matrix, shares, sizeof shares);
     PetscCall(PetscInfo(A, "spmv: prepared %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros, as %s, on %s%s\n", p->rows,
-                        p->cols, p->nnz, spmv_shares(&p->matrix), p->how.device, p->updatable ? ", updatable" : ""));
+                        p->cols, p->nnz, shares, p->how.device, p->updatable ? ", updatable" : ""));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -488,7 +489,7 @@ static PetscErrorCode ViewBlock(Mat block, const char *name, PetscViewer viewer)
     if (attached && ((Prepared *)attached)->ready) {
         const Prepared *p = (const Prepared *)attached;
         char            plan[SPMV_PLAN_TEXT];
-        spmv_plan_print(spmv_plan_of(&p->matrix), plan, sizeof plan);
+        spmv_plan_of(&p->matrix, plan, sizeof plan);
         PetscCall(PetscViewerASCIIPrintf(viewer, "  spmv: %s stored as %s, -spmv_device %s\n", name, plan, p->how.device));
     } else PetscCall(PetscViewerASCIIPrintf(viewer, "  spmv: %s not multiplied yet\n", name));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -697,12 +697,13 @@ static spmv_status spmv__choose_cocktail(spmv__chooser *c, const spmv_cocktail_d
  * empty, and not if the hints have a table to use, or exclude csr. */
 static int spmv__is_tiny(const spmv_csr *a, spmv_device_class device_class, const spmv_build_hints *hints)
 {
-    const double calls = spmv__calls(hints), bytes = (double)spmv__csr_bytes(a), most = (double)SPMV_TINY_BYTES;
-    const double usual = (double)SPMV_EXPECTED_CALLS;
+    const double bytes = (double)spmv__csr_bytes(a), most = (double)SPMV_TINY_BYTES, usual = (double)SPMV_EXPECTED_CALLS;
+    double calls;
     if (a->nnz && device_class == SPMV_DEVICE_CLASS_GPU) return 0;
-    if (!spmv_format_built(SPMV_CSR)) return 0;
+    if (!SPMV__BUILT_CSR) return 0;
     if (hints && (hints->tuning || (hints->without >> SPMV_CSR & 1u))) return 0;
     if (bytes <= most) return 1;
+    calls = spmv__calls(hints);
     return calls < (double)SPMV_FEW_CALLS || bytes * calls <= most * usual ? 2 : 0;
 }
 
@@ -730,24 +731,25 @@ static double spmv__seconds_by_size(const spmv__estimator *e, spmv_format format
 }
 
 /* Finds out whether a matrix on a GPU is not worth a look by the host, as the products that are expected cannot save what it takes. Returns
- * the text of the plan to store it by, one for which the host needs neither columns nor row pointers, or NULL: it is worth a look.
+ * the format to store it in, without keys, for which the host needs neither columns nor row pointers, or SPMV_FORMAT_COUNT: it is worth a
+ * look.
  *   a       rows, columns and nonzeros of the matrix, none of them 0
  *   padded  the slots of sell for each nonzero */
-SPMV__SHARED const char *spmv__plan_unseen(const spmv_tuning *t, const spmv_csr *a, const spmv_build *how, const spmv_build_hints *hints,
+SPMV__SHARED spmv_format spmv__plan_unseen(const spmv_tuning *t, const spmv_csr *a, const spmv_build *how, const spmv_build_hints *hints,
                                            double padded)
 {
     const double nnz = (double)a->nnz, rows = (double)a->rows, value = (double)spmv_value_size(how->type);
     const double vectors = (rows + (double)a->cols) * (double)spmv_vector_size(how->type);
     spmv__estimator e;
     double tcsr, sell, least, own, saves;
-    if (t->device_class != SPMV_DEVICE_CLASS_GPU || spmv__estimator_make(&e, a, how, NULL, t, 0, NULL)) return NULL;
+    if (t->device_class != SPMV_DEVICE_CLASS_GPU || spmv__estimator_make(&e, a, how, NULL, t, 0, NULL)) return SPMV_FORMAT_COUNT;
     tcsr = spmv__seconds_by_size(&e, SPMV_TCSR, nnz);
     sell = spmv__seconds_by_size(&e, SPMV_SELL, padded * nnz);
     own = sell < tcsr ? sell : tcsr;
     least = t->launch + spmv__read_seconds(&e, padded * nnz * value, padded * nnz * value + vectors);
     saves = spmv__greater(SPMV__LOOK_SAVES * (own - least), SPMV__LOOK_SAVES_LEAST * own);
-    if (!(tcsr > 0) || !(sell > 0) || spmv__calls(hints) * saves > t->look + t->look_byte * (4 * nnz + 8 * rows)) return NULL;
-    return sell < tcsr ? "sell" : "tcsr";
+    if (!(tcsr > 0) || !(sell > 0) || spmv__calls(hints) * saves > t->look + t->look_byte * (4 * nnz + 8 * rows)) return SPMV_FORMAT_COUNT;
+    return sell < tcsr ? SPMV_SELL : SPMV_TCSR;
 }
 
 /* The choice where neither a plan was given nor the matrix is tiny. keys: NULL: not by cocktail. */

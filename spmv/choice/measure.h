@@ -325,7 +325,7 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
     if (!s) s = spmv_choose(c, d->plan, csr, how, &target, d->hints, NULL, &d->hooks);
     if (!s) s = spmv__store_choice(m, d, csr, how, c);
     if (!s && d->plan && spmv__is_measure(d->plan) && !d->variant) spmv__measure(m, d, csr, how, c);
-    if (!s && c->count) c->plan = m->store.plan;
+    if (!s && c->count) spmv__store_plan(&m->store, &c->plan);
     if (s) memset(c, 0, sizeof *c);
     spmv_free(&d->hooks, block);
     return s;
@@ -344,13 +344,15 @@ SPMV__APART spmv_device_class spmv__class_of(const spmv_desc *d)
 
 /* Stores the matrix by the plan of the description. A choice allocates memory and reads a table, so it is made only where it was requested
  * and the matrix is large enough to gain by it. */
-static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
+static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_format only)
 {
-    const char *text = spmv__plan_text(d);
-    if (m->store.plan.count) text = spmv_format_name(m->store.plan.part[0].format); /* by spmv__leave_unseen */
-    if (spmv__is_auto(text) && !(d->hints && d->hints->choice) && spmv__is_tiny(csr, spmv__class_of(d), d->hints)) text = "csr";
-    if (!spmv__is_auto(text) && !spmv__is_measure(text) && !spmv__is_cocktail(text)) return spmv__store_given(m, d, csr, how, text);
-    return spmv__choose_and_store(m, d, csr, how);
+    const char *text = d->plan ? d->plan : "csr";
+    const int is_auto = d->plan ? spmv__is_auto(text) : !d->reproducible, explained = d->hints && d->hints->choice;
+    const spmv_device_class where = d->device ? spmv__class_of(d) : SPMV_DEVICE_CLASS_HOST;
+    if (only == SPMV_FORMAT_COUNT && is_auto && !explained && spmv__is_tiny(csr, where, d->hints)) only = SPMV_CSR;
+    if (only == SPMV_FORMAT_COUNT && (is_auto || spmv__is_measure(text) || spmv__is_cocktail(text)))
+        return spmv__choose_and_store(m, d, csr, how);
+    return spmv__store_given(m, d, csr, how, text, only);
 }
 
 #endif

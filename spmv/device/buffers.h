@@ -107,16 +107,16 @@ static int spmv__pointers_stay(const spmv_plan *plan)
     return stay;
 }
 
-/* 1 if no columns are needed on the host to split the matrix by the plan, or by that of spmv__leave_unseen if this is not empty. The
- * converter reads them if a part needs them. *rows: 1 if no row pointers are needed there, either. */
-static int spmv__columns_stay(const spmv_desc *d, const spmv_plan *unseen, int *rows)
+/* 1 if no columns are needed on the host to split the matrix by the plan, as in the format of spmv__leave_unseen. The converter reads them
+ * if a part needs them. *rows: 1 if no row pointers are needed there, either. */
+static int spmv__columns_stay(const spmv_desc *d, spmv_format unseen, int *rows)
 {
     spmv_hooks quiet = d->hooks;
     spmv_plan plan;
     quiet.log = spmv__dev_hush;
-    *rows = 0;
-    plan = *unseen;
-    if (!plan.count && spmv_plan_parse(&plan, spmv__plan_text(d), NULL, &quiet)) return spmv__builds_by_rows(spmv__plan_text(d));
+    *rows = unseen != SPMV_FORMAT_COUNT;
+    if (*rows) return 1;
+    if (spmv_plan_parse(&plan, spmv__plan_text(d), NULL, &quiet)) return spmv__builds_by_rows(spmv__plan_text(d));
     *rows = spmv__pointers_stay(&plan);
     return !spmv__split_reads_columns(&plan);
 }
@@ -226,16 +226,15 @@ static spmv_status spmv__keep_table(spmv_device *d, spmv_target *target)
 #endif
 
 #if defined(SPMV_NO_AUTO) || defined(SPMV__NO_SELL) || defined(SPMV__NO_TCSR)
-#define spmv__leave_unseen(m, d, t) SPMV_OK
+#define spmv__leave_unseen(d, t, only) SPMV_OK
 #else
-/* Sets m->store.plan to the plan by which the matrix is stored if the host is not to look at it (spmv__plan_unseen); else leaves it empty.
- * That is decided only where the library is free to choose, and the device has looked at the matrix and can store it by itself. */
-static spmv_status spmv__leave_unseen(spmv_matrix *m, const spmv_desc *d, const spmv__taken *t)
+/* Sets *only to the format in which the matrix is stored if the host is not to look at it (spmv__plan_unseen). That is decided only where
+ * the library is free to choose, and the device has looked at the matrix and can store it by itself. */
+static spmv_status spmv__leave_unseen(const spmv_desc *d, const spmv__taken *t, spmv_format *only)
 {
     const unsigned both = SPMV_BIT_TCSR | SPMV_BIT_SELL;
     const spmv_build_hints *hints = d->hints;
     const spmv_tuning *table = hints ? hints->tuning : NULL;
-    const char *plan;
     spmv_target target = spmv_target_of(d->device);
     spmv_build how;
     spmv_csr a;
@@ -252,8 +251,8 @@ static spmv_status spmv__leave_unseen(spmv_matrix *m, const spmv_desc *d, const 
     a.type = how.type = spmv__desc_type(d);
     if (!table) s = spmv__keep_table(d->device, &target);
     padded = s ? 0 : spmv__convert_padding(d->device, &a, t->ptr, t->work.ptr_bits, &d->hooks);
-    plan = padded > 0 ? spmv__plan_unseen(table ? table : target.table, &a, &how, hints, padded) : NULL;
-    return s || !plan ? s : spmv_plan_parse(&m->store.plan, plan, NULL, &d->hooks);
+    if (padded > 0) *only = spmv__plan_unseen(table ? table : target.table, &a, &how, hints, padded);
+    return s;
 }
 #endif
 
@@ -297,7 +296,7 @@ static spmv_status spmv__take_columns(const spmv_desc *d, spmv__taken *t, int st
 }
 
 /* Makes the CSR form of a matrix in buffers, whose values stay where they are: m->own.val is NULL, and m->own.ptr and col may be. */
-SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
+SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d, spmv_format *only)
 {
     const spmv_type stored = spmv__stored_type(spmv__desc_type(d));
     spmv__taken t;
@@ -324,8 +323,8 @@ SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
     s = spmv__import_shape(&t.work);
     if (!s) s = spmv__holds(d, "matrix.ptr", t.ptr, t.work.rows + 1, (uint64_t)t.work.ptr_bits / 8);
     if (!s) spmv__look_there(d, &t);
-    if (!s) s = spmv__leave_unseen(m, d, &t);
-    columns_stay = spmv__columns_stay(d, &m->store.plan, &rows_stay);
+    if (!s) s = spmv__leave_unseen(d, &t, only);
+    columns_stay = spmv__columns_stay(d, *only, &rows_stay);
     if (!s) s = spmv__take_pointers(d, &t, rows_stay);
     if (!s) s = spmv__take_columns(d, &t, columns_stay, &col);
     if (!s) s = spmv__holds(d, "matrix.val", d->matrix.val, t.work.entries, spmv_value_size(stored));
@@ -362,7 +361,7 @@ static void spmv__close_converter(spmv_matrix *m)
 
 /* Finds the plan and stores the matrix by it, on the device if it converts. Then the kernels are done and the CSR matrix is no longer
  * there. */
-static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, spmv_build *how)
+static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, spmv_build *how, spmv_format only)
 {
     spmv_status s = SPMV_OK, end;
     if (d->device && (d->buffers || spmv__converts_there(d)))
@@ -371,7 +370,7 @@ static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, co
     if (!s && d->buffers) s = spmv__give_buffers(m, d);
     how->converter = m->converter;
     if (!s && m->converter && !(d->hints && d->hints->measure)) spmv__converter_begin(m->converter); /* measuring uses the device */
-    if (!s) s = spmv__plan_and_store(m, d, csr, how);
+    if (!s) s = spmv__plan_and_store(m, d, csr, how, only);
     if (!m->converter) return s;
     end = spmv__converter_finish(m->converter);
     if (!m->updatable || !spmv__converter_count(m->converter)) spmv__close_converter(m);

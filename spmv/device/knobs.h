@@ -220,30 +220,30 @@ static void spmv__dev_variant_merge(spmv_variant *v, spmv_format f, const spmv_v
 }
 
 /* The formats of a plan's parts, as bits. */
-static unsigned spmv__dev_plan_formats(const spmv_plan *plan)
+static unsigned spmv__dev_plan_formats(const spmv_store *st)
 {
     unsigned formats = 0;
     int i;
-    for (i = 0; i < plan->count; i++) formats |= spmv__dev_format_bit(plan->part[i].format);
+    for (i = 0; i < st->plan_count; i++) formats |= spmv__dev_format_bit(st->plan[i].format);
     return formats;
 }
 
 /* SPMV_ERR_PLAN if no part's kernel has a knob that is set in all, or one has it but not with this value. */
-static spmv_status spmv__dev_every_part_check(const spmv_variant *all, const spmv_plan *plan, const spmv_hooks *h)
+static spmv_status spmv__dev_every_part_check(const spmv_variant *all, const spmv_store *st, const spmv_hooks *h)
 {
     char names[256];
     spmv_status s = SPMV_OK;
     int i, k, taken;
     for (k = 0; !s && k < SPMV_KNOB_COUNT; k++) {
         if (!spmv__dev_knob_set(all, (spmv_knob)k)) continue;
-        for (taken = i = 0; !s && i < plan->count; i++) {
-            spmv_format f = plan->part[i].format;
+        for (taken = i = 0; !s && i < st->plan_count; i++) {
+            spmv_format f = st->plan[i].format;
             if (!spmv__dev_knob_taken(f, (spmv_knob)k)) continue;
             taken = 1;
             s = spmv__dev_knob_fault(f, (spmv_knob)k, all->value[k], h);
         }
         if (!s && !taken) {
-            spmv__dev_knob_names(spmv__dev_plan_formats(plan), names, sizeof names);
+            spmv__dev_knob_names(spmv__dev_plan_formats(st), names, sizeof names);
             s = spmv_log(h, SPMV_ERR_PLAN, "*:%s: no part's kernel has this knob; they have %s", spmv__knob_name((spmv_knob)k), names);
         }
     }
@@ -268,9 +268,9 @@ static spmv_status spmv__dev_every_part(spmv_variant *v, const spmv_store *st, c
 {
     spmv_variant all;
     int k;
-    spmv_status s = spmv__dev_variant_read(&all, spmv__dev_plan_formats(&st->plan), one, h);
-    if (!s) s = spmv__dev_every_part_check(&all, &st->plan, h);
-    for (k = 0; !s && k < st->count; k++) spmv__dev_variant_merge(&v[k], st->plan.part[st->index[k]].format, &all);
+    spmv_status s = spmv__dev_variant_read(&all, spmv__dev_plan_formats(st), one, h);
+    if (!s) s = spmv__dev_every_part_check(&all, st, h);
+    for (k = 0; !s && k < st->count; k++) spmv__dev_variant_merge(&v[k], st->part[k].spec.format, &all);
     return s;
 }
 
@@ -290,11 +290,11 @@ SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, 
         p += n + (p[n] == '+');
     }
     for (i = 0; !s && *p; i++) {
-        if (i == st->plan.count)
+        if (i == st->plan_count)
             return spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %llu: the plan has no more parts", text, (spmv__ull)(p - text) + 1);
         s = spmv__dev_variant_element(one, text, p, &n, hooks);
-        if (!s) s = spmv__variant_parse(&of, st->plan.part[i].format, one, hooks);
-        if (!s && k < st->count && st->index[k] == i) spmv__dev_variant_merge(&v[k++], st->plan.part[i].format, &of);
+        if (!s) s = spmv__variant_parse(&of, st->plan[i].format, one, hooks);
+        if (!s && k < st->count && st->part[k].index == i) spmv__dev_variant_merge(&v[k++], st->plan[i].format, &of);
         p += n + (p[n] == '+');
     }
     return s;

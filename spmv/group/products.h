@@ -322,7 +322,9 @@ static void spmv__group_explain_plans(spmv__text *t, const spmv_group_block *b)
     int k;
     for (k = 0; k < b->pieces; k++) {
         const spmv_group_piece *p = &b->piece[k];
-        SPMV__GROUP_SAY(t, "    plan      %s, rows %llu to %llu%s%s\n", spmv_shares(&p->m), (spmv__ull)p->row,
+        char shares[256];
+        spmv_shares(&p->m, shares, sizeof shares);
+        SPMV__GROUP_SAY(t, "    plan      %s, rows %llu to %llu%s%s\n", shares, (spmv__ull)p->row,
                         (spmv__ull)(p->row + spmv_rows(&p->m)), p->adds ? ", halo columns" : b->split ? ", own columns" : "",
                         p->own && b->split ? ", while halos are sent" : "");
     }

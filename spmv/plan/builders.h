@@ -484,6 +484,36 @@ SPMV__SHARED int spmv__builds_by_rows(const char *text)
     return found;
 }
 
+/* The builder with whose name the text begins, and goes on behind it; SPMV_BUILDER_COUNT: it is the text of a plan. cmrs is both a builder
+ * and a format: with keys of the format, or in a longer plan, it is the format. */
+static spmv_builder spmv__begin_builder(spmv__scan *c)
+{
+    char word[SPMV__WORD];
+    spmv_builder b;
+    spmv__word(c, word, sizeof word);
+    b = spmv__builder_from(word);
+    if (spmv_format_from(word) != SPMV_FORMAT_COUNT && c->text[strcspn(c->text, ":+")]) b = SPMV_BUILDER_COUNT;
+    if (b == SPMV_BUILDER_COUNT) c->at = c->text;
+    return b;
+}
+
+/* 1 if the text is that of a plan of one part. */
+SPMV__SHARED int spmv__is_one_part(const char *text)
+{
+    spmv__scan c = spmv__scan_begin(text, NULL, NULL);
+    return !strchr(text, '+') && spmv__begin_builder(&c) == SPMV_BUILDER_COUNT;
+}
+
+/* Parses such a text into *spec, which is zero. Apart, for the stack of the caller. */
+SPMV__APART spmv_status spmv__parse_one_part(spmv_spec *spec, const char *text, const spmv_hooks *hooks)
+{
+    spmv__scan c = spmv__scan_begin(text, NULL, hooks);
+    spmv_status s;
+    c.builders = 1;
+    s = spmv__parse_part(&c, spec);
+    return s ? s : spmv__parse_end(&c);
+}
+
 SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spmv_csr *a, const spmv_build_hints *hints, int *column,
                                     const spmv_hooks *hooks)
 {
@@ -493,17 +523,13 @@ SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spm
     }
     spmv__maker m;
     spmv__scan c = spmv__scan_begin(text, column, hooks);
-    char word[SPMV__WORD];
     spmv_builder b;
     spmv_status s;
     memset(&m, 0, sizeof m);
     memset(plan, 0, sizeof *plan);
     c.builders = 1;
-    spmv__word(&c, word, sizeof word);
-    b = spmv__builder_from(word);
-    /* cmrs is both a builder and a format: with keys of the format, or in a longer plan, it is the format */
-    if (b == SPMV_BUILDER_COUNT || (spmv_format_from(word) != SPMV_FORMAT_COUNT && text[strcspn(text, ":+")])) {
-        c.at = text;
+    b = spmv__begin_builder(&c);
+    if (b == SPMV_BUILDER_COUNT) {
         s = spmv__parse_parts(&c, plan);
         if (s) memset(plan, 0, sizeof *plan);
         return s;

@@ -262,6 +262,15 @@ static spmv_status spmv__parse_part(spmv__scan *c, spmv_spec *spec)
     return s ? spmv__fault(c, at, s == SPMV_ERR_ARGUMENT ? SPMV_ERR_PLAN : s, why) : SPMV_OK;
 }
 
+/* Behind the last part there may only be blanks. */
+static spmv_status spmv__parse_end(spmv__scan *c)
+{
+    spmv__skip_space(c);
+    if (!*c->at) return SPMV_OK;
+    if (*c->at == '/') return spmv__fault(c, c->at, SPMV_ERR_PLAN, "knobs are no part of a plan; see spmv_desc.variant");
+    return spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \"+\", \",\", \":\" or the end");
+}
+
 /* Parses all parts up to the end of the text and appends them to a plan. */
 static spmv_status spmv__parse_parts(spmv__scan *c, spmv_plan *plan)
 {
@@ -270,10 +279,7 @@ static spmv_status spmv__parse_parts(spmv__scan *c, spmv_plan *plan)
         if (plan->count == SPMV_MAX_PARTS) s = spmv__fault(c, c->at, SPMV_ERR_PLAN, "too many parts");
         else s = spmv__parse_part(c, &plan->part[plan->count++]);
     } while (!s && spmv__accept(c, '+'));
-    spmv__skip_space(c);
-    if (!s && *c->at == '/') return spmv__fault(c, c->at, SPMV_ERR_PLAN, "knobs are no part of a plan; see spmv_desc.variant");
-    if (!s && *c->at) s = spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \"+\", \",\", \":\" or the end");
-    return s;
+    return s ? s : spmv__parse_end(c);
 }
 
 /* Begins to read a text; *column becomes 0. */
@@ -372,6 +378,14 @@ SPMV_API size_t spmv_plan_print(const spmv_plan *plan, char *out, size_t size)
     return spmv__print_parts(plan ? plan->part : NULL, plan ? plan->count : 0, out, size);
 }
 
+/* Refuses a format with fill, of part number i, for strict mode. */
+SPMV__SHARED spmv_status spmv__strict_check(const spmv_spec *spec, int i, const spmv_hooks *hooks)
+{
+    if (!(spmv_format_flags(spec->format) & SPMV_HAS_FILL)) return SPMV_OK;
+    return spmv_log(hooks, SPMV_ERR_STRICT, "part %d: %s multiplies its fill by x, which strict mode excludes", i + 1,
+                    spmv_format_name(spec->format));
+}
+
 /* Checks every part by spmv__spec_check and, if strict is 1, that no part has a format with fill (SPMV_ERR_STRICT). */
 SPMV__SHARED spmv_status spmv__plan_check(const spmv_plan *plan, int strict, const spmv_hooks *hooks)
 {
@@ -379,11 +393,11 @@ SPMV__SHARED spmv_status spmv__plan_check(const spmv_plan *plan, int strict, con
     if (plan->count < 1 || plan->count > SPMV_MAX_PARTS)
         return spmv_log(hooks, SPMV_ERR_PLAN, "a plan has 1 .. %d parts, not %d", (int)SPMV_MAX_PARTS, plan->count);
     for (i = 0; i < plan->count; i++) {
-        const char *why, *name = spmv_format_name(plan->part[i].format);
+        const char *why;
         spmv_status s = spmv__spec_check(&plan->part[i], &why);
-        if (s) return spmv_log(hooks, s, "part %d, %s: %s", i + 1, name, why);
-        if (strict && (spmv_format_flags(plan->part[i].format) & SPMV_HAS_FILL))
-            return spmv_log(hooks, SPMV_ERR_STRICT, "part %d: %s multiplies its fill by x, which strict mode excludes", i + 1, name);
+        if (s) return spmv_log(hooks, s, "part %d, %s: %s", i + 1, spmv_format_name(plan->part[i].format), why);
+        if (strict) s = spmv__strict_check(&plan->part[i], i, hooks);
+        if (s) return s;
     }
     return SPMV_OK;
 }

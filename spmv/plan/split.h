@@ -512,11 +512,11 @@ static spmv_status spmv__make_list(spmv__splitter *s)
 
 /* ---- split ------------------------------------------------------------------------------------------------------- */
 
-/* Lets each part of the plan take its nonzeros, in order. A plan of one part that takes everything needs no owners. */
-static spmv_status spmv__split_parts(spmv__splitter *s, const spmv_plan *plan)
+/* Lets each part of a plan take its nonzeros, in order. A plan of one part that takes everything needs no owners. */
+static spmv_status spmv__split_parts(spmv__splitter *s, const spmv_spec *plan)
 {
     spmv_status status = SPMV_OK;
-    int whole = plan->count == 1 && spmv__takes_all(&plan->part[0]);
+    int whole = s->out->count == 1 && spmv__takes_all(plan);
     void *block;
     uint64_t r, cols;
     s->left_all = s->a->nnz;
@@ -529,8 +529,8 @@ static spmv_status spmv__split_parts(spmv__splitter *s, const spmv_plan *plan)
         status = spmv__new(s->h, &block, s->a->nnz, 1, SPMV__LEFT);
         s->out->owner = (uint8_t *)block;
     }
-    for (s->part = 0; s->part < plan->count && !status; s->part++) {
-        s->spec = &plan->part[s->part];
+    for (s->part = 0; s->part < s->out->count && !status; s->part++) {
+        s->spec = &plan[s->part];
         cols = (uint64_t)s->spec->key[SPMV_KEY_COLS];
         if (!whole) spmv__show_columns(s, cols && cols < s->a->cols ? cols : s->a->cols);
         status = spmv__make_list(s);
@@ -544,8 +544,8 @@ static spmv_status spmv__split_parts(spmv__splitter *s, const spmv_plan *plan)
     return status;
 }
 
-/* spmv_split_create, with a converter that may look at columns which are on a device only, or NULL. */
-static spmv_status spmv__split_there(spmv_split *out, const spmv_plan *plan, const spmv_csr *a, spmv_converter *converter,
+/* spmv_split_create of a valid plan of count parts, with a converter that may look at columns which are on a device only, or NULL. */
+static spmv_status spmv__split_there(spmv_split *out, const spmv_spec *plan, int count, const spmv_csr *a, spmv_converter *converter,
                                      const spmv_hooks *hooks)
 {
     spmv__splitter s;
@@ -553,9 +553,7 @@ static spmv_status spmv__split_there(spmv_split *out, const spmv_plan *plan, con
     memset(out, 0, sizeof *out);
     memset(&s, 0, sizeof s);
     if (hooks) out->hooks = *hooks;
-    status = spmv__plan_check(plan, 0, hooks);
-    if (status) return status;
-    out->count = plan->count;
+    out->count = count;
     s.a = a;
     s.h = hooks;
     s.out = out;
@@ -563,7 +561,7 @@ static spmv_status spmv__split_there(spmv_split *out, const spmv_plan *plan, con
     status = spmv__split_parts(&s, plan);
     if (!status && s.left_all) {
         char text[512]; /* of most plans all; larger ones would only make the stack deeper */
-        spmv_plan_print(plan, text, sizeof text);
+        spmv__print_parts(plan, count, text, sizeof text);
         status = spmv_log(hooks, SPMV_ERR_INCOMPLETE, "plan \"%s\" leaves %llu of %llu nonzeros: end it with a part that takes all, "
                           "such as csr or coo", text, (spmv__ull)s.left_all, (spmv__ull)a->nnz);
     }
@@ -574,8 +572,12 @@ static spmv_status spmv__split_there(spmv_split *out, const spmv_plan *plan, con
 
 SPMV_API spmv_status spmv_split_create(spmv_split *out, const spmv_plan *plan, const spmv_csr *a, const spmv_hooks *hooks)
 {
+    spmv_status s;
     if (!out || !plan || !a) return spmv__null(hooks, "spmv_split_create", !out ? "out" : !plan ? "plan" : "a", out, sizeof *out);
-    return spmv__split_there(out, plan, a, NULL, hooks);
+    s = spmv__plan_check(plan, 0, hooks);
+    if (!s) return spmv__split_there(out, plan->part, plan->count, a, NULL, hooks);
+    memset(out, 0, sizeof *out);
+    return s;
 }
 
 SPMV_API void spmv_split_destroy(spmv_split *s)

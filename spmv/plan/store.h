@@ -15,72 +15,82 @@ SPMV__SHARED int spmv__part_covers(const spmv_part *p, uint64_t matrix_rows)
     return p && p->rows == matrix_rows && !(spmv_format_flags(p->spec.format) & SPMV_ADDS_ONLY); /* a list of all rows names each once */
 }
 
+/* Makes room for so many parts, and behind them for a plan of count parts. */
+static spmv_status spmv__store_room(spmv_store *out, int count, int stored)
+{
+    void *block;
+    spmv_status s = spmv__new(&out->hooks, &block, (uint64_t)stored * sizeof *out->part + (uint64_t)count * sizeof *out->plan, 1, 0);
+    if (s) return s;
+    out->part = (spmv_part *)block;
+    out->plan = (spmv_spec *)(void *)(out->part + stored);
+    out->plan_count = count;
+    return SPMV_OK;
+}
+
+/* Makes room for so many parts and copies the plan, unless out has both. */
+static spmv_status spmv__store_keep(spmv_store *out, const spmv_spec *plan, int count, int stored)
+{
+    spmv_status s = out->plan ? SPMV_OK : spmv__store_room(out, count, stored);
+    if (!s && out->plan != plan) memcpy(out->plan, plan, (size_t)count * sizeof *plan);
+    return s;
+}
+
 /* Builds every part of the split that holds nonzeros. On failure out->count parts are to be freed. */
-static spmv_status spmv__store_parts(spmv_store *out, const spmv_split *split, const spmv_csr *a, const spmv_build *how)
+static spmv_status spmv__store_parts(spmv_store *out, const spmv_spec *plan, const spmv_split *split, const spmv_csr *a,
+                                     const spmv_build *how)
 {
     spmv_hooks h = out->hooks;
-    void *block;
     int i, stored = 0;
     spmv_status s;
     for (i = 0; i < split->count; i++) stored += split->nnz[i] != 0;
-    s = spmv__new(&h, &block, (uint64_t)stored, sizeof *out->part, 0);
-    if (s) return s;
-    out->part = (spmv_part *)block;
+    s = spmv__store_keep(out, plan, split->count, stored);
     for (i = 0; i < split->count && !s; i++) {
         spmv_view v = spmv_split_view(split, a, i);
         if (!split->nnz[i]) continue;
         if (split->count > 1) h.part = i + 1;
-        s = spmv_part_create(&out->part[out->count], &out->plan.part[i], &v, how, &h);
-        if (s) break;
-        out->index[out->count++] = i;
+        s = spmv__part_make(&out->part[out->count], &plan[i], &v, how, &h);
+        if (!s) out->part[out->count++].index = i;
     }
     return s;
 }
 
-/* Splits the matrix by the plan in out and stores the parts. A split is large, so its frame is kept apart. */
-SPMV__APART spmv_status spmv__store_split(spmv_store *out, const spmv_csr *a, const spmv_build *how)
+/* Splits the matrix by a plan and stores the parts. A split is large, so its frame is kept apart. */
+SPMV__APART spmv_status spmv__store_split(spmv_store *out, const spmv_spec *plan, int count, const spmv_csr *a, const spmv_build *how)
 {
     spmv_split split;
-    spmv_status s = spmv__split_there(&split, &out->plan, a, how->converter, &out->hooks);
+    spmv_status s = spmv__split_there(&split, plan, count, a, how->converter, &out->hooks);
     if (s) return s;
-    spmv_split_print(&split, &out->plan, out->shares, sizeof out->shares);
-    s = spmv__store_parts(out, &split, a, how);
+    s = spmv__store_parts(out, plan, &split, a, how);
     spmv_split_destroy(&split);
     return s;
 }
 
 /* Stores a plan of one part that takes all rows as they are. Nothing is split, so that a small matrix costs no more than its part. */
-static spmv_status spmv__store_whole(spmv_store *out, const spmv_csr *a, const spmv_build *how)
+static spmv_status spmv__store_whole(spmv_store *out, const spmv_spec *spec, const spmv_csr *a, const spmv_build *how)
 {
-    spmv__text shares;
     spmv_view v;
-    void *block;
     spmv_status s;
     memset(&v, 0, sizeof v);
     v.a = a;
     v.rows = a->rows;
-    spmv__text_open(&shares, out->shares, sizeof out->shares);
-    spmv__put_share(&shares, out->plan.part[0].format, a->nnz, a->nnz);
-    spmv__text_close(&shares);
-    s = spmv__new(&out->hooks, &block, a->nnz != 0, sizeof *out->part, 0);
+    s = spmv__store_keep(out, spec, 1, a->nnz != 0);
     if (s || !a->nnz) return s;
-    out->part = (spmv_part *)block;
-    s = spmv_part_create(out->part, &out->plan.part[0], &v, how, &out->hooks);
+    s = spmv__part_make(out->part, spec, &v, how, &out->hooks);
     if (!s) out->count = 1;
     return s;
 }
 
-/* Stores a by the plan in out, where plan and hooks are set and all else is zero. On failure out is zeroed. */
-static spmv_status spmv__store_by_plan(spmv_store *out, const spmv_csr *a, const spmv_build *how)
+/* Stores a by a valid plan in out, where hooks are set and all else is zero, but for a plan of one part, which may be there with room for
+ * that. On failure out is zeroed. */
+static spmv_status spmv__store_by_plan(spmv_store *out, const spmv_spec *plan, int count, const spmv_csr *a, const spmv_build *how)
 {
-    const spmv_spec *first = &out->plan.part[0];
-    spmv_status s = spmv__plan_check(&out->plan, how->strict, &out->hooks);
+    spmv_status s;
     out->type = spmv__type(how->type);
     out->rows = a->rows;
     out->cols = a->cols;
     out->nnz = a->nnz;
-    if (!s && out->plan.count == 1 && spmv__takes_all(first) && !first->key[SPMV_KEY_ROWS]) s = spmv__store_whole(out, a, how);
-    else if (!s) s = spmv__store_split(out, a, how);
+    if (count == 1 && spmv__takes_all(plan) && !plan->key[SPMV_KEY_ROWS]) s = spmv__store_whole(out, plan, a, how);
+    else s = spmv__store_split(out, plan, count, a, how);
     if (s) spmv_store_destroy(out);
     return s;
 }
@@ -88,12 +98,32 @@ static spmv_status spmv__store_by_plan(spmv_store *out, const spmv_csr *a, const
 SPMV_API spmv_status spmv_store_create(spmv_store *out, const spmv_plan *plan, const spmv_csr *a, const spmv_build *how,
                                        const spmv_hooks *hooks)
 {
+    spmv_status s;
     if (!out || !plan || !a || !how)
         return spmv__null(hooks, "spmv_store_create", !out ? "out" : !plan ? "plan" : !a ? "a" : "how", out, sizeof *out);
     memset(out, 0, sizeof *out);
+    s = spmv__plan_check(plan, how->strict, hooks);
+    if (s) return s;
     if (hooks) out->hooks = *hooks;
-    out->plan = *plan;
-    return spmv__store_by_plan(out, a, how);
+    return spmv__store_by_plan(out, plan->part, plan->count, a, how);
+}
+
+/* Copies the plan of a store. */
+SPMV__SHARED void spmv__store_plan(const spmv_store *s, spmv_plan *out)
+{
+    memset(out, 0, sizeof *out);
+    out->count = s->plan_count;
+    memcpy(out->part, s->plan, (size_t)s->plan_count * sizeof *out->part);
+}
+
+/* Writes the shares of the nonzeros as spmv_split_print does; nothing if s is NULL. */
+SPMV__SHARED size_t spmv__store_shares(const spmv_store *s, char *out, size_t size)
+{
+    spmv__text t;
+    int i;
+    spmv__text_open(&t, out, size);
+    for (i = 0; s && i < s->count; i++) spmv__put_share(&t, s->part[i].spec.format, s->part[i].nnz, s->nnz);
+    return spmv__text_close(&t);
 }
 
 SPMV_API spmv_status spmv_store_update(spmv_store *st, const spmv_csr *a)

@@ -18,7 +18,7 @@ static spmv_status made(const char *plan, spmv_format want) {
     s = spmv_create(&a, &d);
     if (s) return s;
     s = spmv_mul(&a, 1, x, 0, y);
-    if (!s && (spmv_plan_of(&a)->part[0].format != want || y[0] != 201 || y[1] != 0 || y[2] != 430)) s = SPMV_ERR_ARGUMENT;
+    if (!s && (a.store.plan[0].format != want || y[0] != 201 || y[1] != 0 || y[2] != 430)) s = SPMV_ERR_ARGUMENT;
     spmv_destroy(&a);
     return s;
 }

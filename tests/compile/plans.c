@@ -48,7 +48,7 @@ static void choose(int sort, uint64_t expected, char *text, size_t size) {
     d.plan = "auto";
     snprintf(text, size, "refused");
     if (spmv_create(&m, &d) != SPMV_OK) return;
-    spmv_plan_print(spmv_plan_of(&m), text, size);
+    spmv_plan_of(&m, text, size);
     spmv_destroy(&m);
 }
 

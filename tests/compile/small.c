@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The heap and stack that create, mul and destroy use for a tiny matrix, with the plan "csr" and arrays that can be borrowed, and with
- * the choice left to the library. Fails if they use more than LIMIT_STACK bytes of stack, or any heap besides the record of the one part
- * and its row pointers. For a larger matrix, whose rows are uneven, and for a message, only the stack is limited. Prints the figures.
- * list.sh compiles it in many ways. */
+ * the choice left to the library. Fails if they use more than LIMIT_STACK bytes of stack, or any heap besides the record of the one part,
+ * its specification and its row pointers, or if an spmv_matrix takes more than LIMIT_MATRIX bytes. For a larger matrix, whose rows are
+ * uneven, and for a message, only the stack is limited. Prints the figures. list.sh compiles it in many ways. */
 #define _POSIX_C_SOURCE 200809L
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #define SPMV_IMPLEMENTATION
@@ -15,6 +15,7 @@
 #ifndef LIMIT_STACK
 #define LIMIT_STACK 1024 /* bytes */
 #endif
+enum { LIMIT_MATRIX = 1024 }; /* bytes of an spmv_matrix */
 enum { DEEP_CSR = 7000, DEEP_AUTO = 18000, DEEP_COCKTAIL = 23000, DEEP_LOG = 1200 }; /* bytes of stack for the larger matrix */
 enum { ROWS = 3, LARGE = 20000, LONGEST = 12 };
 enum { STACK = 1 << 20, FRAME = 128 /* bytes of the frame of begin */, PAINT = 0xa5, ARENA = 1 << 20 };
@@ -142,7 +143,7 @@ static int measure(const char *text, int own) {
            (unsigned)peak, (unsigned)calls, (unsigned)largest);
     if (y[0] != 201 || y[1] != 0 || y[2] != 430 || live) return 1;
     if (!own) return 0;
-    return depth > LIMIT_STACK || calls != 2 || peak != sizeof(spmv_part) + (ROWS + 1) * sizeof(uint32_t);
+    return depth > LIMIT_STACK || calls != 2 || peak != sizeof(spmv_part) + sizeof(spmv_spec) + (ROWS + 1) * sizeof(uint32_t);
 }
 
 static int measure_large(void (*what)(void), const char *text, unsigned limit) {
@@ -152,7 +153,7 @@ static int measure_large(void (*what)(void), const char *text, unsigned limit) {
 }
 
 int main(void) {
-    int bad = 0;
+    int bad = sizeof(spmv_matrix) > LIMIT_MATRIX;
     stack = (volatile unsigned char *)mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if ((void *)(uintptr_t)stack == MAP_FAILED) return 2;
     bad |= measure("csr", 1);

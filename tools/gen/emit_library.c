@@ -141,7 +141,7 @@ static void put_knobs(FILE *out, FILE *text)
         if (strncmp(line, define, sizeof define - 1) != 0 || !values) continue;
         values += sizeof tune - 1;
         for (p = values; *p && *p != '\n'; p++) count += *p == ' ';
-        fprintf(out, " SPMV_KNOB_%.*s, %d,", (int)strcspn(name, " "), name, count);
+        fprintf(out, " \\\n    SPMV_KNOB_%.*s, %d,", (int)strcspn(name, " "), name, count);
         for (p = values; *p && *p != '\n'; p++) fprintf(out, *p == ' ' && p > values ? ", " : "%c", *p);
         fputc(',', out);
     }

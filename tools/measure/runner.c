@@ -244,7 +244,7 @@ static void runner_text(const runner *r, void (*of)(const spmv_matrix *m, char *
     }
 }
 
-static void plan_text(const spmv_matrix *m, char *out, size_t size) { spmv_plan_print(spmv_plan_of(m), out, size); }
+static void plan_text(const spmv_matrix *m, char *out, size_t size) { spmv_plan_of(m, out, size); }
 
 void runner_plan(const runner *r, char *out, size_t size) { runner_text(r, plan_text, out, size); }
 
@@ -257,9 +257,9 @@ static void variant_text(const spmv_matrix *m, char *out, size_t size)
     int i;
     snprintf(out, size, "%s", m->device ? "" : "host");
     if (!m->device) return;
-    for (i = 0; i < st->plan.count && used < size; i++) {
+    for (i = 0; i < st->plan_count && used < size; i++) {
         if (i) used += (size_t)snprintf(out + used, size - used, "+");
-        if (used < size && k < m->on_device->count && st->index[k] == i)
+        if (used < size && k < m->on_device->count && st->part[k].index == i)
             used += spmv_variant_print(spmv_device_matrix_variant(m->on_device, k++), out + used, size - used);
     }
 #else
