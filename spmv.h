@@ -351,7 +351,7 @@ static const char *spmv__member_set(const spmv_input *in)
 /* Makes the CSR form of the matrix in the description: own; *csr becomes own, or the caller's, which is checked, if it is used as it is.
  * Without updates, few plans need the form after the call, so arrays are borrowed for that long: a copy would take as long as some
  * products, and as much memory as the matrix. */
-static spmv_status spmv__take_input(const spmv_csr **csr, spmv_csr *own, const spmv_desc *d)
+SPMV__APART spmv_status spmv__take_input(const spmv_csr **csr, spmv_csr *own, const spmv_desc *d)
 {
     const spmv_csr *a = d->csr;
     const spmv_type type = spmv__desc_type(d);

@@ -711,7 +711,7 @@ done:
 /* Converts any input: places the entries in their rows, and sorts rows and merges duplicates if there is need. All memory for entries is
  * allocated before the first is read, because an input can claim sizes that no machine could hold or walk through. With symmetry, one
  * entry can become two, so up to half of the arrays may stay unused. Values to be narrowed are narrowed after duplicates are summed. */
-static spmv_status spmv__import_general(spmv_csr *out, spmv__import *m)
+SPMV__APART spmv_status spmv__import_general(spmv_csr *out, spmv__import *m)
 {
     const spmv_input *in = m->in;
     const int narrow = out->type == SPMV_F32 && in->val && in->val_type == SPMV_F64;

@@ -421,5 +421,11 @@ static const char spmv__src_ellr[][SPMV__PIECE_BYTES] = {
     "" ""
 };
 #define SPMV__SRC_ELLR spmv__src_ellr[0], sizeof spmv__src_ellr
-#define SPMV__KNOBS_ELLR SPMV_KNOB_WG, 5, 32, 64, 128, 256, 512, SPMV_KNOB_L, 4, 1, 2, 4, 8, SPMV_KNOB_UNROLL, 4, 1, 2, 4, 8, SPMV_KNOB_ZERO, 2, 0, 1, SPMV_KNOB_SEQ, 3, 1, 4, 16, SPMV_KNOB_NT, 2, 0, 1,
+#define SPMV__KNOBS_ELLR \
+    SPMV_KNOB_WG, 5, 32, 64, 128, 256, 512, \
+    SPMV_KNOB_L, 4, 1, 2, 4, 8, \
+    SPMV_KNOB_UNROLL, 4, 1, 2, 4, 8, \
+    SPMV_KNOB_ZERO, 2, 0, 1, \
+    SPMV_KNOB_SEQ, 3, 1, 4, 16, \
+    SPMV_KNOB_NT, 2, 0, 1,
 #endif

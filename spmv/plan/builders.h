@@ -497,14 +497,14 @@ static spmv_builder spmv__begin_builder(spmv__scan *c)
     return b;
 }
 
-/* 1 if the text is that of a plan of one part. */
-SPMV__SHARED int spmv__is_one_part(const char *text)
+/* 1 if the text is that of a plan of one part. Apart, as the next one, for the stack of the caller. */
+SPMV__APART int spmv__is_one_part(const char *text)
 {
     spmv__scan c = spmv__scan_begin(text, NULL, NULL);
     return !strchr(text, '+') && spmv__begin_builder(&c) == SPMV_BUILDER_COUNT;
 }
 
-/* Parses such a text into *spec, which is zero. Apart, for the stack of the caller. */
+/* Parses such a text into *spec, which is zero. */
 SPMV__APART spmv_status spmv__parse_one_part(spmv_spec *spec, const char *text, const spmv_hooks *hooks)
 {
     spmv__scan c = spmv__scan_begin(text, NULL, hooks);
