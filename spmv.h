@@ -41,6 +41,9 @@
 #endif
 /* (end of: which back ends) */
 #include "spmv_formats.h"
+#if defined(SPMV_ONLY) && !defined(SPMV_NO_AUTO) && !((SPMV_ONLY) & ((SPMV_ONLY) - 1))
+#  define SPMV_NO_AUTO /* one format: there is nothing to choose */
+#endif
 #include "spmv/plan.h"
 #ifndef SPMV_NO_DEVICES
 #include "spmv/device.h"
@@ -226,11 +229,14 @@ SPMV_API spmv_target spmv_target_of(const spmv_device *d);
 
 static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_format only);
 
-/* The plan of the description, or what stands for it, as text. */
+/* The plan of the description, or what stands for it, as text: in a build without the choice csr or, if that was left out, the first format
+ * that was not. */
 static const char *spmv__plan_text(const spmv_desc *d)
 {
 #ifdef SPMV_NO_AUTO
-    return d->plan ? d->plan : "csr";
+    int f = SPMV_CSR, first = 0;
+    while (!spmv__table[f].size && first < (int)SPMV_FORMAT_COUNT) f = first++;
+    return d->plan ? d->plan : spmv_format_name((spmv_format)f);
 #else
     return d->plan ? d->plan : d->reproducible ? "csr" : "auto";
 #endif

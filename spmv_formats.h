@@ -42,7 +42,8 @@
  *   SPMV_AVX512           compile those for AVX-512 as well; so far they were not faster than those for AVX2 (docs/measurements.md, M1)
  *   SPMV_NO_AUTO          leave out the choice of a plan and its tuning tables; without a plan, "csr" is used
  *   SPMV_NO_TUNING        leave out the tuning tables: plans are chosen by the bytes that they move alone
- *   SPMV_ONLY             keep only these formats, e.g. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL, or ~SPMV_BIT_ELL for all but one
+ *   SPMV_ONLY             keep only these formats, e.g. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL, or ~SPMV_BIT_ELL for all but one. One
+ *                         alone leaves out the choice as well
  *   SPMV_FORMATS_EXTRA    a header with formats of your own, written by "spmvgen --target library": -DSPMV_FORMATS_EXTRA='"own.h"'
  *
  * Products and preparations run in the threads of OpenMP if the file with SPMV_IMPLEMENTATION is compiled with it, else in the calling

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * With SPMV_NO_AUTO, csr is used if there is no plan, texts of plans and builders work, and "auto" and "cocktail" are refused. */
+ * With SPMV_NO_AUTO, csr is used if there is no plan, or the one format that there is; texts of plans and builders work, and "auto" and "cocktail" are refused. */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 
@@ -24,6 +24,9 @@ static spmv_status made(const char *plan, spmv_format want) {
 }
 
 int main(void) {
+#ifdef SPMV_ONLY
+    return made(NULL, SPMV_ELL) != SPMV_OK;
+#endif
     if (made(NULL, SPMV_CSR) != SPMV_OK) return 1;
     if (made("sell:h=2", SPMV_SELL) != SPMV_OK) return 2;
     if (made("hyb", SPMV_COO) != SPMV_OK) return 3;
