@@ -96,7 +96,8 @@ for cc in gcc clang; do
     say "$cc/no-tuning" "$cc $w -O0 $i $host -DSPMV_NO_TUNING $t/c99.c -o $o/$cc-notuning && $o/$cc-notuning"
     say "$cc/no-auto"   "$cc $w -O0 $i -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-noauto && $o/$cc-noauto &&" \
         "$sym $o/$cc-noauto no-choice"
-    say "$cc/one-format" "$cc $w -O0 $i $host -DSPMV_ONLY=SPMV_BIT_ELL $t/no_auto.c -o $o/$cc-one && $o/$cc-one && $sym $o/$cc-one no-choice"
+    say "$cc/one-format" "$cc $w -O0 $i $host -DSPMV_ONLY=SPMV_BIT_ELL $t/no_auto.c -o $o/$cc-one &&" \
+        "$o/$cc-one && $sym $o/$cc-one no-choice"
     say "$cc/no-auto-host" "$cc $w -O0 $i $host -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-noauto-host && $o/$cc-noauto-host"
     for opt in -O2 -Os; do # the promised cost of a tiny matrix holds for optimised builds only
         say "$cc/small$opt"         "$cc $w $opt $i $host $t/small.c -o $o/$cc-small$opt -pthread && $o/$cc-small$opt"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * With SPMV_NO_AUTO, csr is used if there is no plan, or the one format that there is; texts of plans and builders work, and "auto" and "cocktail" are refused. */
+ * With SPMV_NO_AUTO, csr is used if there is no plan, or the one format that there is; texts of plans and builders work, and "auto" and
+ * "cocktail" are refused. */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 
