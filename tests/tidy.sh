@@ -17,7 +17,7 @@ refuse() { # refuse WHAT FOUND
 }
 case ${1-} in
 list)
-    for r in spdx unfinished paths width ascii alloc null shell; do printf 'tidy/%s\tplain\tsh tests/tidy.sh %s\n' $r $r; done ;;
+    for r in spdx unfinished paths width ascii alloc null circles shell; do printf 'tidy/%s\tplain\tsh tests/tidy.sh %s\n' $r $r; done ;;
 spdx) # a licence line among the first five of each source
     bad=$(text | grep '\.\(c\|h\|cpp\|cl\|cuh\|sh\|mk\)$\|^Makefile$\|^CMakeLists\.txt$\|^cmake/\|^\.ci/run$' | while IFS= read -r f; do
         head -n 5 "$f" | grep -q 'SPDX-License-Identifier: MIT' || echo "$f"; done)
@@ -43,6 +43,12 @@ null) # tests/test_null.c calls every public function that takes a pointer
             sed 's/^[^(]*[ *]\(spmv_[a-z0-9_]*\)(.*/\1/' | while IFS= read -r name; do
             grep -q "\<$name(" tests/test_null.c || echo "$f: $name"; done; done)
     refuse "not in tests/test_null.c" "$bad" ;;
+circles) # of files that include each other; what is read again (templates) does not count
+    bad=$(for f in spmv*.h spmv/*.h spmv/*/*.h; do
+        case $f in */*) folder=${f%/*}/ ;; *) folder= ;; esac
+        sed -n '/again \*\/$/!s/^[ \t]*#[ \t]*include[ \t]*"\(.*\)".*/\1/p' "$f" | while IFS= read -r i; do
+            echo "$f $(echo "$folder$i" | sed 's|[^/.]*/\.\./||')"; done; done | tsort 2>&1 >/dev/null)
+    refuse "includes in a circle" "$bad" ;;
 shell)
     rc=0
     for f in $(text | grep '\.sh$'); do sh -n "$f" || rc=1; done
