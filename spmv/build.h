@@ -30,11 +30,16 @@ static const spmv__ops spmv__table[SPMV_FORMAT_COUNT] = {
 #undef X
 };
 
+/* The number of the first format of the user's own. */
+#define X(NAME, name, text) - 1
+enum { SPMV__OWN_FIRST = SPMV_FORMAT_COUNT SPMV_EXTRA_LIST(X) };
+#undef X
+
 /* Checked when compiling: the bit of each format is 1 << its number, and SPMV_ONLY without that bit leaves it out. */
 enum {
 #define X(NAME, name, text)                                                                                    \
     SPMV__BIT_AGREES_##NAME = 1 / ((SPMV_BIT_##NAME) == 1 << SPMV_##NAME),                                     \
-    SPMV__CUT_AGREES_##NAME = 1 / (!SPMV__BUILT_##NAME || SPMV_##NAME > SPMV_TCSR || (SPMV__ONLY & 1 << SPMV_##NAME)),
+    SPMV__CUT_AGREES_##NAME = 1 / (!SPMV__BUILT_##NAME || (int)SPMV_##NAME >= (int)SPMV__OWN_FIRST || (SPMV__ONLY & 1 << SPMV_##NAME)),
     SPMV_FORMAT_LIST(X)
 #undef X
 };

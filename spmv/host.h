@@ -196,7 +196,7 @@ static void spmv__part_mul(const spmv_part *p, double alpha, const void *x, doub
         job.row = 0;
         job.partial = NULL;
 #ifdef SPMV_FORMATS_EXTRA
-        if (p->spec.format > SPMV_TCSR) { /* generated products only add */
+        if ((int)p->spec.format >= (int)SPMV__OWN_FIRST) { /* generated products only add */
             spmv__scale_rows(p->type, p, p->rows, beta, y);
             job.beta = 1;
         }
