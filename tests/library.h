@@ -24,6 +24,7 @@ void library_scale(spmv_type t, uint64_t n, double beta, void *y);
     X(int, format_takes_key, (spmv_format f, spmv_key k))                                                   \
     X(spmv_status, spec_check, (const spmv_spec *spec, const char **why))                                   \
     X(spmv_status, plan_check, (const spmv_plan *plan, int strict, const spmv_hooks *hooks))                \
+    X(void, store_plan, (const spmv_store *s, spmv_plan *out))                                              \
     X(int, part_covers, (const spmv_part *p, uint64_t matrix_rows))                                         \
     X(size_t, tuning_count, (void))                                                                         \
     X(const char *, tuning_text, (size_t i, size_t *length))                                                \

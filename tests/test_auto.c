@@ -1565,7 +1565,7 @@ Test(measure, keeps_the_fastest_of_three)
         CHECK(clock.reads == t[i].reads, "%d: %d readings", (int)i, clock.reads);
         spmv_plan_of(&made, kept, sizeof kept);
         CHECK(!strcmp(kept, by_table->option[t[i].kept].plan) && !strcmp(kept, c->option[0].plan), "%d: %s", (int)i, kept);
-        spmv__store_plan(&made.store, &plan);
+        library_store_plan(&made.store, &plan);
         CHECK(!memcmp(&c->plan, &plan, sizeof plan), "%d: another plan in the choice", (int)i);
         for (k = n = 0; k < c->count; k++) n += c->option[k].measured > 0;
         CHECK(n == (t[i].reads ? 3 : 0) && c->count == by_table->count, "%d: %d options were timed", (int)i, n);
