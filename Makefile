@@ -122,17 +122,17 @@ build/gen/parse.c: tools/gen/parse.y
 	$(BISON) -Wall -Wno-yacc -Werror --header=$(@:.c=.h).$$$$ -o $(NEW) $< && mv $(@:.c=.h).$$$$ $(@:.c=.h) && mv $(NEW) $@
 
 # They multiply with generated kernels, and compile them for CUDA: tests/generator.sh
-build/gen/multiply: tests/gen/multiply.c tools/gen/measure/within.h $(HEADERS)
+build/gen/multiply: tests/gen/multiply.c tools/gen/measure/within.h tools/gen/measure/other_text.h $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(C99) $(TEST_OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< -o $(NEW) $(LDFLAGS) -ldl -lm && mv $(NEW) $@
 
-build/gen/compile: tests/gen/compile.c build/cuda/libcuda.so.1 $(HEADERS)
+build/gen/compile: tests/gen/compile.c tools/gen/measure/other_text.h build/cuda/libcuda.so.1 $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(C99) $(TEST_OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../cuda' \
 	    -o $(NEW) && mv $(NEW) $@
 
 # Times generated kernels beside those of the library: bench/generator.sh
-build/gen/measure: tools/gen/measure/measure.c tools/gen/measure/within.h $(HEADERS)
+build/gen/measure: tools/gen/measure/measure.c tools/gen/measure/within.h tools/gen/measure/other_text.h $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< -o $(NEW) $(LDFLAGS) $(LIBS) -lm && mv $(NEW) $@
 

@@ -587,9 +587,9 @@ static const char walk_kernel[] =
 static char *walk_text(void)
 {
     static const char loop[] = "for (; k < end; k += L) {\n", count[] = "trip++;\n";
-    size_t n = sizeof spmv__src_cmrs, at;
-    char *text = calloc(n + 100, 1), *found;
-    memcpy(text, spmv__src_cmrs, n);
+    size_t i, at;
+    char *text = calloc(sizeof spmv__src_cmrs + 100, 1), *found;
+    for (i = 0; i < sizeof spmv__src_cmrs / sizeof *spmv__src_cmrs; i++) strcat(text, spmv__src_cmrs[i]);
     found = strstr(text, loop);
     cr_assert(found && !strstr(found + 1, loop), "cmrs.cl has not one loop over slots");
     at = (size_t)(found - text) + strlen(loop);

@@ -6,6 +6,7 @@
 #include "../../spmv.h"
 
 #include "../cuda/fake.h"
+#include "../../tools/gen/measure/other_text.h"
 #include <stdio.h>
 
 enum { NO_COMPILER = 77, TEXT = 1 << 18, WORD = 512 };
@@ -17,8 +18,7 @@ static int done, failed;
 static spmv_status build(const spmv_device *d, const spmv_kernel_source *source, void **program)
 {
     spmv_kernel_source own = *source;
-    own.text[3] = text;
-    own.size[3] = strlen(text);
+    other_text(&own, text);
     return spmv_cuda()->build(d, &own, program);
 }
 

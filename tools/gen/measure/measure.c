@@ -14,6 +14,7 @@
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 #include "spmv_io.h"
+#include "tools/gen/measure/other_text.h"
 #include "tools/gen/measure/within.h"
 
 #include <fcntl.h>
@@ -145,10 +146,7 @@ static spmv_status build(const spmv_device *d, const spmv_kernel_source *source,
     spmv_kernel_source own = *source;
     int i;
     for (i = 0; i < at_work->parts; i++)
-        if (!strcmp(source->file, at_work->file[i])) {
-            own.text[3] = at_work->text[i];
-            own.size[3] = strlen(at_work->text[i]);
-        }
+        if (!strcmp(source->file, at_work->file[i])) other_text(&own, at_work->text[i]);
     return !strncmp(d->info.backend->name, "CUDA", 4) ? spmv_cuda()->build(d, &own, program) : spmv_opencl()->build(d, &own, program);
 }
 
