@@ -67,13 +67,13 @@ for n in 1 2 4; do
         # shellcheck disable=SC2086
         solve $n $how -mat_type aij -ksp_rtol 1e-10 >aij
         # shellcheck disable=SC2086
-        solve $n $how -mat_type spmv -ksp_rtol 1e-10 >spmv
+        solve $n $how -mat_type spmv -ksp_rtol 1e-10 >ours
         if leaks out; then rc=1; else rc=0; fi
         verdict "no memory is left, $n processes, $how" $rc
-        paste -d ' ' aij spmv | awk '
+        paste -d ' ' aij ours | awk '
             { near = $1 - $3; if (near < -1 || near > 1 || $2 > 1e-8 || $4 > 1e-8) bad = 1 }
             END { exit bad || NR != 4 }'
-        verdict "solutions as by aij, $n processes, $how: $(cat aij) | $(cat spmv)" $?
+        verdict "solutions as by aij, $n processes, $how: $(cat aij) | $(cat ours)" $?
     done
 done
 
@@ -116,9 +116,9 @@ if [ "$tutorials" ]; then
         mpicc -O0 "$tutorials/$e.c" -o $e $flags
         verdict "$e compiles" $?
         mpi_on 2 ./$e -mat_type aij >aij 2>&1
-        mpi_on 2 ./$e -dll_append "$(pwd)/libmatspmv.so" -mat_type spmv -malloc_dump >spmv 2>&1
-        grep -qi iterations spmv && ! grep -q ERROR spmv && [ "$(grep -io 'iterations.*' aij)" = "$(grep -io 'iterations.*' spmv)" ]
-        verdict "PETSc's $e with -dll_append: $(cat spmv)" $?
+        mpi_on 2 ./$e -dll_append "$(pwd)/libmatspmv.so" -mat_type spmv -malloc_dump >ours 2>&1
+        grep -qi iterations ours && ! grep -q ERROR ours && [ "$(grep -io 'iterations.*' aij)" = "$(grep -io 'iterations.*' ours)" ]
+        verdict "PETSc's $e with -dll_append: $(cat ours)" $?
     done
 else
     echo "PETSc's tutorials are not installed (Debian: libpetsc3.18-dev-examples)"
