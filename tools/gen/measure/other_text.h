@@ -6,7 +6,7 @@
 #ifndef SPMV_TOOLS_GEN_MEASURE_OTHER_TEXT_H
 #define SPMV_TOOLS_GEN_MEASURE_OTHER_TEXT_H
 
-#include "spmv_formats.h"
+#include "spmv/device.h"
 #include <string.h>
 
 /* Puts text in the place of the pieces of the second file of a source, which is the format's; each file is behind its #line. */
