@@ -41,7 +41,7 @@ typedef struct spmv_plan {
  *   variant  knobs of its kernels as text, part by part ("L=8+WG=128", "" for the defaults; spmv/device.h); ignore it on the host */
 typedef double (*spmv_measure)(void *user, const spmv_plan *plan, const char *variant);
 
-/* Seconds since some moment, by a clock that never goes back. user: clock_user of spmv_build_hints. */
+/* Monotonic time in seconds. user: clock_user of spmv_build_hints. */
 typedef double (*spmv_clock)(void *user);
 
 /* Products that are expected if the hints do not say how many: an iterative solver, or a few of them. */

@@ -241,7 +241,7 @@ struct spmv__common {
     int            keeps;    /* 1: programs will be kept for other processes (spmv_device_programs_give with 0 bytes) */
     double         rented;   /* seconds that the host has taken to fill parts because the kernels for it were not worth compiling yet */
     void          *none;     /* a buffer that stands for arrays without elements, or NULL */
-    void          *kept;     /* what the choice of a plan keeps for the next matrix, or NULL; the next function frees it */
+    void          *kept;     /* the parsed tuning table, kept for later matrices; NULL: none. The next function frees it */
     void         (*kept_free)(void *kept);
     spmv__scratch  scratch;
 };
