@@ -110,6 +110,8 @@ build/gen/%.o: tools/gen/%.c $(wildcard tools/gen/*.h)
 	@mkdir -p $(@D)
 	$(GEN_CC) $(GEN_WARN) -c $< -o $(NEW) && mv $(NEW) $@
 
+build/gen/cl_source.o: spmv/generated/kernels.h
+
 build/gen/%.o: build/gen/%.c $(wildcard tools/gen/*.h)
 	$(GEN_CC) -Wno-unused-function -c $< -o $(NEW) && mv $(NEW) $@
 

@@ -4,7 +4,8 @@
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
-typedef unsigned long long ulong; /* of 64 bits on Windows as well */
+typedef unsigned long long spmv_ulong; /* of 64 bits on Windows as well */
+#define ulong spmv_ulong               /* nvcc has included sys/types.h, whose ulong is another type */
 #define size_t ulong
 
 /* Address spaces: pointers need none, variables in shared memory do. */
@@ -31,16 +32,16 @@ typedef unsigned long long ulong; /* of 64 bits on Windows as well */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define OVERLAPS 1
 #define FOLLOW() asm volatile("griddepcontrol.wait;" ::: "memory")
-template <typename T> static __device__ __forceinline__ T *spmv_reread(T *pointer)
+template <typename T> INLINE T *spmv_reread(T *pointer)
 {
     ulong at = __cvta_generic_to_global(pointer); /* so that it is still known to point to global memory */
     asm volatile("" : "+l"(at));
     return (T *)__cvta_global_to_generic(at);
 }
 #define REREAD(pointer) (pointer) = spmv_reread(pointer)
-static __device__ __forceinline__ void spmv_issue(uint &v) { asm volatile("" : "+r"(v)); }
-static __device__ __forceinline__ void spmv_issue(float &v) { asm volatile("" : "+f"(v)); }
-static __device__ __forceinline__ void spmv_issue(double &v) { asm volatile("" : "+d"(v)); }
+INLINE void spmv_issue(uint &v) { asm volatile("" : "+r"(v)); }
+INLINE void spmv_issue(float &v) { asm volatile("" : "+f"(v)); }
+INLINE void spmv_issue(double &v) { asm volatile("" : "+d"(v)); }
 #define ISSUE(v) spmv_issue(v)
 #else
 #define OVERLAPS 0

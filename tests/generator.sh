@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/generator.sh fresh|quick|all|write - tests what spmvgen writes for devices. Needs build/spmvgen.
+# tests/generator.sh fresh|standalone|quick|all|write - tests what spmvgen writes for devices. Needs build/spmvgen.
 #   fresh  kernels/gen is what spmvgen writes now
+#   standalone  texts that compile by themselves: by clang for OpenCL and CUDA, and by nvcc, where it is
 #   quick  some kernels: compiled by clang for OpenCL and CUDA, and multiplied through the library (build/gen/multiply)
 #   all    every description with every legal combination of options; also compiled by NVRTC (build/gen/compile), where it is
 #   write  writes the kernels of all, without testing them, and build/gen/device/write/TARGET.list, which build/gen/multiply takes: to test
@@ -74,20 +75,19 @@ coo||strategy=segments
 sbell||vector=2 early=2
 "
 
-# clang's check of one text: as OpenCL C (target, flags) or as CUDA C
+# clang's check of one text: as OpenCL C (target, flags) or as CUDA C, which nvcc gives some headers of C first
+as_opencl="${CLANG:-clang} -x cl -cl-std=CL1.2 -target spir64 -Xclang -finclude-default-header -fsyntax-only -Wall -Wextra -Werror"
+as_cuda="${CLANG:-clang} -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -std=c++17 -fsyntax-only -Wall -Wextra
+    -Werror -Wno-unknown-pragmas -Wno-unknown-cuda-version -include sys/types.h -include tests/cuda/words.h"
 opencl() { # opencl FILE FLAG...
     text=$1
     shift
-    printf '#include "%s"\n' kernels/common.cl "$text" kernels/shell.cl |
-        "${CLANG:-clang}" -x cl -cl-std=CL1.2 -target spir64 -Xclang -finclude-default-header -fsyntax-only -pedantic -Wall -Wextra \
-            -Wshadow -Werror "$@" -I. -
+    printf '#include "%s"\n' kernels/common.cl "$text" kernels/shell.cl | $as_opencl -pedantic -Wshadow "$@" -I. -
 }
 cuda() { # cuda FILE FLAG...
     text=$1
     shift
-    printf '#include "%s"\n' kernels/cuda.cuh kernels/common.cl "$text" kernels/shell.cl |
-        "${CLANG:-clang}" -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -std=c++17 -include tests/cuda/words.h \
-            -fsyntax-only -Wall -Wextra -Werror -Wno-unknown-pragmas -Wno-unknown-cuda-version -DNVIDIA=80 "$@" -I. -
+    printf '#include "%s"\n' kernels/cuda.cuh kernels/common.cl "$text" kernels/shell.cl | $as_cuda -DNVIDIA=80 "$@" -I. -
 }
 f64='-DVAL=double -DVEC=double -DF64'
 mixed='-DVAL=float -DVEC=double -DF64'
@@ -106,7 +106,7 @@ syntax() { # syntax TARGET FILE PARTS: compiles it for several types and setting
     done
 }
 
-# write TARGET FILE DESCRIPTION ARGUMENTS OPTION...: writes the kernel
+# write TARGET FILE DESCRIPTION ARGUMENTS OPTION...: writes the kernel of a description, a file
 write() {
     target=$1 to=$2 from=$3 arguments=$4
     shift 4
@@ -117,7 +117,7 @@ write() {
         n=$((n - 1))
     done
     [ -z "$arguments" ] || set -- "$@" --set "arguments=$arguments"
-    build/spmvgen "formats/$from.fmt" --target "$target" "$@" -o "$to"
+    build/spmvgen "$from" --target "$target" "$@" -o "$to"
 }
 
 parts_of() { if [ "$1" = hyb ]; then echo 2; else echo 1; fi; }
@@ -132,7 +132,7 @@ try() {
     file=$work/$mode/$count-$name
     for target in opencl cuda; do
         case "$target $*" in cuda*reuse=constant* | cuda*reuse=image*) continue ;; esac
-        if write $target "$file.$target" "$name" "$(library_arguments "$name")" "$@" &&
+        if write $target "$file.$target" "formats/$name.fmt" "$(library_arguments "$name")" "$@" &&
             syntax $target "$file.$target" "$(parts_of "$name")"; then good
         else bad "$name $target $*"; fi
     done
@@ -142,12 +142,34 @@ try() {
     echo "$plan $knobs $types $(within_of "$*") $file.opencl" >>$work/$mode/opencl.list
 }
 
+# standalone DESCRIPTION TYPE CONSTANT...: the texts that compile by themselves
+standalone() {
+    from=$1 file=$work/$mode/$(basename "$1" .fmt).$2 parts=$(parts_of "$(basename "$1" .fmt)")
+    type=$2
+    shift 2
+    set -- form=standalone type="$type" offset=64 WG=64 "$@"
+    write opencl "$file.cl" "$from" "" "$@" && write cuda "$file.cu" "$from" "" "$@" || bad "$from standalone"
+    part=0
+    while [ $part -lt "$parts" ]; do
+        if $as_opencl -DPART=$part "$file.cl" && $as_cuda -DPART=$part "$file.cu"; then good; else bad "$file"; fi
+        if ! command -v nvcc >/dev/null || nvcc -arch=sm_90 -ptx -Werror all-warnings -DPART=$part "$file.cu" -o "$file.ptx"; then good
+        else bad "$file.cu by nvcc"; fi
+        part=$((part + 1))
+    done
+}
+
 multiply() {
     if build/gen/multiply $work/$mode/opencl.list >$work/$mode/multiplied; then good; else rc=$?; fi
     cat $work/$mode/multiplied
     if [ "${rc-0}" = 77 ]; then echo "no OpenCL device: nothing was multiplied"; elif [ "${rc-0}" != 0 ]; then bad "wrong products"; fi
 }
 
+if [ "$mode" = standalone ]; then
+    for from in $(set +f; echo formats/*.fmt tests/gen/figure2.fmt examples/own_format/*.fmt); do
+        for type in f32 f64; do standalone "$from" $type; done
+    done
+    finish
+fi
 if [ "$mode" = quick ]; then
     for line in $(printf '%s' "$some" | tr ' ' '~'); do
         name=${line%%|*} rest=${line#*|}
@@ -175,19 +197,8 @@ for line in $(printf '%s' "$table" | tr ' ' '~'); do
         try "$name" "$plan" "$knobs" $types $constants $(echo "$legal" | tr '~' ' ')
         types=f64 # the types have no code of their own
     done
-    for target in opencl cuda; do
-        file=$work/$mode/$name.$target
-        [ $mode != write ] || continue
-        # shellcheck disable=SC2086
-        write $target "$file" "$name" "" form=standalone type=f64 offset=64 WG=64 $constants || bad "$name standalone"
-        if [ $target = opencl ]; then
-            "${CLANG:-clang}" -x cl -cl-std=CL1.2 -target spir64 -Xclang -finclude-default-header -fsyntax-only -Wall -Wextra -Werror \
-                "$file"
-        else
-            "${CLANG:-clang}" -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -std=c++17 -fsyntax-only -Wall \
-                -Wextra -Werror -include tests/cuda/words.h -Wno-unknown-pragmas -Wno-unknown-cuda-version "$file"
-        fi && good || bad "$file"
-    done
+    # shellcheck disable=SC2086
+    [ $mode = write ] || standalone "formats/$name.fmt" f64 $constants
 done
 # formats/ has no description that the table lacks
 for f in $(set +f; echo formats/*.fmt); do

@@ -265,6 +265,7 @@ group() { # group NAME: lists its checks
         check gen/c sum "make -s build/spmvgen build/obj/library.o && sh tests/gen.sh c"
         check gen/own sum "make -s build/spmvgen && $pin sh tests/gen.sh own"
         check gen/fresh sum "make -s build/spmvgen && sh tests/generator.sh fresh"
+        check gen/standalone sum "make -s build/spmvgen && sh tests/generator.sh standalone"
         check gen/device sum "make -s build/spmvgen build/gen/multiply &&" \
             "POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable $pin sh tests/generator.sh quick" ;;
     oclgrind)
