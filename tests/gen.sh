@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/gen.sh messages|c|own - tests spmvgen. Needs build/spmvgen, and for c build/obj/library.o; ends with "N passed, N failed".
+# tests/gen.sh messages|c|own|tune - tests spmvgen. Needs build/spmvgen, and for c build/obj/library.o; ends with "N passed, N failed".
 #   messages  the messages for malformed descriptions (tests/gen/bad), and the command line
 #   c         the C code for every description of formats/ on arrays that the library stored
 #   own       formats of the user's own in plans of the library (tests/gen/own.c)
+#   tune      spmvgen tune writes its best kernel, whichever that is: with made-up times, and for coo with real ones
 # UPDATE=1 writes the expected texts to tests/gen/bad and tests/gen/odd instead of comparing with them.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -252,11 +253,49 @@ END
         -fsyntax-only $work/own.cc; then good; else bad "own formats as C++"; fi
 }
 
+# A compiler that makes a program which measures nothing: of the lines that it is given, those with the knob $BEST have the least time,
+# and among others the last.
+tune() {
+    cat >$work/measure <<'END'
+#!/bin/sh
+while read -r group role plan knobs within files; do
+    line=$((${line-0} + 1)) last=${knobs##*,}
+    for value in $(echo "${last#*=}" | tr '|' ' '); do
+        us=$((1000 - line))
+        case $last in "$BEST="*) us=$((us / 100)) ;; esac
+        echo "{\"matrix\":\"m\",\"knobs\":\"${knobs%"${last#*=}"}$value\",\"kernel\":\"$files\",\"us\":$us,\"worst\":0.5,\"used\":\"\"}"
+    done
+done <"$1"
+END
+    cat >$work/cc <<'END'
+#!/bin/sh
+while [ "$1" != -o ]; do shift; done
+cp build/gen/test-tune/measure "$2"
+END
+    chmod +x $work/measure $work/cc
+    echo '%%MatrixMarket matrix coordinate real general
+3 3 4
+1 1 1
+2 1 2
+3 2 3
+3 3 4' >$work/m.mtx
+    for f in formats/[!h]*.fmt examples/own_format/ellr.fmt; do # not hyb, which has two kernels
+        for knob in UNROLL SHUF; do
+            rm -f $work/out.cl
+            if CC=$work/cc BEST=$knob $gen tune "$f" -o $work/out.cl $work/m.mtx >$work/log 2>&1 && grep -q Tuned $work/out.cl; then good
+            else bad "tune $f with $knob"; cat $work/log; fi
+        done
+    done
+    $gen tune formats/coo.fmt --type f32 -o $work/out.cl $work/m.mtx >$work/log 2>&1
+    if grep -q Tuned $work/out.cl; then good; elif grep -q 'no device' $work/log; then echo "no device"; else bad "tune"; cat $work/log; fi
+}
+
 case ${1-} in
+tune) tune ;;
 messages) messages ;;
 c) c_code ;;
 own) own ;;
-*) echo "usage: tests/gen.sh messages|c|own" >&2; exit 2 ;;
+*) echo "usage: tests/gen.sh messages|c|own|tune" >&2; exit 2 ;;
 esac
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

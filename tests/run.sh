@@ -264,6 +264,7 @@ group() { # group NAME: lists its checks
         check gen/messages sum "make -s build/spmvgen && sh tests/gen.sh messages"
         check gen/c sum "make -s build/spmvgen build/obj/library.o && sh tests/gen.sh c"
         check gen/own sum "make -s build/spmvgen && $pin sh tests/gen.sh own"
+        check gen/tune sum "make -s build/spmvgen && $pin sh tests/gen.sh tune"
         check gen/fresh sum "make -s build/spmvgen && sh tests/generator.sh fresh"
         check gen/standalone sum "make -s build/spmvgen && sh tests/generator.sh standalone"
         check gen/device sum "make -s build/spmvgen build/gen/multiply &&" \

@@ -78,6 +78,7 @@ else
 fi
 
 # ---- the kernels ----
+sets() { for o; do printf ' --set %s' "$o"; done; } # sets OPTION=VALUE...: the words by which spmvgen takes them
 grid() { # grid TEXT: what to try with a kernel: lanes, and sizes of groups; one name=value|value a line
     sed -n 's/.* L=\([0-9|]*\).*/L=\1/p' "$work/legal" | head -n 1
     echo 'WG=64|256|512'
@@ -94,7 +95,7 @@ while read -r options; do
     [ "$within" = 1 ] || [ -z "$extra" ] || continue # for the library's formats the arrays are rearranged while they are timed
     n=$((n + 1))
     # shellcheck disable=SC2046,SC2086
-    build/spmvgen "$description" --target $target $settings $arguments $(echo "$options" | sed 's/[^ ]*=/--set &/g') -o "$work/$n.cl"
+    build/spmvgen "$description" --target $target $settings $arguments $(sets $options) -o "$work/$n.cl"
     echo "$n $options" >>"$work/kernels"
     grid | sed "s|.*|$name tried $plan $fixed& $within $kernel=$work/$n.cl|" >>"$work/list"
 done <"$work/options"
@@ -120,9 +121,12 @@ summary() {
             sub(/\.cl$/, "", kernel)
             what = kernel " " field("knobs")
             if (field("knobs") == "") what = what "-"
+            matrix = field("matrix")
+            if (!(matrix in seen)) { seen[matrix] = 1; matrices++ }
+            if ((what, matrix) in seen) next # the second round repeats some
+            seen[what, matrix] = 1
             sum[what] += log(field("us"))
             count[what]++
-            if (!(field("matrix") in seen)) { seen[field("matrix")] = 1; matrices++ }
         }
         END { for (what in sum) if (count[what] == matrices) printf "%.3f %s\n", exp(sum[what] / matrices), what }' "$1" | sort -n
 }
@@ -133,17 +137,20 @@ summary "$work/times" >"$work/sorted"
 best=$(awk '$2 != "-" { print $2; exit }' "$work/sorted")
 [ -n "$best" ] || { echo "spmvgen tune: no kernel could be measured:" >&2; cat "$work/err" >&2; exit 1; }
 found=$(awk '$2 != "-" { print $3; exit }' "$work/sorted")
-within=$(sed -n "s/^$best .*within=\([0-9]*\).*/\1/p" "$work/kernels")
+options=$(sed -n "s/^$best //p" "$work/kernels")
+within=$(echo "$options" | sed 's/.*within=\([0-9]*\).*/\1/')
+# shellcheck disable=SC2046,SC2086
+build/spmvgen "$description" --target $target --list $settings $(sets $options) >"$work/legal"
 : >"$work/list"
 lanes=$(echo "$found" | sed -n 's/.*\(L=[0-9]*\).*/\1,/p')
 for more in 'WG=64|128|256' 'UNROLL=2|4|8' 'SEQ=4' 'NT=1' 'SHUF=1'; do
+    grep -q "^  knobs:.* ${more%%=*}=" "$work/legal" || continue # one that the library's kernel has and this one ignores
     echo "$name tried $plan $fixed$lanes$more $within $kernel=$work/$best.cl" >>"$work/list"
 done
 measure
 summary "$work/times" >"$work/sorted"
 
 # ---- the result ----
-options=$(sed -n "s/^$(awk '$2 != "-" { print $2; exit }' "$work/sorted") //p" "$work/kernels")
 knobs=$(awk '$2 != "-" { print $3; exit }' "$work/sorted")
 time=$(awk '$2 != "-" { print $1; exit }' "$work/sorted")
 library=$(awk '$2 == "-" { print $1; exit }' "$work/sorted")
@@ -157,6 +164,6 @@ report
 echo "tried: $(wc -l <"$work/sorted")"
 [ -n "$out" ] || exit 0
 # shellcheck disable=SC2046,SC2086
-build/spmvgen "$description" --target $target $settings $arguments $(echo "$options" | sed 's/[^ ]*=/--set &/g') \
-    $(echo "$knobs" | tr ',' '\n' | grep -E '^(WG|L|UNROLL|SEQ|NT|SHUF)=' | sed 's/^/--set /') -o "$out"
+build/spmvgen "$description" --target $target $settings $arguments $(sets $options) \
+    $(sets $(echo "$knobs" | tr ',' '\n' | grep -E '^(WG|L|UNROLL|SEQ|NT|SHUF)=')) -o "$out"
 report | sed '1s/^/\/* Tuned: /; 2,$s/^/ * /; $s/$/ *\//' >>"$out"
