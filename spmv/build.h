@@ -35,10 +35,14 @@ static const spmv__ops spmv__table[SPMV_FORMAT_COUNT] = {
 enum { SPMV__OWN_FIRST = SPMV_FORMAT_COUNT SPMV_EXTRA_LIST(X) };
 #undef X
 
-/* Checked when compiling: the bit of each format is 1 << its number, and SPMV_ONLY without that bit leaves it out. */
+/* Checked when compiling: the bit of each format is 1 << its number, SPMV_ONLY without that bit leaves it out, array 0 holds the values,
+ * and a part has room for all integers and arrays. */
 enum {
 #define X(NAME, name, text)                                                                                    \
     SPMV__BIT_AGREES_##NAME = 1 / ((SPMV_BIT_##NAME) == 1 << SPMV_##NAME),                                     \
+    SPMV__VALUES_FIRST_##NAME = 1 / ((int)SPMV_##NAME##_VAL == (int)SPMV_VAL),                                 \
+    SPMV__INTS_FIT_##NAME = 1 / ((int)SPMV_##NAME##_INT_COUNT <= (int)SPMV_MAX_INTS),                          \
+    SPMV__ARRAYS_FIT_##NAME = 1 / ((int)SPMV_##NAME##_ARRAY_COUNT <= (int)SPMV_MAX_ARRAYS),                    \
     SPMV__CUT_AGREES_##NAME = 1 / (!SPMV__BUILT_##NAME || (int)SPMV_##NAME >= (int)SPMV__OWN_FIRST || (SPMV__ONLY & 1 << SPMV_##NAME)),
     SPMV_FORMAT_LIST(X)
 #undef X

@@ -194,7 +194,7 @@ SPMV__SHARED uint64_t spmv__weighted(const spmv_array *ptr, uint64_t n, uint64_t
 #define SPMV__N(name) SPMV__F(name)
 
 /* Writes the element of y for row i of the part; with beta 0, the old value is not read. */
-SPMV__SHARED void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
+SPMV__FORCE_INLINE void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
 {
     uint64_t r = spmv__part_row(p, i);
     y[r] = beta == 0 ? alpha * sum : alpha * sum + beta * y[r];

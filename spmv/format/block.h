@@ -1068,35 +1068,50 @@ SPMV__SHARED uint64_t spmv__block_slab_make(spmv__block_slab *b, const spmv_part
 #if defined(SPMV__TYPE) && !defined(SPMV__COLUMN_BITS) /* again */
 #if defined(SPMV__SIMPLE) || defined(SPMV__REPEATED)
 #ifdef SPMV__ANY_BLOCK
-/* Block by block; the next unit of a block is step behind the one before. Columns beyond the matrix count as 0, as in the kernels. */
+/* Adds the products of a block to the sums of its bh rows; its next unit of uw values is step behind the one before. */
+SPMV__FORCE_INLINE void SPMV__N(block_products)(const SPMV__V *val, uint64_t step, const SPMV__T *x, SPMV__T *sum, int bh, int bw, int uw)
+{
+    int i, j, u;
+    for (i = 0; i < bh; i++) {
+        SPMV__T one = sum[i * SPMV__BLOCK_LANES];
+        for (j = 0; j < bw; j += uw, val += step)
+            for (u = 0; u < uw; u++) one = SPMV__PLUS(val[u], x[j + u], one);
+        sum[i * SPMV__BLOCK_LANES] = one;
+    }
+}
+
+/* The common sizes are constants, so that the compiler unrolls. */
+static void SPMV__N(block_sums)(const spmv_part *p, const SPMV__V *val, uint64_t step, const SPMV__T *x, SPMV__T *sum)
+{
+    const int bh = (int)p->n[SPMV_BLOCK_BH], bw = (int)p->n[SPMV_BLOCK_BW];
+    if (bh == 2 && bw == 2) SPMV__N(block_products)(val, step, x, sum, 2, 2, 2);
+    else if (bh == 3 && bw == 3) SPMV__N(block_products)(val, step, x, sum, 3, 3, 3);
+    else if (bh == 4 && bw == 4) SPMV__N(block_products)(val, step, x, sum, 4, 4, 4);
+    else SPMV__N(block_products)(val, step, x, sum, bh, bw, (int)p->n[SPMV_BLOCK_UW]);
+}
+
+/* Block by block; columns beyond the matrix count as 0, as in the kernels. */
 static void SPMV__N(block)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
-    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW], rows = spmv__block_rows(p);
-    const int lanes = p->spec.format == SPMV_BCSR ? SPMV__BLOCK_LANES : 1;
-    uint64_t s = spmv__even(rows, 1, share, shares), i, j, k, u;
-    const uint64_t end = spmv__even(rows, 1, share + 1, shares);
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], rows = spmv__block_rows(p);
+    const uint64_t lanes = p->spec.format == SPMV_BCSR ? SPMV__BLOCK_LANES : 1, end = spmv__even(rows, 1, share + 1, shares);
+    const spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)];
+    SPMV__T last[SPMV__EDGE];
+    uint64_t s = spmv__even(rows, 1, share, shares), i, j, k;
     for (; s < end; s++) {
         SPMV__T sum[SPMV__EDGE * SPMV__BLOCK_LANES] = { 0 };
-        const uint64_t count = spmv__block_count(p, s);
+        const uint64_t count = spmv__block_count(p, s), group = spmv__block_group(p, s);
+        const spmv__block first = spmv__block_at(p, s, 0), second = spmv__block_at(p, s, 1);
         for (k = 0; k < count; k++) {
-            const spmv__block b = spmv__block_at(p, s, k);
-            const uint64_t c = spmv__block_column(p, s, b.col);
-            SPMV__T last[SPMV__EDGE] = { 0 };
-            const SPMV__T *from = last;
-            uint64_t at = b.val;
+            const uint64_t c = spmv__column_at(col, base, first.col + k * (second.col - first.col), group, bw);
+            const int edge = c + bw > p->cols;
             if (c == SPMV_PAD) continue;
-            if (c + bw <= p->cols) from = x + c;
-            else for (j = 0; c + j < p->cols; j++) last[j] = x[c + j];
-            for (i = 0; i < bh; i++) {
-                SPMV__T *to = sum + i * SPMV__BLOCK_LANES + k % (uint64_t)lanes, one = *to;
-                for (j = 0; j < bw; j += uw, at += b.step)
-                    for (u = 0; u < uw; u++) one = SPMV__PLUS(val[at + u], from[j + u], one);
-                *to = one;
-            }
+            for (j = 0; edge && j < bw; j++) last[j] = c + j < p->cols ? x[c + j] : 0;
+            SPMV__N(block_sums)(p, val + first.val + k * (second.val - first.val), first.step, edge ? last : x + c, sum + k % lanes);
         }
         for (i = 0; i < bh && s * bh + i < p->rows; i++)
-            SPMV__N(set)(p, s * bh + i, alpha, SPMV__N(tree)(sum + i * SPMV__BLOCK_LANES, lanes), beta, y);
+            SPMV__N(set)(p, s * bh + i, alpha, SPMV__N(tree)(sum + i * SPMV__BLOCK_LANES, (int)lanes), beta, y);
     }
 }
 #endif

@@ -298,12 +298,12 @@ static void SPMV__N(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
     const spmv_array *ptr = &p->a[SPMV_CSR_PTR];
-    const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data, *ptr32 = ptr->width == 4 ? (const uint32_t *)ptr->data : NULL;
     const int narrow = p->a[SPMV_CSR_BASE].count != 0;
     uint64_t i = spmv__weighted(ptr, p->rows, share, shares), k = spmv__at(ptr, i), end, run = 0;
     const uint64_t stop = spmv__weighted(ptr, p->rows, share + 1, shares);
     for (; i < stop; i++, k = end) {
-        end = spmv__at(ptr, i + 1);
+        end = ptr32 ? ptr32[i + 1] : spmv__at(ptr, i + 1);
         SPMV__N(set)(p, i, alpha, narrow ? SPMV__N(narrow_row)(p, k, end, x, &run) : SPMV__N(row)(val + k, col + k, end - k, x), beta, y);
     }
 }

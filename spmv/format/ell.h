@@ -757,12 +757,13 @@ static void SPMV__N(columns_of)(const spmv__job *job, const spmv_array *col, con
                                 uint64_t first, uint64_t n, uint64_t slot, uint64_t ld, uint64_t width)
 {
     SPMV__ENTER;
+    const uint32_t *wide = base->count ? NULL : (const uint32_t *)col->data;
     SPMV__T sum[SPMV__TILE];
     uint64_t i;
     memset(sum, 0, (size_t)n * sizeof *sum);
     for (; width; width--, slot += ld)
         for (i = 0; i < n; i++) {
-            const uint32_t c = spmv__column_at(col, base, slot + i, group + (i >> log), 1);
+            const uint32_t c = wide ? wide[slot + i] : spmv__column_at(col, base, slot + i, group + (i >> log), 1);
             if (c != SPMV_PAD) sum[i] = SPMV__PLUS(val[slot + i], x[c], sum[i]);
         }
     SPMV__N(set_all)(p, first, n, alpha, sum, beta, y);
