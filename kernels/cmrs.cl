@@ -8,7 +8,7 @@
  * its speed relative to ALIGN 0, with strips of 4 and 16 rows, is 1.03 and 0.83 for clspmv_qcd, 0.93 and 0.61 for
  * clspmv_cantilever, 0.91 and 0.97 for clspmv_epidemiology. */
 #ifndef WG
-#define WG 128 // tune: 1 32 64 128 256 512
+#define WG 128 // tune: 1 32 64 128 192 256 320 384 448 512
 #endif
 #ifndef L
 #define L 32 // tune: 1 2 4 8 16 32 64

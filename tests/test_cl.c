@@ -376,7 +376,8 @@ static const char *const sbell_plans[] = { "sbell", "sbell:b=3x3", "sbell:b=6x6,
 static const char *const bcsr_plans[] = { "bcsr", "bcsr:b=3x3", "bcsr:b=6x6", "bcsr:b=2x8", "bcsr:b=8x4", "bcsr:idx=16",
                                           "bcsr:b=3x3,idx=16", NULL };
 static const char *const cmrs_plans[] = { "cmrs", "cmrs:h=1", "cmrs:h=8,sort=1", "cmrs:h=16", "cmrs:h=2,wide=1",
-                                          "cmrs:h=16,wide=1,sort=1,rows=nonempty", NULL };
+                                          "cmrs:h=16,wide=1,sort=1,rows=nonempty", "cmrs:h=2/WG=192,L=64", "cmrs:h=16/WG=320,L=32",
+                                          "cmrs:h=4/WG=384,L=8", "cmrs:h=8,sort=1/WG=448,L=64,ALIGN=1", NULL };
 static const char *const tcsr_plans[] = { "tcsr", "tcsr:tile=512", "tcsr:tile=1024,rows=nonempty", "tcsr:tile=2048/STREAM=1",
                                           "tcsr:tile=512/STREAM=1,FINISH=0", "tcsr:tile=512/STREAM=1,FINISH=1,UNROLL=16",
                                           "tcsr:tile=512,rows=sorted,sigma=50/STREAM=1,FINISH=1", "tcsr:tile=512/STREAM=0,FINISH=1",

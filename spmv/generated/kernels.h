@@ -3791,7 +3791,7 @@ static const char spmv__src_cmrs[][SPMV__PIECE_BYTES] = {
     "0.93 and 0.61 for\n"
     " * clspmv_cantilever, 0.91 and 0.97 for clspmv_epidemiology. */\n"
     "#ifndef WG\n"
-    "#define WG 128 // tune: 1 32 64 128 256 512\n"
+    "#define WG 128 // tune: 1 32 64 128 192 256 320 384 448 512\n"
     "#endif\n"
     "#ifndef L\n"
     "#define L 32 // tune: 1 2 4 8 16 32 64\n"
@@ -3890,7 +3890,7 @@ static const char spmv__src_cmrs[][SPMV__PIECE_BYTES] = {
 #else
 #define SPMV__SRC_CMRS NULL, 0
 #endif
-#define SPMV__KNOBS_CMRS SPMV_KNOB_WG, 6, 1, 32, 64, 128, 256, 512, SPMV_KNOB_L, 7, 1, 2, 4, 8, 16, 32, 64, SPMV_KNOB_STAGE, 2, 0, 1, SPMV_KNOB_ALIGN, 2, 0, 1, SPMV_KNOB_UNROLL, 3, 1, 2, 4, SPMV_KNOB_SEQ, 4, 0, 1, 4, 16, SPMV_KNOB_NT, 2, 0, 1, 
+#define SPMV__KNOBS_CMRS SPMV_KNOB_WG, 10, 1, 32, 64, 128, 192, 256, 320, 384, 448, 512, SPMV_KNOB_L, 7, 1, 2, 4, 8, 16, 32, 64, SPMV_KNOB_STAGE, 2, 0, 1, SPMV_KNOB_ALIGN, 2, 0, 1, SPMV_KNOB_UNROLL, 3, 1, 2, 4, SPMV_KNOB_SEQ, 4, 0, 1, 4, 16, SPMV_KNOB_NT, 2, 0, 1, 
 
 #ifndef SPMV__NO_TCSR
 static const char spmv__src_tcsr[][SPMV__PIECE_BYTES] = {
