@@ -139,45 +139,45 @@ typedef struct spmv_desc {
 
 /* Prepares a matrix for products: checks the input, finds or reads the plan, converts, and on a device uploads the arrays and builds the
  * kernels.
- *   m     need not be initialised. On failure it is zeroed and a message says why. Destroy it with spmv_destroy
- *   desc  the description, needed only during the call, except for what must outlive the matrix as said there
+ *   matrix  need not be initialised. On failure it is zeroed and a message says why. Destroy it with spmv_destroy
+ *   desc    the description, needed only during the call, except for what must outlive the matrix as said there
  * A plan given as text is used as it is: nothing is compared and no tuning table is read. "csr" on the host with matrix.borrow, where
  * the caller's arrays already have the needed form, allocates only one spmv_part with its spmv_spec, and row pointers; spmv_create,
  * spmv_mul and spmv_destroy then use less than 1 KB of stack in an optimised build. */
-SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *desc);
+SPMV_API spmv_status spmv_create(spmv_matrix *matrix, const spmv_desc *desc);
 
 /* y = alpha A x + beta y with vectors in host memory, whose elements have the vector type of desc->type: floats for f32, else doubles.
- *   m            a matrix from spmv_create; one that is zeroed, because its creation failed or it was destroyed, is refused with
+ *   matrix       a matrix from spmv_create; one that is zeroed, because its creation failed or it was destroyed, is refused with
  *                SPMV_ERR_ARGUMENT
  *   alpha, beta  with beta 0, y is not read; with alpha 0, neither is x
- *   x            spmv_cols(m) elements; may be NULL if there are none, or if alpha is 0
- *   y            spmv_rows(m) elements; may be NULL if there are none. Where x is read and overlaps y: SPMV_ERR_ARGUMENT
+ *   x            spmv_cols(matrix) elements; may be NULL if there are none, or if alpha is 0
+ *   y            spmv_rows(matrix) elements; may be NULL if there are none. Where x is read and overlaps y: SPMV_ERR_ARGUMENT
  * On the host only y is written, so any number of threads may use one matrix at a time. On a device the call waits for the result and
  * uses the matrix's own exec: while one thread is in it, any other gets SPMV_ERR_BUSY and its y is left as it was. For products in
  * several threads at once, or on vectors that stay on the device, make an spmv_exec for each thread (spmv/device.h). */
-SPMV_API spmv_status spmv_mul(const spmv_matrix *m, double alpha, const void *x, double beta, void *y);
+SPMV_API spmv_status spmv_mul(const spmv_matrix *matrix, double alpha, const void *x, double beta, void *y);
 
 /* The same with the type of the vectors checked: by the compiler, and against that of the matrix (SPMV_ERR_ARGUMENT). Vectors of doubles
  * fit f64 and mixed. */
-SPMV_API spmv_status spmv_mul_f64(const spmv_matrix *m, double alpha, const double *x, double beta, double *y);
-SPMV_API spmv_status spmv_mul_f32(const spmv_matrix *m, double alpha, const float *x, double beta, float *y);
+SPMV_API spmv_status spmv_mul_f64(const spmv_matrix *matrix, double alpha, const double *x, double beta, double *y);
+SPMV_API spmv_status spmv_mul_f32(const spmv_matrix *matrix, double alpha, const float *x, double beta, float *y);
 
-/* Frees everything and zeroes *m. It cannot fail; a zeroed matrix or NULL is ignored. */
-SPMV_API void spmv_destroy(spmv_matrix *m);
+/* Frees everything and zeroes *matrix. It cannot fail; a zeroed matrix or NULL is ignored. */
+SPMV_API void spmv_destroy(spmv_matrix *matrix);
 
 /* ---- more --------------------------------------------------------------------------------------------------------- */
 
-/* Replaces the values; the pattern stays. No other call may use m meanwhile; what may use its device: spmv/device.h.
- *   m    a matrix that was made with updatable, else SPMV_ERR_FIXED; a zeroed one is refused as by spmv_mul
- *   val  the new values, as in desc->matrix.val; or, if the matrix was made from desc->csr, that CSR's values in its order. Not NULL
- *        unless the matrix has no nonzeros */
-SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val);
+/* Replaces the values; the pattern stays. No other call may use matrix meanwhile; what may use its device: spmv/device.h.
+ *   matrix  a matrix that was made with updatable, else SPMV_ERR_FIXED; a zeroed one is refused as by spmv_mul
+ *   val     the new values, as in desc->matrix.val; or, if the matrix was made from desc->csr, that CSR's values in its order. Not NULL
+ *           unless the matrix has no nonzeros */
+SPMV_API spmv_status spmv_update(spmv_matrix *matrix, const void *val);
 
 #ifdef SPMV_DEVICE_H
 /* As spmv_update, with the values in a buffer of the matrix's device. They do not leave it if the device filled all parts and the matrix
  * was made from CSR as it is stored (as spmv_desc.buffers describes). SPMV_ERR_ARGUMENT if the matrix is on the host or the buffer
  * is too small. */
-SPMV_API spmv_status spmv_update_buffer(spmv_matrix *m, void *val);
+SPMV_API spmv_status spmv_update_buffer(spmv_matrix *matrix, void *val);
 
 /* Describes the devices of all back ends in this build, in the order of their index (spmv/device.h).
  *   out    room for max descriptions; may be NULL if max is 0
@@ -190,15 +190,15 @@ SPMV_API spmv_status spmv_device_create(spmv_device *out, const spmv_device_desc
 
 /* Rows, columns and stored entries of the matrix that products use: after transposing, mirroring a half and summing duplicates.
  * Explicit zeros count, the fill of a format does not. 0 for NULL and for a zeroed matrix. */
-SPMV_API uint64_t spmv_rows(const spmv_matrix *m);
-SPMV_API uint64_t spmv_cols(const spmv_matrix *m);
-SPMV_API uint64_t spmv_nnz(const spmv_matrix *m);
+SPMV_API uint64_t spmv_rows(const spmv_matrix *matrix);
+SPMV_API uint64_t spmv_cols(const spmv_matrix *matrix);
+SPMV_API uint64_t spmv_nnz(const spmv_matrix *matrix);
 
 /* Write the plan in use as text, such as "ell:w=3+coo", which may be desc.plan the next time, and its shares of the nonzeros, such as
  * "ELL(81%)COO(19%)"; both as spmv_plan_print does, and "" for NULL. The bytes of the matrix that one product reads. */
-SPMV_API size_t spmv_plan_of(const spmv_matrix *m, char *out, size_t size);
-SPMV_API size_t spmv_shares(const spmv_matrix *m, char *out, size_t size);
-SPMV_API uint64_t spmv_bytes(const spmv_matrix *m);
+SPMV_API size_t spmv_plan_of(const spmv_matrix *matrix, char *out, size_t size);
+SPMV_API size_t spmv_shares(const spmv_matrix *matrix, char *out, size_t size);
+SPMV_API uint64_t spmv_bytes(const spmv_matrix *matrix);
 
 /* ---- for tools ---------------------------------------------------------------------------------------------------- */
 
@@ -216,7 +216,7 @@ struct spmv_matrix {
 
 #if defined(SPMV_DEVICE_H) && !defined(SPMV_NO_AUTO)
 /* What spmv_choose needs to know of a device, its name and class; NULL: of the host. The name lives as long as the device. */
-SPMV_API spmv_target spmv_target_of(const spmv_device *d);
+SPMV_API spmv_target spmv_target_of(const spmv_device *device);
 #endif
 
 #ifdef __cplusplus
@@ -227,26 +227,27 @@ SPMV_API spmv_target spmv_target_of(const spmv_device *d);
 #if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_IMPLEMENTED)
 #define SPMV_IMPLEMENTED
 
-static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_format only);
+static spmv_status spmv__plan_and_store(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr, const spmv_build *how,
+                                        spmv_format only);
 
 /* The plan of the description, or what stands for it, as text: in a build without the choice csr or, if that was left out, the first format
  * that was not. */
-static const char *spmv__plan_text(const spmv_desc *d)
+static const char *spmv__plan_text(const spmv_desc *desc)
 {
 #ifdef SPMV_NO_AUTO
     int f = SPMV_CSR, first = 0;
     while (!spmv__table[f].size && first < (int)SPMV_FORMAT_COUNT) f = first++;
-    return d->plan ? d->plan : spmv_format_name((spmv_format)f);
+    return desc->plan ? desc->plan : spmv_format_name((spmv_format)f);
 #else
-    return d->plan ? d->plan : d->reproducible ? "csr" : "auto";
+    return desc->plan ? desc->plan : desc->reproducible ? "csr" : "auto";
 #endif
 }
 
 /* The type that products compute in. */
-static spmv_type spmv__desc_type(const spmv_desc *d)
+static spmv_type spmv__desc_type(const spmv_desc *desc)
 {
-    if (d->type) return d->type;
-    return (d->csr ? d->csr->type : d->matrix.val_type) == SPMV_F32 ? SPMV_F32 : SPMV_F64;
+    if (desc->type) return desc->type;
+    return (desc->csr ? desc->csr->type : desc->matrix.val_type) == SPMV_F32 ? SPMV_F32 : SPMV_F64;
 }
 
 /* Frees the arrays on the host, which are not needed once the parts are on a device. Sizes stay. */
@@ -263,82 +264,86 @@ static void spmv__release_arrays(spmv_store *st)
 }
 
 #ifndef SPMV_DEVICE_H
-static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const char *variant)
+static spmv_status spmv__to_device(spmv_matrix *matrix, const spmv_desc *desc, const char *variant)
 {
-    (void)m;
+    (void)matrix;
     (void)variant;
     (void)spmv__release_arrays;
-    (void)d;
+    (void)desc;
     return SPMV_OK;
 }
 
-static void spmv__off_device(spmv_matrix *m) { (void)m; }
-static void spmv__close_converter(spmv_matrix *m) { (void)m; }
+static void spmv__off_device(spmv_matrix *matrix) { (void)matrix; }
+static void spmv__close_converter(spmv_matrix *matrix) { (void)matrix; }
 
-static spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d, spmv_format *only)
+static spmv_status spmv__take_buffers(spmv_matrix *matrix, const spmv_desc *desc, spmv_format *only)
 {
-    (void)m;
+    (void)matrix;
     (void)only;
-    return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "buffers: this build has no devices");
+    return spmv_log(&desc->hooks, SPMV_ERR_UNSUPPORTED, "buffers: this build has no devices");
 }
 
 /* Products run on the host, and so does the conversion. */
-static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, spmv_build *how, spmv_format only)
+static spmv_status spmv__plan_and_convert(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr, spmv_build *how,
+                                          spmv_format only)
 {
-    return spmv__plan_and_store(m, d, csr, how, only);
+    return spmv__plan_and_store(matrix, desc, csr, how, only);
 }
 #else
 #include "spmv/device/buffers.h"
 #endif
 
 /* Stores the matrix by a valid plan. */
-static spmv_status spmv__store_valid(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, const spmv_spec *plan,
-                                     int count)
+static spmv_status spmv__store_valid(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr, const spmv_build *how,
+                                     const spmv_spec *plan, int count)
 {
     spmv_status s;
-    spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
-    m->store.hooks = d->hooks;
-    s = spmv__store_by_plan(&m->store, plan, count, csr, how);
-    return s || !d->device ? s : spmv__to_device(m, d, d->variant);
+    spmv__phase(&desc->hooks, SPMV_PHASE_CONVERT);
+    matrix->store.hooks = desc->hooks;
+    s = spmv__store_by_plan(&matrix->store, plan, count, csr, how);
+    return s || !desc->device ? s : spmv__to_device(matrix, desc, desc->variant);
 }
 
 /* Stores the matrix by a builder, or a plan of several parts, given as text. */
-SPMV__APART spmv_status spmv__store_built(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, const char *text)
+SPMV__APART spmv_status spmv__store_built(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr, const spmv_build *how,
+                                          const char *text)
 {
     void *block;
-    spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof(spmv_plan), 0); /* large */
+    spmv_status s = spmv__new(&desc->hooks, &block, 1, sizeof(spmv_plan), 0); /* large */
     spmv_plan *plan = (spmv_plan *)block;
-    if (!s) s = spmv_plan_make(plan, text, csr, d->hints, NULL, &d->hooks);
-    if (!s) s = spmv__plan_check(plan, d->strict, &d->hooks);
-    if (!s) s = spmv__store_valid(m, d, csr, how, plan->part, plan->count);
-    spmv_free(&d->hooks, block);
+    if (!s) s = spmv_plan_make(plan, text, csr, desc->hints, NULL, &desc->hooks);
+    if (!s) s = spmv__plan_check(plan, desc->strict, &desc->hooks);
+    if (!s) s = spmv__store_valid(matrix, desc, csr, how, plan->part, plan->count);
+    spmv_free(&desc->hooks, block);
     return s;
 }
 
 /* Stores the matrix by a plan or a builder given as text, or without keys in the format only, unless that is SPMV_FORMAT_COUNT. A plan of
  * one part is made where it will stay, so that tiny matrices need little stack. */
-static spmv_status spmv__store_given(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, const char *text,
-                                     spmv_format only)
+static spmv_status spmv__store_given(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr, const spmv_build *how,
+                                     const char *text, spmv_format only)
 {
-    spmv_store *st = &m->store;
+    spmv_store *st = &matrix->store;
     spmv_status s;
-    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
-    if (only == SPMV_FORMAT_COUNT && !spmv__is_one_part(text)) return spmv__store_built(m, d, csr, how, text);
-    st->hooks = d->hooks;
+    spmv__phase(&desc->hooks, SPMV_PHASE_CHOICE);
+    if (only == SPMV_FORMAT_COUNT && !spmv__is_one_part(text)) return spmv__store_built(matrix, desc, csr, how, text);
+    st->hooks = desc->hooks;
     s = spmv__store_room(st, 1, csr->nnz != 0);
     if (s) return s;
-    if (only == SPMV_FORMAT_COUNT) s = spmv__parse_one_part(st->plan, text, &d->hooks);
+    if (only == SPMV_FORMAT_COUNT) s = spmv__parse_one_part(st->plan, text, &desc->hooks);
     else st->plan->format = only;
-    if (!s && d->strict) s = spmv__strict_check(st->plan, 0, &d->hooks);
-    return s ? s : spmv__store_valid(m, d, csr, how, st->plan, 1);
+    if (!s && desc->strict) s = spmv__strict_check(st->plan, 0, &desc->hooks);
+    return s ? s : spmv__store_valid(matrix, desc, csr, how, st->plan, 1);
 }
 
 #ifdef SPMV_NO_AUTO
-static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_format only)
+static spmv_status spmv__plan_and_store(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr, const spmv_build *how,
+                                        spmv_format only)
 {
-    if (d->plan && (spmv__is_auto(d->plan) || spmv__is_measure(d->plan) || spmv__is_cocktail(d->plan)))
-        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "plan \"%s\": the choice was left out of this build (SPMV_NO_AUTO)", d->plan);
-    return spmv__store_given(m, d, csr, how, spmv__plan_text(d), only);
+    if (desc->plan && (spmv__is_auto(desc->plan) || spmv__is_measure(desc->plan) || spmv__is_cocktail(desc->plan)))
+        return spmv_log(&desc->hooks, SPMV_ERR_UNSUPPORTED, "plan \"%s\": the choice was left out of this build (SPMV_NO_AUTO)",
+                        desc->plan);
+    return spmv__store_given(matrix, desc, csr, how, spmv__plan_text(desc), only);
 }
 #else
 #include "spmv/choice/measure.h"
@@ -357,19 +362,19 @@ static const char *spmv__member_set(const spmv_input *in)
 /* Makes the CSR form of the matrix in the description: own; *csr becomes own, or the caller's, which is checked, if it is used as it is.
  * Without updates, few plans need the form after the call, so arrays are borrowed for that long: a copy would take as long as some
  * products, and as much memory as the matrix. */
-SPMV__APART spmv_status spmv__take_input(const spmv_csr **csr, spmv_csr *own, const spmv_desc *d)
+SPMV__APART spmv_status spmv__take_input(const spmv_csr **csr, spmv_csr *own, const spmv_desc *desc)
 {
-    const spmv_csr *a = d->csr;
-    const spmv_type type = spmv__desc_type(d);
-    const char *set = a ? spmv__member_set(&d->matrix) : NULL;
-    spmv_input in = d->matrix;
-    if (set) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "desc.csr: only transpose of desc.matrix may be set beside it, not %s", set);
+    const spmv_csr *a = desc->csr;
+    const spmv_type type = spmv__desc_type(desc);
+    const char *set = a ? spmv__member_set(&desc->matrix) : NULL;
+    spmv_input in = desc->matrix;
+    if (set) return spmv_log(&desc->hooks, SPMV_ERR_ARGUMENT, "desc.csr: only transpose of desc.matrix may be set beside it, not %s", set);
     if (a && spmv_value_size(a->type) != spmv_value_size(type))
-        return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "desc.csr holds %s values, which do not fit type %s", spmv_type_name(a->type),
+        return spmv_log(&desc->hooks, SPMV_ERR_ARGUMENT, "desc.csr holds %s values, which do not fit type %s", spmv_type_name(a->type),
                         spmv_type_name(type));
     *csr = a && !in.transpose ? a : own;
     if (a) {
-        const spmv_status s = spmv__csr_there(&d->hooks, "desc.csr", a);
+        const spmv_status s = spmv__csr_there(&desc->hooks, "desc.csr", a);
         if (s || *csr == a) return s;
         in.nnz = (int64_t)a->nnz;
         in.rows = (int64_t)a->rows;
@@ -381,9 +386,9 @@ SPMV__APART spmv_status spmv__take_input(const spmv_csr **csr, spmv_csr *own, co
         in.val_type = a->type;
     }
     if (!in.val_type) in.val_type = spmv__stored_type(type);
-    in.updatable = d->updatable;
-    if (!d->updatable) in.borrow = 1;
-    return spmv_csr_create(own, &in, type, &d->hooks);
+    in.updatable = desc->updatable;
+    if (!desc->updatable) in.borrow = 1;
+    return spmv_csr_create(own, &in, type, &desc->hooks);
 }
 
 /* Lets the arrays of parts that are borrowed from one place point to another; NULL: only counts them. Returns how many there are. */
@@ -392,211 +397,219 @@ static int spmv__point_to(spmv_store *st, const void *from, void *to)
     int i, j, n = 0;
     for (i = 0; i < st->count; i++)
         for (j = 0; j < SPMV_MAX_ARRAYS; j++) {
-            spmv_array *a = &st->part[i].a[j];
-            if (!a->borrowed || a->data != from) continue;
-            if (to) a->data = to;
+            spmv_array *array = &st->part[i].a[j];
+            if (!array->borrowed || array->data != from) continue;
+            if (to) array->data = to;
             n++;
         }
     return n;
 }
 
-/* Makes *array, of m->own, a copy of the caller's, unless it is one or no part points into it. bit: of spmv_csr.owned. */
-static spmv_status spmv__own_array(spmv_matrix *m, const void **array, unsigned bit, uint64_t width)
+/* Makes *array, of matrix->own, a copy of the caller's, unless it is one or no part points into it. bit: of spmv_csr.owned. */
+static spmv_status spmv__own_array(spmv_matrix *matrix, const void **array, unsigned bit, uint64_t width)
 {
     const void *lent = *array;
     void *copy = NULL;
     spmv_status s = SPMV_OK;
-    if (m->own.owned & bit) return SPMV_OK;
-    if (lent && spmv__point_to(&m->store, lent, NULL)) s = spmv__room(&m->own.hooks, &copy, m->own.nnz, width);
+    if (matrix->own.owned & bit) return SPMV_OK;
+    if (lent && spmv__point_to(&matrix->store, lent, NULL)) s = spmv__room(&matrix->own.hooks, &copy, matrix->own.nnz, width);
     *array = copy;
     if (!copy) return s;
-    memcpy(copy, lent, (size_t)(m->own.nnz * width));
-    (void)spmv__point_to(&m->store, lent, copy);
-    m->own.owned |= bit;
+    memcpy(copy, lent, (size_t)(matrix->own.nnz * width));
+    (void)spmv__point_to(&matrix->store, lent, copy);
+    matrix->own.owned |= bit;
     return SPMV_OK;
 }
 
 /* Copies those arrays of the caller that parts point into, unless they were given for longer than the call. */
-SPMV__APART spmv_status spmv__keep_lent(spmv_matrix *m, const spmv_desc *d)
+SPMV__APART spmv_status spmv__keep_lent(spmv_matrix *matrix, const spmv_desc *desc)
 {
-    const void *col = m->own.col, *val = m->own.val;
+    const void *col = matrix->own.col, *val = matrix->own.val;
     spmv_status s;
-    if (d->csr || d->buffers || d->device || d->updatable || d->matrix.borrow) return SPMV_OK;
-    s = spmv__own_array(m, &col, 2u, sizeof *m->own.col);
-    m->own.col = (const uint32_t *)col;
-    if (!s) s = spmv__own_array(m, &val, 4u, spmv_value_size(m->own.type));
-    m->own.val = val;
+    if (desc->csr || desc->buffers || desc->device || desc->updatable || desc->matrix.borrow) return SPMV_OK;
+    s = spmv__own_array(matrix, &col, 2u, sizeof *matrix->own.col);
+    matrix->own.col = (const uint32_t *)col;
+    if (!s) s = spmv__own_array(matrix, &val, 4u, spmv_value_size(matrix->own.type));
+    matrix->own.val = val;
     return s;
 }
 
 /* Frees what is not needed of the CSR form once the matrix is stored: all of it, or all but what parts point into. */
-static void spmv__release_csr(spmv_matrix *m)
+static void spmv__release_csr(spmv_matrix *matrix)
 {
-    if (!m->own.val || !spmv__point_to(&m->store, m->own.val, NULL)) {
-        spmv_csr_destroy(&m->own);
+    if (!matrix->own.val || !spmv__point_to(&matrix->store, matrix->own.val, NULL)) {
+        spmv_csr_destroy(&matrix->own);
         return;
     }
-    if (m->own.owned & 1u) spmv_free(&m->own.hooks, (void *)(uintptr_t)m->own.ptr); /* parts have row pointers of their own */
-    m->own.owned &= ~1u;
-    m->own.ptr = NULL;
+    if (matrix->own.owned & 1u)
+        spmv_free(&matrix->own.hooks, (void *)(uintptr_t)matrix->own.ptr); /* parts have row pointers of their own */
+    matrix->own.owned &= ~1u;
+    matrix->own.ptr = NULL;
 }
 
-SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
+SPMV_API spmv_status spmv_create(spmv_matrix *matrix, const spmv_desc *desc)
 {
-    if (!m || !d) return spmv__null(d ? &d->hooks : NULL, "spmv_create", !m ? "m" : "desc", m, sizeof *m);
-    const spmv_csr *csr = &m->own;
+    if (!matrix || !desc) return spmv__null(desc ? &desc->hooks : NULL, "spmv_create", !matrix ? "matrix" : "desc", matrix, sizeof *matrix);
+    const spmv_csr *csr = &matrix->own;
     spmv_format only = SPMV_FORMAT_COUNT; /* how a matrix is stored that is not worth a choice; SPMV_FORMAT_COUNT: not yet known */
     spmv_build how;
     spmv_status s;
-    memset(m, 0, sizeof *m);
+    memset(matrix, 0, sizeof *matrix);
     memset(&how, 0, sizeof how);
 #ifndef SPMV_NO_AUTO
-    if (d->hints && d->hints->choice) memset(d->hints->choice, 0, sizeof *d->hints->choice);
+    if (desc->hints && desc->hints->choice) memset(desc->hints->choice, 0, sizeof *desc->hints->choice);
 #endif
-    m->updatable = d->updatable;
-    how.type = spmv__desc_type(d);
-    how.updatable = d->updatable;
-    how.strict = d->strict;
-    how.reproducible = d->reproducible;
-    how.simd = d->simd;
-    how.max_bytes = d->max_bytes;
+    matrix->updatable = desc->updatable;
+    how.type = spmv__desc_type(desc);
+    how.updatable = desc->updatable;
+    how.strict = desc->strict;
+    how.reproducible = desc->reproducible;
+    how.simd = desc->simd;
+    how.max_bytes = desc->max_bytes;
     how.borrow = 1; /* with a device, only until the arrays are uploaded */
-    if ((unsigned)d->type >= SPMV_TYPE_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)d->type);
-    s = spmv__simd_check(d->simd, &d->hooks);
+    if ((unsigned)desc->type >= SPMV_TYPE_COUNT) return spmv_log(&desc->hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)desc->type);
+    s = spmv__simd_check(desc->simd, &desc->hooks);
     if (s) return s;
 #ifndef SPMV_DEVICE_H
-    if (d->device) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "a device was given, but this build has no OpenCL");
+    if (desc->device) return spmv_log(&desc->hooks, SPMV_ERR_UNSUPPORTED, "a device was given, but this build has no OpenCL");
 #else
-    if (d->device && !spmv__dev_is_here(d->device)) return spmv__dev_not_here(d->device, "spmv_create", NULL, 0);
+    if (desc->device && !spmv__dev_is_here(desc->device)) return spmv__dev_not_here(desc->device, "spmv_create", NULL, 0);
 #endif
 #ifndef SPMV_REPRODUCIBLE
-    if (d->reproducible && !d->device)
-        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "reproducible products on the host need a build with SPMV_REPRODUCIBLE");
+    if (desc->reproducible && !desc->device)
+        return spmv_log(&desc->hooks, SPMV_ERR_UNSUPPORTED, "reproducible products on the host need a build with SPMV_REPRODUCIBLE");
 #endif
-    if (!d->plan && d->hints && d->hints->without >> SPMV_CSR & 1u && !strcmp(spmv__plan_text(d), "csr"))
-        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "hints.without excludes csr, the plan where none is given and none chosen");
+    if (!desc->plan && desc->hints && desc->hints->without >> SPMV_CSR & 1u && !strcmp(spmv__plan_text(desc), "csr"))
+        return spmv_log(&desc->hooks, SPMV_ERR_UNSUPPORTED, "hints.without excludes csr, the plan where none is given and none chosen");
 #ifdef _OPENMP
     (void)spmv__forked(); /* a process that has made a matrix is known to those that are forked off it */
 #endif
-    spmv__phase(&d->hooks, SPMV_PHASE_INPUT);
-    s = d->buffers ? spmv__take_buffers(m, d, &only) : spmv__take_input(&csr, &m->own, d);
-    m->borrowed_csr = d->buffers || csr != &m->own;
-    if (!s) s = spmv__plan_and_convert(m, d, csr, &how, only);
-    if (!s) s = spmv__keep_lent(m, d);
-    if (s) spmv_destroy(m);
-    else if (!m->updatable || d->buffers) spmv__release_csr(m);
-    spmv__phase(&d->hooks, SPMV_PHASE_NONE);
+    spmv__phase(&desc->hooks, SPMV_PHASE_INPUT);
+    s = desc->buffers ? spmv__take_buffers(matrix, desc, &only) : spmv__take_input(&csr, &matrix->own, desc);
+    matrix->borrowed_csr = desc->buffers || csr != &matrix->own;
+    if (!s) s = spmv__plan_and_convert(matrix, desc, csr, &how, only);
+    if (!s) s = spmv__keep_lent(matrix, desc);
+    if (s) spmv_destroy(matrix);
+    else if (!matrix->updatable || desc->buffers) spmv__release_csr(matrix);
+    spmv__phase(&desc->hooks, SPMV_PHASE_NONE);
     return s;
 }
 
-/* SPMV_ERR_ARGUMENT if spmv_create did not make m, or spmv_destroy was called since. The hooks are gone then. */
-static spmv_status spmv__is_made(const spmv_matrix *m, const char *function)
+/* SPMV_ERR_ARGUMENT if spmv_create did not make matrix, or spmv_destroy was called since. The hooks are gone then. */
+static spmv_status spmv__is_made(const spmv_matrix *matrix, const char *function)
 {
-    if (m->store.plan_count) return SPMV_OK;
+    if (matrix->store.plan_count) return SPMV_OK;
     return spmv_log(NULL, SPMV_ERR_ARGUMENT, "%s: m is a matrix that was not created, or that was destroyed", function);
 }
 
 /* spmv_mul by the name of function; size: of an element of x and y, or 0 for what the matrix takes. */
-static spmv_status spmv__mul(const char *function, size_t size, const spmv_matrix *m, double alpha, const void *x, double beta, void *y)
+static spmv_status spmv__mul(const char *function, size_t size, const spmv_matrix *matrix, double alpha, const void *x, double beta,
+                             void *y)
 {
-    if (!m) return spmv__null(NULL, function, "m", NULL, 0);
-    const spmv_store *st = &m->store;
-    if (spmv__is_made(m, function)) return SPMV_ERR_ARGUMENT;
+    if (!matrix) return spmv__null(NULL, function, "matrix", NULL, 0);
+    const spmv_store *st = &matrix->store;
+    if (spmv__is_made(matrix, function)) return SPMV_ERR_ARGUMENT;
     if (size && size != spmv_vector_size(st->type))
         return spmv_log(&st->hooks, SPMV_ERR_ARGUMENT, "%s: the matrix is of type %s and takes vectors of %ss", function,
                         spmv_type_name(st->type), st->type == SPMV_F32 ? "float" : "double");
     if (spmv__check_vectors(&st->hooks, function, st->type, st->rows, st->cols, alpha, x, y)) return SPMV_ERR_ARGUMENT;
 #ifdef SPMV_DEVICE_H
-    if (m->device) return spmv_exec_mul_host(m->exec, alpha, x, beta, y);
+    if (matrix->device) return spmv_exec_mul_host(matrix->exec, alpha, x, beta, y);
 #endif
     spmv__store_mul(st, alpha, x, beta, y);
     return SPMV_OK;
 }
 
-SPMV_API spmv_status spmv_mul(const spmv_matrix *m, double alpha, const void *x, double beta, void *y)
+SPMV_API spmv_status spmv_mul(const spmv_matrix *matrix, double alpha, const void *x, double beta, void *y)
 {
-    return spmv__mul("spmv_mul", 0, m, alpha, x, beta, y);
+    return spmv__mul("spmv_mul", 0, matrix, alpha, x, beta, y);
 }
 
-SPMV_API spmv_status spmv_mul_f64(const spmv_matrix *m, double alpha, const double *x, double beta, double *y)
+SPMV_API spmv_status spmv_mul_f64(const spmv_matrix *matrix, double alpha, const double *x, double beta, double *y)
 {
-    return spmv__mul("spmv_mul_f64", sizeof *x, m, alpha, x, beta, y);
+    return spmv__mul("spmv_mul_f64", sizeof *x, matrix, alpha, x, beta, y);
 }
 
-SPMV_API spmv_status spmv_mul_f32(const spmv_matrix *m, double alpha, const float *x, double beta, float *y)
+SPMV_API spmv_status spmv_mul_f32(const spmv_matrix *matrix, double alpha, const float *x, double beta, float *y)
 {
-    return spmv__mul("spmv_mul_f32", sizeof *x, m, alpha, x, beta, y);
+    return spmv__mul("spmv_mul_f32", sizeof *x, matrix, alpha, x, beta, y);
 }
 
-SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val)
+SPMV_API spmv_status spmv_update(spmv_matrix *matrix, const void *val)
 {
-    if (!m) return spmv__null(NULL, "spmv_update", "m", NULL, 0);
+    if (!matrix) return spmv__null(NULL, "spmv_update", "matrix", NULL, 0);
     spmv_csr given;
     spmv_status s = SPMV_OK;
     memset(&given, 0, sizeof given);
     given.val = val;
-    if (spmv__is_made(m, "spmv_update")) return SPMV_ERR_ARGUMENT;
-    if (!m->updatable) return spmv_log(&m->store.hooks, SPMV_ERR_FIXED, "spmv_update: the matrix was not made with updatable = 1");
-    if (!val && m->store.nnz) return spmv__null(&m->store.hooks, "spmv_update", "val", NULL, 0);
-    if (!m->borrowed_csr) s = spmv_csr_update(&m->own, val);
-    if (!s) s = spmv_store_update(&m->store, m->borrowed_csr ? &given : &m->own);
+    if (spmv__is_made(matrix, "spmv_update")) return SPMV_ERR_ARGUMENT;
+    if (!matrix->updatable)
+        return spmv_log(&matrix->store.hooks, SPMV_ERR_FIXED, "spmv_update: the matrix was not made with updatable = 1");
+    if (!val && matrix->store.nnz) return spmv__null(&matrix->store.hooks, "spmv_update", "val", NULL, 0);
+    if (!matrix->borrowed_csr) s = spmv_csr_update(&matrix->own, val);
+    if (!s) s = spmv_store_update(&matrix->store, matrix->borrowed_csr ? &given : &matrix->own);
 #ifdef SPMV_DEVICE_H
-    if (!s && m->device) s = spmv_device_matrix_update(m->on_device, m->store.part, (size_t)m->store.count);
-    if (!s && m->converter) s = spmv__converter_update(m->converter, m->borrowed_csr ? val : m->own.val, NULL);
+    if (!s && matrix->device) s = spmv_device_matrix_update(matrix->on_device, matrix->store.part, (size_t)matrix->store.count);
+    if (!s && matrix->converter) s = spmv__converter_update(matrix->converter, matrix->borrowed_csr ? val : matrix->own.val, NULL);
 #endif
     return s;
 }
 
 #ifdef SPMV_DEVICE_H
 /* 1 if the device filled all parts, from values in the order of the caller's. */
-static int spmv__updates_from_buffer(const spmv_matrix *m)
+static int spmv__updates_from_buffer(const spmv_matrix *matrix)
 {
-    int i, all = m->converter && (m->borrowed_csr || (!m->own.order && m->own.source_type == m->own.type));
-    for (i = 0; i < m->store.count; i++) all = all && m->store.part[i].elsewhere;
+    int i, all = matrix->converter && (matrix->borrowed_csr || (!matrix->own.order && matrix->own.source_type == matrix->own.type));
+    for (i = 0; i < matrix->store.count; i++) all = all && matrix->store.part[i].elsewhere;
     return all;
 }
 
-SPMV_API spmv_status spmv_update_buffer(spmv_matrix *m, void *val)
+SPMV_API spmv_status spmv_update_buffer(spmv_matrix *matrix, void *val)
 {
-    if (!m || (!val && m->store.nnz)) return spmv__null(m ? &m->store.hooks : NULL, "spmv_update_buffer", m ? "val" : "m", NULL, 0);
-    const spmv_hooks *h = &m->store.hooks;
-    const int given = m->borrowed_csr;
-    uint64_t count = given ? m->store.nnz : m->own.source, width = spmv_value_size(given ? m->store.type : m->own.source_type);
+    if (!matrix || (!val && matrix->store.nnz))
+        return spmv__null(matrix ? &matrix->store.hooks : NULL, "spmv_update_buffer", matrix ? "val" : "matrix", NULL, 0);
+    const spmv_hooks *hooks = &matrix->store.hooks;
+    const int given = matrix->borrowed_csr;
+    uint64_t count = given ? matrix->store.nnz : matrix->own.source;
+    uint64_t width = spmv_value_size(given ? matrix->store.type : matrix->own.source_type);
     void *block;
     spmv_status s;
-    if (spmv__is_made(m, "spmv_update_buffer")) return SPMV_ERR_ARGUMENT;
-    if (!m->updatable) return spmv_log(h, SPMV_ERR_FIXED, "spmv_update_buffer: the matrix was not made with updatable = 1");
-    if (!m->device) return spmv_log(h, SPMV_ERR_ARGUMENT, "spmv_update_buffer: the matrix is on the host");
+    if (spmv__is_made(matrix, "spmv_update_buffer")) return SPMV_ERR_ARGUMENT;
+    if (!matrix->updatable) return spmv_log(hooks, SPMV_ERR_FIXED, "spmv_update_buffer: the matrix was not made with updatable = 1");
+    if (!matrix->device) return spmv_log(hooks, SPMV_ERR_ARGUMENT, "spmv_update_buffer: the matrix is on the host");
     if (!count) return SPMV_OK;
-    if (!spmv__dev_is_here(m->device)) return spmv__dev_not_here(m->device, "spmv_update_buffer", NULL, 0);
-    s = spmv__dev_holds(m->device, h, "spmv_update_buffer", "val", val, count, width);
+    if (!spmv__dev_is_here(matrix->device)) return spmv__dev_not_here(matrix->device, "spmv_update_buffer", NULL, 0);
+    s = spmv__dev_holds(matrix->device, hooks, "spmv_update_buffer", "val", val, count, width);
     if (s) return s;
-    if (spmv__updates_from_buffer(m)) return spmv__converter_update(m->converter, NULL, val);
-    s = spmv__room(h, &block, count, width);
-    if (!s) s = spmv_buffer_read(m->device, val, count * width, block);
-    if (!s) s = spmv_update(m, block);
-    spmv_free(h, block);
+    if (spmv__updates_from_buffer(matrix)) return spmv__converter_update(matrix->converter, NULL, val);
+    s = spmv__room(hooks, &block, count, width);
+    if (!s) s = spmv_buffer_read(matrix->device, val, count * width, block);
+    if (!s) s = spmv_update(matrix, block);
+    spmv_free(hooks, block);
     return s;
 }
 #endif
 
-SPMV_API void spmv_destroy(spmv_matrix *m)
+SPMV_API void spmv_destroy(spmv_matrix *matrix)
 {
-    if (!m) return;
-    spmv__off_device(m);
-    spmv_store_destroy(&m->store);
-    spmv__close_converter(m);
-    spmv_csr_destroy(&m->own);
-    memset(m, 0, sizeof *m);
+    if (!matrix) return;
+    spmv__off_device(matrix);
+    spmv_store_destroy(&matrix->store);
+    spmv__close_converter(matrix);
+    spmv_csr_destroy(&matrix->own);
+    memset(matrix, 0, sizeof *matrix);
 }
 
-SPMV_API uint64_t spmv_rows(const spmv_matrix *m) { return m ? m->store.rows : 0; }
-SPMV_API uint64_t spmv_cols(const spmv_matrix *m) { return m ? m->store.cols : 0; }
-SPMV_API uint64_t spmv_nnz(const spmv_matrix *m) { return m ? m->store.nnz : 0; }
-SPMV_API size_t spmv_plan_of(const spmv_matrix *m, char *out, size_t size)
+SPMV_API uint64_t spmv_rows(const spmv_matrix *matrix) { return matrix ? matrix->store.rows : 0; }
+SPMV_API uint64_t spmv_cols(const spmv_matrix *matrix) { return matrix ? matrix->store.cols : 0; }
+SPMV_API uint64_t spmv_nnz(const spmv_matrix *matrix) { return matrix ? matrix->store.nnz : 0; }
+SPMV_API size_t spmv_plan_of(const spmv_matrix *matrix, char *out, size_t size)
 {
-    return spmv__print_parts(m ? m->store.plan : NULL, m ? m->store.plan_count : 0, out, size);
+    return spmv__print_parts(matrix ? matrix->store.plan : NULL, matrix ? matrix->store.plan_count : 0, out, size);
 }
-SPMV_API size_t spmv_shares(const spmv_matrix *m, char *out, size_t size) { return spmv__store_shares(m ? &m->store : NULL, out, size); }
-SPMV_API uint64_t spmv_bytes(const spmv_matrix *m) { return m ? spmv_store_bytes(&m->store) : 0; }
+SPMV_API size_t spmv_shares(const spmv_matrix *matrix, char *out, size_t size)
+{
+    return spmv__store_shares(matrix ? &matrix->store : NULL, out, size);
+}
+SPMV_API uint64_t spmv_bytes(const spmv_matrix *matrix) { return matrix ? spmv_store_bytes(&matrix->store) : 0; }
 #endif /* SPMV_IMPLEMENTATION */

@@ -43,19 +43,19 @@ extern "C" {
 /* ---- start here -------------------------------------------------------------------------------------------------- */
 
 /* Enqueues y = alpha A x + beta y and returns without waiting for it.
- *   e                  one thread at a time. SPMV_ERR_BUSY if another thread is in a function with e; nothing is done then. (Needs atomic
- *                      operations of GCC, clang or MSVC; other compilers do not check)
+ *   exec               one thread at a time. SPMV_ERR_BUSY if another thread is in a function with exec; nothing is done then. (Needs
+ *                      atomic operations of GCC, clang or MSVC; other compilers do not check)
  *   alpha, beta        with alpha 0 neither the matrix nor x is read, and x may be NULL; with beta 0 y is not read
  *   x, x_offset        a buffer with a vector of the matrix's cols elements, in the type's vector elements, and where it begins in the
  *                      buffer, in elements
  *   y, y_offset        the same for rows elements. x and y may lie in one buffer (except with IMG=1); where x is read and overlaps y:
  *                      SPMV_ERR_ARGUMENT (sub-buffers, being other buffers, are not compared)
- *   num_wait, wait     events that the product waits for; on an out-of-order queue one must be that of the previous product with e
+ *   num_wait, wait     events that the product waits for; on an out-of-order queue one must be that of the previous product with exec
  *   event              gets an event that completes with the product, even if there is nothing to do; may be NULL
- * e retains x and y until a product with another one, so that it asks the driver about a buffer and sets arguments only when they change.
- * It allocates nothing, with one exception: where a part has the knob IMG=1, the first product with an x creates an image of it, which e
- * keeps as long (SPMV_ERR_LIMIT if x ends beyond the device's largest image). */
-SPMV_API spmv_status spmv_cl_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
+ * exec retains x and y until a product with another one, so that it asks the driver about a buffer and sets arguments only when they
+ * change. It allocates nothing, with one exception: where a part has the knob IMG=1, the first product with an x creates an image of it,
+ * which exec keeps as long (SPMV_ERR_LIMIT if x ends beyond the device's largest image). */
+SPMV_API spmv_status spmv_cl_mul(spmv_exec *exec, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
                                  uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event);
 #endif
 

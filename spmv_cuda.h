@@ -39,15 +39,15 @@ extern "C" {
  *   microseconds. */
 SPMV_API const spmv_backend *spmv_cuda(void);
 
-/* Enqueues y = alpha A x + beta y in the stream of e, for vectors of the type's vector elements (cols and rows of them) that begin at
+/* Enqueues y = alpha A x + beta y in the stream of exec, for vectors of the type's vector elements (cols and rows of them) that begin at
  * an offset, in elements, of a CUdeviceptr, which may point into an allocation. SPMV_ERR_ARGUMENT if one is no multiple of its elements'
  * size, or where x is read and overlaps y; they may lie in one allocation. With beta 0 y is not read; with alpha 0 neither the matrix nor
  * x is, and x may be 0. Events are the caller's: record and wait for them in the stream.
  * Allocates nothing, waits for nothing and makes no events unless timing is on (spmv_exec_timing), so that products can be captured
- * into a graph (cuStreamBeginCapture on the stream of e): the graph then holds pointers to what e and its matrix own, and both must
- * outlive it and its launches. Launches of such a graph and products of e may not run at the same time.
+ * into a graph (cuStreamBeginCapture on the stream of exec): the graph then holds pointers to what exec and its matrix own, and both must
+ * outlive it and its launches. Launches of such a graph and products of exec may not run at the same time.
  * One thread at a time: SPMV_ERR_BUSY as in spmv_cl_mul of spmv_cl.h. */
-SPMV_API spmv_status spmv_cuda_mul(spmv_exec *e, double alpha, unsigned long long x, uint64_t x_offset, double beta,
+SPMV_API spmv_status spmv_cuda_mul(spmv_exec *exec, double alpha, unsigned long long x, uint64_t x_offset, double beta,
                                    unsigned long long y, uint64_t y_offset);
 
 #ifdef __cplusplus

@@ -148,7 +148,7 @@ typedef enum spmv_phase {
 } spmv_phase;
 
 /* The name of a phase, for example "conversion"; "unknown" if there is no such phase. */
-SPMV_API const char *spmv_phase_name(spmv_phase p);
+SPMV_API const char *spmv_phase_name(spmv_phase phase);
 
 /* ---- hooks -------------------------------------------------------------------------------------------------------
  * Where memory comes from and where messages go. If all members are zero, memory comes from SPMV_MALLOC and its companions, and
@@ -161,7 +161,7 @@ typedef struct spmv_hooks {
     void (*log)(void *user, spmv_status s, const char *message);
     /* Called when a phase of preparing a matrix begins, which ends the one before; SPMV_PHASE_NONE: preparing has ended. With a clock in
      * it, it shows where the time goes. Building is reported through the device's hooks. */
-    void (*phase)(void *user, spmv_phase p);
+    void (*phase)(void *user, spmv_phase phase);
     int part; /* set by the library: its messages begin with this part of a plan; 0: with none */
 } spmv_hooks;
 
@@ -176,13 +176,13 @@ typedef enum spmv_type {
 } spmv_type;
 
 /* The name of a type, "f64", "f32" or "mixed"; "unknown" if there is no such type. */
-SPMV_API const char *spmv_type_name(spmv_type t);
+SPMV_API const char *spmv_type_name(spmv_type type);
 /* The type of that name; SPMV_TYPE_COUNT if there is none. */
 SPMV_API spmv_type spmv_type_from(const char *name);
 /* Bytes of one value of the matrix. */
-SPMV_API size_t spmv_value_size(spmv_type t);
+SPMV_API size_t spmv_value_size(spmv_type type);
 /* Bytes of one element of x or y. */
-SPMV_API size_t spmv_vector_size(spmv_type t);
+SPMV_API size_t spmv_vector_size(spmv_type type);
 
 /* ---- input -------------------------------------------------------------------------------------------------------
  * A matrix as the caller has it. Zero-initialise the struct, then set what applies. */
@@ -298,11 +298,11 @@ typedef enum spmv_simd {
 } spmv_simd;
 
 /* The name of a level, for example "avx2"; "?" if it is none. */
-SPMV_API const char *spmv_simd_name(spmv_simd s);
+SPMV_API const char *spmv_simd_name(spmv_simd simd);
 /* The level of that name; SPMV_SIMD_COUNT if there is none, or if name is NULL. */
 SPMV_API spmv_simd spmv_simd_from(const char *name);
 /* 1 if the library was compiled with the level and this machine can run it. Always 1 for SPMV_SIMD_BEST and SPMV_SIMD_PLAIN. */
-SPMV_API int spmv_simd_usable(spmv_simd s);
+SPMV_API int spmv_simd_usable(spmv_simd simd);
 
 /* ---- the format table --------------------------------------------------------------------------------------------
  * X(NAME, name, "description"). Every list of formats in these headers, the tools and the tests is generated from this one. Leaving
@@ -355,11 +355,11 @@ typedef enum spmv_format {
 #define SPMV_BIT_TCSR  2048
 
 /* The name of a format, for example "ell"; "unknown" if there is no such format. */
-SPMV_API const char *spmv_format_name(spmv_format f);
+SPMV_API const char *spmv_format_name(spmv_format format);
 /* The format of that name; SPMV_FORMAT_COUNT if there is none. */
 SPMV_API spmv_format spmv_format_from(const char *name);
 /* 1 if the format is compiled in, 0 if it was left out or does not exist. */
-SPMV_API int spmv_format_built(spmv_format f);
+SPMV_API int spmv_format_built(spmv_format format);
 
 /* What a format can do, as flags. */
 enum {
@@ -377,7 +377,7 @@ enum {
     SPMV_LONG_ROWS = 32 /* many work-items of a device can share a row, which speeds up rows of thousands of nonzeros (clSpMV 3.2) */
 };
 /* The flags of a format; 0 if there is no such format. */
-SPMV_API unsigned spmv_format_flags(spmv_format f);
+SPMV_API unsigned spmv_format_flags(spmv_format format);
 
 /* Which formats compete for the same nonzeros (the categories of clSpMV 2; dense, which that paper lacks, has its own). */
 typedef enum spmv_format_class {
@@ -618,7 +618,7 @@ typedef enum spmv_device_class {
 } spmv_device_class;
 
 /* The name of a device class, for example "gpu"; "unknown" if there is no such class. */
-SPMV_API const char *spmv_device_class_name(spmv_device_class c);
+SPMV_API const char *spmv_device_class_name(spmv_device_class kind);
 
 /* ====================================== FOR AUTHORS OF FORMATS AND TOOLS ======================================= */
 
@@ -672,7 +672,7 @@ enum { SPMV_BLOCK_BH = 0, SPMV_BLOCK_BW, SPMV_BLOCK_UW };
 
 /* Returns the number of layouts of a format and sets *out to them: the one without keys first (block formats: all sizes, in the order
  * of SPMV_BLOCK_LIST). 0 and NULL if the format is not compiled in. The array lives as long as the program. out may be NULL. */
-SPMV_API size_t spmv_format_layouts(spmv_format f, const char *const **out);
+SPMV_API size_t spmv_format_layouts(spmv_format format, const char *const **out);
 
 /* ---- features ----------------------------------------------------------------------------------------------------
  * Properties of a matrix by which the choice weighs plans, and from which the size of a part is estimated without building it
@@ -704,9 +704,9 @@ typedef struct spmv_features {
 /* ---- small helpers shared by the headers ------------------------------------------------------------------------- */
 
 /* Allocates count * size bytes through the hooks. NULL if that is 0, too large for size_t, or not available. */
-SPMV_API void *spmv_alloc(const spmv_hooks *h, uint64_t count, uint64_t size);
+SPMV_API void *spmv_alloc(const spmv_hooks *hooks, uint64_t count, uint64_t size);
 /* Frees a block of spmv_alloc through the same hooks. */
-SPMV_API void spmv_free(const spmv_hooks *h, void *block);
+SPMV_API void spmv_free(const spmv_hooks *hooks, void *block);
 /* Makes compilers check the arguments from number first onwards against the format, which is argument number text. On mingw, gcc would
  * take plain printf to mean Microsoft's conversions. */
 #if defined(__clang__)
@@ -717,11 +717,11 @@ SPMV_API void spmv_free(const spmv_hooks *h, void *block);
 #  define SPMV__PRINTF(text, first)
 #endif
 
-/* Passes a message to h->log and returns s. format is as for printf, with %s, %c, %d, %u, %f and %%, the length modifiers l and ll, and
+/* Passes a message to hooks->log and returns s. format is as for printf, with %s, %c, %d, %u, %f and %%, the length modifiers l and ll, and
  * a precision of up to 9 digits for %f (6 by default): "%llu", "%.2f", "%.*f". From the first other conversion on, the format is
  * copied unchanged. The result does not depend on the locale. Messages are cut at 4095 bytes; from 512 on they take memory, and are cut
  * there if there is none. */
-SPMV__PRINTF(3, 4) SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *format, ...);
+SPMV__PRINTF(3, 4) SPMV_API spmv_status spmv_log(const spmv_hooks *hooks, spmv_status s, const char *format, ...);
 /* Writes such a text into a buffer of size bytes, cut and terminated as snprintf does; out may be NULL if size is 0. Returns the length
  * of the whole text without its terminator. */
 SPMV__PRINTF(3, 4) SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...);

@@ -92,30 +92,30 @@ typedef struct spmv_group_vector {
 typedef enum spmv_group_side { SPMV_GROUP_X = 0, SPMV_GROUP_Y } spmv_group_side;
 
 /* Divides the matrix, finds the halos, and prepares every block. Takes memory for a second copy of one block at a time.
- *   g     need not be initialised; zeroed on failure, of which nothing is left. It must not move. Destroy it with spmv_group_destroy
- *   desc  needed only during the call
+ *   group  need not be initialised; zeroed on failure, of which nothing is left. It must not move. Destroy it with spmv_group_destroy
+ *   desc   needed only during the call
  * The statuses of spmv_create, with a message that names the device and its rows; SPMV_ERR_UNSUPPORTED if a queue is out of order or a back
  * end has no transfers (spmv_transfer). */
-SPMV_API spmv_status spmv_group_create(spmv_group *g, const spmv_group_desc *desc);
+SPMV_API spmv_status spmv_group_create(spmv_group *group, const spmv_group_desc *desc);
 
-/* y = alpha A x + beta y with vectors on the host, as spmv_mul. The first call allocates vectors on the devices, which g keeps. After a
+/* y = alpha A x + beta y with vectors on the host, as spmv_mul. The first call allocates vectors on the devices, which group keeps. After a
  * fault of any device, all of y is undefined. */
-SPMV_API spmv_status spmv_group_mul(spmv_group *g, double alpha, const void *x, double beta, void *y);
+SPMV_API spmv_status spmv_group_mul(spmv_group *group, double alpha, const void *x, double beta, void *y);
 
-/* Waits for all that was enqueued, frees everything and zeroes *g. Free its vectors before. A zeroed group or NULL is ignored. */
-SPMV_API void spmv_group_destroy(spmv_group *g);
+/* Waits for all that was enqueued, frees everything and zeroes *group. Free its vectors before. A zeroed group or NULL is ignored. */
+SPMV_API void spmv_group_destroy(spmv_group *group);
 
 /* ---- vectors that stay on the devices ------------------------------------------------------------------------------ */
 
 /* Makes a vector, uninitialised, for the given side of products.
- *   v     need not be initialised; zeroed on failure
- *   g     must outlive v */
-SPMV_API spmv_status spmv_group_vector_create(spmv_group_vector *v, spmv_group *g, spmv_group_side side);
+ *   vector  need not be initialised; zeroed on failure
+ *   group   must outlive vector */
+SPMV_API spmv_status spmv_group_vector_create(spmv_group_vector *vector, spmv_group *group, spmv_group_side side);
 /* Waits for the devices and frees it. A zeroed vector or NULL is ignored. */
-SPMV_API void spmv_group_vector_destroy(spmv_group_vector *v);
-/* Copy all v->length elements from and to host memory, and return when that is done. The pointer may be NULL if length is 0. */
-SPMV_API spmv_status spmv_group_vector_write(spmv_group_vector *v, const void *from);
-SPMV_API spmv_status spmv_group_vector_read(const spmv_group_vector *v, void *to);
+SPMV_API void spmv_group_vector_destroy(spmv_group_vector *vector);
+/* Copy all vector->length elements from and to host memory, and return when that is done. The pointer may be NULL if length is 0. */
+SPMV_API spmv_status spmv_group_vector_write(spmv_group_vector *vector, const void *from);
+SPMV_API spmv_status spmv_group_vector_read(const spmv_group_vector *vector, void *to);
 
 /* Enqueues y = alpha A x + beta y after all that is in the devices' queues, and returns before it is done; what is enqueued in the
  * same queues afterwards comes after it. It waits only for halos that come through the host, and, where the host has a block, for the
@@ -124,16 +124,16 @@ SPMV_API spmv_status spmv_group_vector_read(const spmv_group_vector *v, void *to
  *   y  made for SPMV_GROUP_Y (square matrices: either), other than x where that is read
  * alpha and beta are as in spmv_mul. After a fault of any device, which is waited out, all of y is undefined; the group can be used
  * again. */
-SPMV_API spmv_status spmv_group_mul_vectors(spmv_group *g, double alpha, spmv_group_vector *x, double beta, spmv_group_vector *y);
+SPMV_API spmv_status spmv_group_mul_vectors(spmv_group *group, double alpha, spmv_group_vector *x, double beta, spmv_group_vector *y);
 
 /* Waits until everything in the devices' queues is done. */
-SPMV_API spmv_status spmv_group_wait(spmv_group *g);
+SPMV_API spmv_status spmv_group_wait(spmv_group *group);
 
 /* ---- more ---------------------------------------------------------------------------------------------------------- */
 
 /* Replaces the values as spmv_update does, for a group made with desc.updatable. Waits for products. After a failure (except
  * SPMV_ERR_FIXED and SPMV_ERR_ARGUMENT) the values are undefined. */
-SPMV_API spmv_status spmv_group_update(spmv_group *g, const void *val);
+SPMV_API spmv_status spmv_group_update(spmv_group *group, const void *val);
 
 /* One of the matrices that a block is stored as. */
 typedef struct spmv_group_piece {
@@ -198,8 +198,8 @@ struct spmv_group {
 };
 
 /* Writes for each device its rows, plan, halo and predicted times, and what limits the product. As snprintf does, it returns the length of
- * the whole text without its end, of which at most size bytes, a 0 at the end included, are written. NULL for g gives "". */
-SPMV_API size_t spmv_group_explain(const spmv_group *g, char *out, size_t size);
+ * the whole text without its end, of which at most size bytes, a 0 at the end included, are written. NULL for group gives "". */
+SPMV_API size_t spmv_group_explain(const spmv_group *group, char *out, size_t size);
 
 #ifdef __cplusplus
 }

@@ -125,9 +125,9 @@ SPMV_API int spmv_status_is_refusal(spmv_status s)
 
 static const char *const spmv__type_names[] = { "f64", "f64", "f32", "mixed" }; /* the first is of a type that was left out */
 
-SPMV_API const char *spmv_type_name(spmv_type t)
+SPMV_API const char *spmv_type_name(spmv_type type)
 {
-    return (unsigned)t < SPMV_TYPE_COUNT ? spmv__type_names[t] : "unknown";
+    return (unsigned)type < SPMV_TYPE_COUNT ? spmv__type_names[type] : "unknown";
 }
 
 SPMV_API spmv_type spmv_type_from(const char *name)
@@ -143,25 +143,25 @@ static const char *const spmv__device_class_names[] = {
 #undef X
 };
 
-SPMV_API const char *spmv_phase_name(spmv_phase p)
+SPMV_API const char *spmv_phase_name(spmv_phase phase)
 {
     static const char *const names[] = {
 #define X(NAME, name, text) name,
         SPMV_PHASE_LIST(X)
 #undef X
     };
-    return (unsigned)p < SPMV_PHASE_COUNT ? names[p] : "unknown";
+    return (unsigned)phase < SPMV_PHASE_COUNT ? names[phase] : "unknown";
 }
 
 /* Tells the caller that a phase begins. */
-SPMV__SHARED void spmv__phase(const spmv_hooks *h, spmv_phase p)
+SPMV__SHARED void spmv__phase(const spmv_hooks *hooks, spmv_phase phase)
 {
-    if (h && h->phase) h->phase(h->user, p);
+    if (hooks && hooks->phase) hooks->phase(hooks->user, phase);
 }
 
-SPMV_API const char *spmv_device_class_name(spmv_device_class c)
+SPMV_API const char *spmv_device_class_name(spmv_device_class kind)
 {
-    return (unsigned)c < SPMV_DEVICE_CLASS_COUNT ? spmv__device_class_names[c] : "unknown";
+    return (unsigned)kind < SPMV_DEVICE_CLASS_COUNT ? spmv__device_class_names[kind] : "unknown";
 }
 
 /* The class of that name; SPMV_DEVICE_CLASS_COUNT if there is none. */
@@ -173,25 +173,25 @@ SPMV__SHARED spmv_device_class spmv__device_class_from(const char *name)
 }
 
 /* 1 if products in the type are compiled in. */
-static int spmv__type_built(spmv_type t)
+static int spmv__type_built(spmv_type type)
 {
 #ifdef SPMV_NO_F64
-    return t == SPMV_F32;
+    return type == SPMV_F32;
 #elif defined(SPMV_NO_MIXED)
-    return (unsigned)t < SPMV_MIXED;
+    return (unsigned)type < SPMV_MIXED;
 #else
-    return (unsigned)t < SPMV_TYPE_COUNT;
+    return (unsigned)type < SPMV_TYPE_COUNT;
 #endif
 }
 
-SPMV_API size_t spmv_value_size(spmv_type t) { return t && t != SPMV_F64 ? 4 : 8; }
-SPMV_API size_t spmv_vector_size(spmv_type t) { return t == SPMV_F32 ? 4 : 8; }
+SPMV_API size_t spmv_value_size(spmv_type type) { return type && type != SPMV_F64 ? 4 : 8; }
+SPMV_API size_t spmv_vector_size(spmv_type type) { return type == SPMV_F32 ? 4 : 8; }
 
 /* What a type means that may have been left out. */
-SPMV__SHARED spmv_type spmv__type(spmv_type t) { return t ? t : SPMV_F64; }
+SPMV__SHARED spmv_type spmv__type(spmv_type type) { return type ? type : SPMV_F64; }
 
 /* The type of the values that products in a type read. */
-SPMV__SHARED spmv_type spmv__stored_type(spmv_type t) { return spmv_value_size(t) == sizeof(double) ? SPMV_F64 : SPMV_F32; }
+SPMV__SHARED spmv_type spmv__stored_type(spmv_type type) { return spmv_value_size(type) == sizeof(double) ? SPMV_F64 : SPMV_F32; }
 
 static const char *const spmv__format_names[] = {
 #define X(NAME, name, text) #name,
@@ -205,7 +205,7 @@ static const char *const spmv__simd_names[] = {
 #undef X
 };
 
-SPMV_API const char *spmv_simd_name(spmv_simd s) { return (unsigned)s < SPMV_SIMD_COUNT ? spmv__simd_names[s] : "?"; }
+SPMV_API const char *spmv_simd_name(spmv_simd simd) { return (unsigned)simd < SPMV_SIMD_COUNT ? spmv__simd_names[simd] : "?"; }
 
 SPMV_API spmv_simd spmv_simd_from(const char *name)
 {
@@ -216,9 +216,9 @@ SPMV_API spmv_simd spmv_simd_from(const char *name)
 }
 
 /* The compiler's functions ask the processor, and for AVX also the operating system, once. */
-SPMV_API int spmv_simd_usable(spmv_simd s)
+SPMV_API int spmv_simd_usable(spmv_simd simd)
 {
-    switch (s) {
+    switch (simd) {
     case SPMV_SIMD_BEST:
     case SPMV_SIMD_PLAIN: return 1;
 #ifdef SPMV__SIMD_X86
@@ -242,9 +242,9 @@ static spmv_simd spmv__simd_best(void)
     return (spmv_simd)s;
 }
 
-SPMV_API const char *spmv_format_name(spmv_format f)
+SPMV_API const char *spmv_format_name(spmv_format format)
 {
-    return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__format_names[f] : "unknown";
+    return (unsigned)format < SPMV_FORMAT_COUNT ? spmv__format_names[format] : "unknown";
 }
 
 SPMV_API spmv_format spmv_format_from(const char *name)
@@ -263,18 +263,18 @@ typedef struct spmv__text {
     size_t size, length;
 } spmv__text;
 
-static void spmv__put_char(spmv__text *t, int c)
+static void spmv__put_char(spmv__text *text, int c)
 {
-    if (t->length + 1 < t->size) t->out[t->length] = (char)c;
-    t->length++;
+    if (text->length + 1 < text->size) text->out[text->length] = (char)c;
+    text->length++;
 }
 
-static void spmv__put_text(spmv__text *t, const char *s)
+static void spmv__put_text(spmv__text *text, const char *s)
 {
-    while (*s) spmv__put_char(t, *s++);
+    while (*s) spmv__put_char(text, *s++);
 }
 
-static void spmv__put_count(spmv__text *t, uint64_t n)
+static void spmv__put_count(spmv__text *text, uint64_t n)
 {
     char digits[20];
     int used = 0;
@@ -282,29 +282,29 @@ static void spmv__put_count(spmv__text *t, uint64_t n)
         digits[used++] = (char)('0' + (int)(n % 10));
         n /= 10;
     } while (n);
-    while (used) spmv__put_char(t, digits[--used]);
+    while (used) spmv__put_char(text, digits[--used]);
 }
 
-static void spmv__put_integer(spmv__text *t, long long v)
+static void spmv__put_integer(spmv__text *text, long long v)
 {
-    if (v < 0) spmv__put_char(t, '-');
-    spmv__put_count(t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+    if (v < 0) spmv__put_char(text, '-');
+    spmv__put_count(text, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
 /* Puts a number with up to 9 decimals, rounded half up. Above 1e18 only that it is larger. */
-static void spmv__put_real(spmv__text *t, double v, int decimals)
+static void spmv__put_real(spmv__text *text, double v, int decimals)
 {
     uint64_t unit = 1, whole, part;
     int i;
     for (i = 0; i < decimals && i < 9; i++) unit *= 10;
-    if (v != v) { spmv__put_text(t, "nan"); return; }
-    if (v < 0) { spmv__put_char(t, '-'); v = -v; }
-    if (v > 1e18) { spmv__put_text(t, "over 1e18"); return; }
+    if (v != v) { spmv__put_text(text, "nan"); return; }
+    if (v < 0) { spmv__put_char(text, '-'); v = -v; }
+    if (v > 1e18) { spmv__put_text(text, "over 1e18"); return; }
     whole = (uint64_t)v;
     part = (uint64_t)((v - (double)whole) * (double)unit + 0.5);
-    spmv__put_count(t, whole + part / unit);
-    if (unit > 1) spmv__put_char(t, '.');
-    for (unit /= 10; unit; unit /= 10) spmv__put_char(t, '0' + (int)(part / unit % 10));
+    spmv__put_count(text, whole + part / unit);
+    if (unit > 1) spmv__put_char(text, '.');
+    for (unit /= 10; unit; unit /= 10) spmv__put_char(text, '0' + (int)(part / unit % 10));
 }
 
 /* SPMV__FIGURE(v) gives "%.*f" its two arguments for three significant digits of v. */
@@ -312,12 +312,12 @@ SPMV__SHARED int spmv__decimals(double v) { return v < 9.995 && v > -9.995 ? 2 :
 #define SPMV__FIGURE(v) spmv__decimals(v), (v)
 
 /* Puts the text of a format and its arguments, and terminates it. See spmv_log for the conversions. */
-static void spmv__format_text(spmv__text *t, const char *f, va_list args)
+static void spmv__format_text(spmv__text *out, const char *f, va_list args)
 {
     for (; *f; f++) {
         int longs = 0, decimals = 6;
         const char *begin = f, *text;
-        if (*f != '%') { spmv__put_char(t, *f); continue; }
+        if (*f != '%') { spmv__put_char(out, *f); continue; }
         if (*++f == '.') {
             decimals = 0;
             if (*++f == '*') { decimals = va_arg(args, int); f++; } /* of spmv__decimals: not negative */
@@ -325,80 +325,80 @@ static void spmv__format_text(spmv__text *t, const char *f, va_list args)
         }
         for (; *f == 'l' && longs < 2; f++) longs++;
         switch (*f) {
-        case '%': spmv__put_char(t, '%'); break;
-        case 'c': spmv__put_char(t, va_arg(args, int)); break;
+        case '%': spmv__put_char(out, '%'); break;
+        case 'c': spmv__put_char(out, va_arg(args, int)); break;
         case 's':
             text = va_arg(args, const char *);
-            spmv__put_text(t, text ? text : "(null)");
+            spmv__put_text(out, text ? text : "(null)");
             break;
-        case 'd': spmv__put_integer(t, longs == 2 ? va_arg(args, long long) : longs ? va_arg(args, long) : va_arg(args, int)); break;
-        case 'u': spmv__put_count(t, longs == 2 ? va_arg(args, unsigned long long)
+        case 'd': spmv__put_integer(out, longs == 2 ? va_arg(args, long long) : longs ? va_arg(args, long) : va_arg(args, int)); break;
+        case 'u': spmv__put_count(out, longs == 2 ? va_arg(args, unsigned long long)
                                                 : longs ? va_arg(args, unsigned long) : va_arg(args, unsigned)); break;
-        case 'f': spmv__put_real(t, va_arg(args, double), decimals); break;
+        case 'f': spmv__put_real(out, va_arg(args, double), decimals); break;
         default: /* the type of its argument is unknown, so the arguments after it cannot be found either */
-            spmv__put_text(t, begin);
+            spmv__put_text(out, begin);
             f = begin + strlen(begin) - 1;
         }
     }
-    if (t->size) t->out[t->length < t->size ? t->length : t->size - 1] = 0;
+    if (out->size) out->out[out->length < out->size ? out->length : out->size - 1] = 0;
 }
 
 /* A spmv__text on the caller's buffer. */
 SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...)
 {
-    spmv__text t;
+    spmv__text text;
     va_list args;
-    t.out = out;
-    t.size = out ? size : 0;
-    t.length = 0;
+    text.out = out;
+    text.size = out ? size : 0;
+    text.length = 0;
     va_start(args, format);
-    spmv__format_text(&t, format ? format : "", args);
+    spmv__format_text(&text, format ? format : "", args);
     va_end(args);
-    return t.length;
+    return text.length;
 }
 
 /* Writes a message, which begins with the part of a plan that it is about, and returns its length, which may be beyond size. */
-static size_t spmv__message(const spmv_hooks *h, char *out, size_t size, const char *format, va_list args)
+static size_t spmv__message(const spmv_hooks *hooks, char *out, size_t size, const char *format, va_list args)
 {
-    spmv__text t;
-    t.out = out;
-    t.size = size;
-    t.length = 0;
-    if (h && h->part) {
-        spmv__put_text(&t, "part ");
-        spmv__put_integer(&t, h->part);
-        spmv__put_text(&t, ": ");
+    spmv__text text;
+    text.out = out;
+    text.size = size;
+    text.length = 0;
+    if (hooks && hooks->part) {
+        spmv__put_text(&text, "part ");
+        spmv__put_integer(&text, hooks->part);
+        spmv__put_text(&text, ": ");
     }
-    spmv__format_text(&t, format ? format : "", args);
-    return t.length;
+    spmv__format_text(&text, format ? format : "", args);
+    return text.length;
 }
 
 /* A short message is on the stack, so that one about lack of memory needs none. */
-SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *format, ...)
+SPMV_API spmv_status spmv_log(const spmv_hooks *hooks, spmv_status s, const char *format, ...)
 {
     char brief[512], *whole = NULL;
     const char *line = brief;
     size_t size;
     va_list args;
     va_start(args, format);
-    size = spmv__message(h, brief, sizeof brief, format, args) + 1;
+    size = spmv__message(hooks, brief, sizeof brief, format, args) + 1;
     va_end(args);
     if (size > 4096) size = 4096;
-    if (size > sizeof brief) whole = (char *)spmv_alloc(h, size, 1);
+    if (size > sizeof brief) whole = (char *)spmv_alloc(hooks, size, 1);
     if (whole) {
         va_start(args, format);
-        spmv__message(h, whole, size, format, args);
+        spmv__message(hooks, whole, size, format, args);
         va_end(args);
         line = whole;
     }
-    if (h && h->log) {
-        h->log(h->user, s, line);
+    if (hooks && hooks->log) {
+        hooks->log(hooks->user, s, line);
     } else {
 #ifndef SPMV_NO_STDIO
         fprintf(stderr, "spmv: %s\n", line);
 #endif
     }
-    spmv_free(h, whole);
+    spmv_free(hooks, whole);
     return s;
 }
 
@@ -412,10 +412,10 @@ static void spmv__hush(void *user, spmv_status s, const char *message)
 
 /* Refuses a NULL pointer that a public function needs: logs the argument's name, zeroes out (unless that is NULL), and returns
  * SPMV_ERR_ARGUMENT. */
-SPMV__SHARED spmv_status spmv__null(const spmv_hooks *h, const char *function, const char *argument, void *out, size_t size)
+SPMV__SHARED spmv_status spmv__null(const spmv_hooks *hooks, const char *function, const char *argument, void *out, size_t size)
 {
     if (out) memset(out, 0, size);
-    spmv_log(h, SPMV_ERR_ARGUMENT, "%s: %s is NULL", function, argument);
+    spmv_log(hooks, SPMV_ERR_ARGUMENT, "%s: %s is NULL", function, argument);
     return SPMV_ERR_ARGUMENT; /* so that compilers see that what follows the check is not reached */
 }
 
@@ -426,34 +426,34 @@ SPMV__SHARED int spmv__overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_
 }
 
 /* Refuses vectors that a product of this size needs but that are NULL, and y over an x that is read. */
-SPMV__SHARED spmv_status spmv__check_vectors(const spmv_hooks *h, const char *function, spmv_type t, uint64_t rows, uint64_t cols,
+SPMV__SHARED spmv_status spmv__check_vectors(const spmv_hooks *hooks, const char *function, spmv_type type, uint64_t rows, uint64_t cols,
                                              double alpha, const void *x, const void *y)
 {
-    const uint64_t size = spmv_vector_size(t);
-    if (rows && !y) return spmv__null(h, function, "y", NULL, 0);
+    const uint64_t size = spmv_vector_size(type);
+    if (rows && !y) return spmv__null(hooks, function, "y", NULL, 0);
     if (!rows || !cols || alpha == 0.0) return SPMV_OK;
-    if (!x) return spmv__null(h, function, "x", NULL, 0);
+    if (!x) return spmv__null(hooks, function, "x", NULL, 0);
     if (!spmv__overlap((uintptr_t)x, cols * size, (uintptr_t)y, rows * size)) return SPMV_OK;
-    return spmv_log(h, SPMV_ERR_ARGUMENT, "%s: x and y overlap", function);
+    return spmv_log(hooks, SPMV_ERR_ARGUMENT, "%s: x and y overlap", function);
 }
 
 /* Checks what takes no time: that the arrays of a CSR matrix are there, and that its row pointers go from 0 to nnz. A zeroed one has no
  * rows. name: of the matrix, for messages. */
-SPMV__SHARED spmv_status spmv__csr_there(const spmv_hooks *h, const char *name, const spmv_csr *a)
+SPMV__SHARED spmv_status spmv__csr_there(const spmv_hooks *hooks, const char *name, const spmv_csr *a)
 {
     const int none = a->rows && !a->ptr;
-    if (none || (a->nnz && (!a->col || !a->val))) return spmv__null(h, name, none ? "ptr" : !a->col ? "col" : "val", NULL, 0);
+    if (none || (a->nnz && (!a->col || !a->val))) return spmv__null(hooks, name, none ? "ptr" : !a->col ? "col" : "val", NULL, 0);
     if (a->ptr ? !a->ptr[0] && a->ptr[a->rows] == a->nnz : !a->nnz) return SPMV_OK;
-    return spmv_log(h, SPMV_ERR_INDEX, "%s: expected row pointers from 0 to nnz, %llu, found %llu and %llu", name, (spmv__ull)a->nnz,
+    return spmv_log(hooks, SPMV_ERR_INDEX, "%s: expected row pointers from 0 to nnz, %llu, found %llu and %llu", name, (spmv__ull)a->nnz,
                     (spmv__ull)(a->ptr ? a->ptr[0] : 0), (spmv__ull)(a->ptr ? a->ptr[a->rows] : 0));
 }
 
 /* Checks also that row pointers never fall, and that columns are in range and rise within each row. */
-SPMV__SHARED spmv_status spmv__check_csr(const spmv_hooks *h, const char *name, const spmv_csr *a)
+SPMV__SHARED spmv_status spmv__check_csr(const spmv_hooks *hooks, const char *name, const spmv_csr *a)
 {
     const char *expected = NULL;
     uint64_t r, i, next;
-    spmv_status s = spmv__csr_there(h, name, a);
+    spmv_status s = spmv__csr_there(hooks, name, a);
     if (s) return s;
     for (r = 0; r < a->rows && !expected; r++) {
         if (a->ptr[r] > a->ptr[r + 1] || a->ptr[r + 1] > a->nnz) expected = "row pointers that never fall and end at nnz";
@@ -463,33 +463,33 @@ SPMV__SHARED spmv_status spmv__check_csr(const spmv_hooks *h, const char *name, 
         }
     }
     if (!expected) return SPMV_OK;
-    return spmv_log(h, SPMV_ERR_INDEX, "%s: expected %s, found others in row %llu", name, expected, (spmv__ull)(r - 1));
+    return spmv_log(hooks, SPMV_ERR_INDEX, "%s: expected %s, found others in row %llu", name, expected, (spmv__ull)(r - 1));
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static void *spmv__resize(const spmv_hooks *h, void *block, size_t bytes)
+static void *spmv__resize(const spmv_hooks *hooks, void *block, size_t bytes)
 {
-    if (h && h->resize) return h->resize(h->user, block, bytes);
+    if (hooks && hooks->resize) return hooks->resize(hooks->user, block, bytes);
     if (bytes) return block ? SPMV_REALLOC(block, bytes) : SPMV_MALLOC(bytes);
     SPMV_FREE(block);
     return NULL;
 }
 
-SPMV_API void *spmv_alloc(const spmv_hooks *h, uint64_t count, uint64_t size)
+SPMV_API void *spmv_alloc(const spmv_hooks *hooks, uint64_t count, uint64_t size)
 {
     if (!count || !size || count > (uint64_t)(SIZE_MAX / 2) / size) return NULL;
-    return spmv__resize(h, NULL, (size_t)(count * size));
+    return spmv__resize(hooks, NULL, (size_t)(count * size));
 }
 
-SPMV_API void spmv_free(const spmv_hooks *h, void *block)
+SPMV_API void spmv_free(const spmv_hooks *hooks, void *block)
 {
-    if (block) spmv__resize(h, block, 0);
+    if (block) spmv__resize(hooks, block, 0);
 }
 
-static spmv_status spmv__no_memory(const spmv_hooks *h, uint64_t count, uint64_t size)
+static spmv_status spmv__no_memory(const spmv_hooks *hooks, uint64_t count, uint64_t size)
 {
-    return spmv_log(h, SPMV_ERR_MEMORY, "no memory for %llu elements of %llu bytes", (spmv__ull)count, (spmv__ull)size);
+    return spmv_log(hooks, SPMV_ERR_MEMORY, "no memory for %llu elements of %llu bytes", (spmv__ull)count, (spmv__ull)size);
 }
 
 /* Allocates a block from the C library, which free and realloc accept. Where the system has large pages, a block that is large enough
@@ -510,19 +510,19 @@ SPMV__SHARED void *spmv__large_block(size_t bytes)
 }
 
 /* All memory of the headers is allocated here: *out becomes count * size uninitialised bytes, or NULL if that is 0. */
-static spmv_status spmv__room(const spmv_hooks *h, void **out, uint64_t count, uint64_t size)
+static spmv_status spmv__room(const spmv_hooks *hooks, void **out, uint64_t count, uint64_t size)
 {
     *out = NULL;
     if (!count || !size) return SPMV_OK;
-    if (count > (uint64_t)(SIZE_MAX / 2) / size) return spmv__no_memory(h, count, size);
-    *out = h && h->resize ? spmv_alloc(h, count, size) : spmv__large_block((size_t)(count * size));
-    return *out ? SPMV_OK : spmv__no_memory(h, count, size);
+    if (count > (uint64_t)(SIZE_MAX / 2) / size) return spmv__no_memory(hooks, count, size);
+    *out = hooks && hooks->resize ? spmv_alloc(hooks, count, size) : spmv__large_block((size_t)(count * size));
+    return *out ? SPMV_OK : spmv__no_memory(hooks, count, size);
 }
 
 /* As spmv__room, with each byte set to fill. */
-static spmv_status spmv__new(const spmv_hooks *h, void **out, uint64_t count, uint64_t size, int fill)
+static spmv_status spmv__new(const spmv_hooks *hooks, void **out, uint64_t count, uint64_t size, int fill)
 {
-    spmv_status s = spmv__room(h, out, count, size);
+    spmv_status s = spmv__room(hooks, out, count, size);
     if (*out) memset(*out, fill, (size_t)(count * size));
     return s;
 }
@@ -565,20 +565,20 @@ SPMV__SHARED uint64_t spmv__leading(uint64_t rows)
 }
 
 /* Element i of an array of unsigned integers of any width. */
-static uint64_t spmv__at(const spmv_array *a, uint64_t i)
+static uint64_t spmv__at(const spmv_array *array, uint64_t i)
 {
-    if (a->width == 4) return ((const uint32_t *)a->data)[i];
-    if (a->width == 8) return ((const uint64_t *)a->data)[i];
-    return a->width == 2 ? ((const uint16_t *)a->data)[i] : ((const uint8_t *)a->data)[i];
+    if (array->width == 4) return ((const uint32_t *)array->data)[i];
+    if (array->width == 8) return ((const uint64_t *)array->data)[i];
+    return array->width == 2 ? ((const uint16_t *)array->data)[i] : ((const uint8_t *)array->data)[i];
 }
 
 /* How many numbers of a rising array are below n. */
-SPMV__SHARED uint64_t spmv__below(const spmv_array *a, uint64_t n)
+SPMV__SHARED uint64_t spmv__below(const spmv_array *array, uint64_t n)
 {
-    uint64_t low = 0, high = a->count;
+    uint64_t low = 0, high = array->count;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        if (spmv__at(a, middle) < n) low = middle + 1;
+        if (spmv__at(array, middle) < n) low = middle + 1;
         else high = middle;
     }
     return low;
@@ -633,28 +633,28 @@ SPMV__SHARED double spmv__exp2(double v)
     return scale * sum;
 }
 
-static void spmv__set(spmv_array *a, uint64_t i, uint64_t v)
+static void spmv__set(spmv_array *array, uint64_t i, uint64_t v)
 {
-    if (a->width == 4) ((uint32_t *)a->data)[i] = (uint32_t)v;
-    else if (a->width == 8) ((uint64_t *)a->data)[i] = v;
-    else if (a->width == 2) ((uint16_t *)a->data)[i] = (uint16_t)v;
-    else ((uint8_t *)a->data)[i] = (uint8_t)v;
+    if (array->width == 4) ((uint32_t *)array->data)[i] = (uint32_t)v;
+    else if (array->width == 8) ((uint64_t *)array->data)[i] = v;
+    else if (array->width == 2) ((uint16_t *)array->data)[i] = (uint16_t)v;
+    else ((uint8_t *)array->data)[i] = (uint8_t)v;
 }
 
 /* Sets each element of an array of offsets to so many times the sum of the numbers before it, of which there is one fewer. */
-SPMV__SHARED void spmv__offsets_from(spmv_array *a, const uint32_t *number, uint64_t times)
+SPMV__SHARED void spmv__offsets_from(spmv_array *array, const uint32_t *number, uint64_t times)
 {
-    const uint64_t last = a->count - 1;
+    const uint64_t last = array->count - 1;
     uint64_t sum = 0, i;
-    for (i = 0; a->width == 4 && i < last; i++) { /* as below, without a question for each */
-        ((uint32_t *)a->data)[i] = (uint32_t)sum;
+    for (i = 0; array->width == 4 && i < last; i++) { /* as below, without a question for each */
+        ((uint32_t *)array->data)[i] = (uint32_t)sum;
         sum += number[i] * times;
     }
     for (; i < last; i++) {
-        spmv__set(a, i, sum);
+        spmv__set(array, i, sum);
         sum += number[i] * times;
     }
-    spmv__set(a, last, sum);
+    spmv__set(array, last, sum);
 }
 
 /* ---- sorting ----------------------------------------------------------------------------------------------------- */

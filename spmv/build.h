@@ -64,32 +64,32 @@ static const struct {
 #undef X
 };
 
-SPMV_API int spmv_format_built(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT && spmv__table[f].size != NULL; }
+SPMV_API int spmv_format_built(spmv_format format) { return (unsigned)format < SPMV_FORMAT_COUNT && spmv__table[format].size != NULL; }
 
-SPMV_API unsigned spmv_format_flags(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__trait[f]->flags : 0; }
+SPMV_API unsigned spmv_format_flags(spmv_format format) { return (unsigned)format < SPMV_FORMAT_COUNT ? spmv__trait[format]->flags : 0; }
 
 /* The class of a format, whether or not it is compiled in; SPMV_CLASS_COUNT if there is no such format. */
-SPMV__SHARED spmv_format_class spmv__format_class_of(spmv_format f)
+SPMV__SHARED spmv_format_class spmv__format_class_of(spmv_format format)
 {
-    return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__trait[f]->category : SPMV_CLASS_COUNT;
+    return (unsigned)format < SPMV_FORMAT_COUNT ? spmv__trait[format]->category : SPMV_CLASS_COUNT;
 }
 
-SPMV_API size_t spmv_format_layouts(spmv_format f, const char *const **out)
+SPMV_API size_t spmv_format_layouts(spmv_format format, const char *const **out)
 {
-    int built = spmv_format_built(f);
-    if (out) *out = built ? spmv__layouts[f].list : NULL;
-    return built ? spmv__layouts[f].count : 0;
+    int built = spmv_format_built(format);
+    if (out) *out = built ? spmv__layouts[format].list : NULL;
+    return built ? spmv__layouts[format].count : 0;
 }
 
 /* 1 if the format understands the key. */
-SPMV__SHARED int spmv__format_takes_key(spmv_format f, spmv_key k)
+SPMV__SHARED int spmv__format_takes_key(spmv_format format, spmv_key key)
 {
-    return (unsigned)f < SPMV_FORMAT_COUNT && (unsigned)k < SPMV_KEY_COUNT &&
-           ((spmv__trait[f]->keys | SPMV__KEY(COLS)) >> k & 1u);
+    return (unsigned)format < SPMV_FORMAT_COUNT && (unsigned)key < SPMV_KEY_COUNT &&
+           ((spmv__trait[format]->keys | SPMV__KEY(COLS)) >> key & 1u);
 }
 
 /* 1 if the format pads rows to the length of the longest in their group. */
-SPMV__SHARED int spmv__is_padded(spmv_format f) { return spmv__format_takes_key(f, SPMV_KEY_FILL); }
+SPMV__SHARED int spmv__is_padded(spmv_format format) { return spmv__format_takes_key(format, SPMV_KEY_FILL); }
 
 /* How many rows such a format pads to one length: those of a slice, or all rows if it has no slices. */
 SPMV__SHARED uint64_t spmv__padded_rows(const spmv_spec *spec, uint64_t rows)
@@ -116,9 +116,9 @@ SPMV__SHARED double spmv__spec_steps(const spmv_spec *spec, double longest, int 
 {
     const double unrolled = 4; /* entries in flight at once */
     const double load = 16;    /* bytes that a lane reads at once */
-    const spmv__traits *t = spmv__trait[spec->format];
+    const spmv__traits *traits = spmv__trait[spec->format];
     double width, values;
-    if (t->category != SPMV_CLASS_BLOCK) return longest;
+    if (traits->category != SPMV_CLASS_BLOCK) return longest;
     width = (double)spmv__block_width(spec);
     values = width * (double)spmv__block_height(spec);
     return (unrolled + values * (double)bytes / load) * longest / width;
@@ -127,20 +127,20 @@ SPMV__SHARED double spmv__spec_steps(const spmv_spec *spec, double longest, int 
 /* Bytes of column and row indices for each slot. */
 SPMV__SHARED double spmv__spec_index_bytes(const spmv_spec *spec)
 {
-    const spmv__traits *t = spmv__trait[spec->format];
-    double bytes = t->indices * (spec->key[SPMV_KEY_IDX] == 16 ? 2 : 4);
-    return t->category == SPMV_CLASS_BLOCK ? bytes / (double)(spmv__block_height(spec) * spmv__block_width(spec)) : bytes;
+    const spmv__traits *traits = spmv__trait[spec->format];
+    double bytes = traits->indices * (spec->key[SPMV_KEY_IDX] == 16 ? 2 : 4);
+    return traits->category == SPMV_CLASS_BLOCK ? bytes / (double)(spmv__block_height(spec) * spmv__block_width(spec)) : bytes;
 }
 
 /* Estimates the work of a product with a part that takes all of a view; see spmv__estimate. */
-SPMV__SHARED spmv_status spmv__spec_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+SPMV__SHARED spmv_status spmv__spec_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
 {
     memset(out, 0, sizeof *out);
-    out->rows = spec->key[SPMV_KEY_ROWS] ? (double)l->rows : (double)f->rows;
-    out->nnz = out->slots = (double)f->nnz;
-    out->gather = f->gather;
-    out->longest = (double)l->longest;
-    return spmv__table[spec->format].estimate(spec, l, f, out);
+    out->rows = spec->key[SPMV_KEY_ROWS] ? (double)look->rows : (double)features->rows;
+    out->nnz = out->slots = (double)features->nnz;
+    out->gather = features->gather;
+    out->longest = (double)look->longest;
+    return spmv__table[spec->format].estimate(spec, look, features, out);
 }
 
 /* ---- build, update, free ----------------------------------------------------------------------------------------- */
@@ -164,71 +164,72 @@ SPMV__SHARED uint64_t spmv__most_bytes(const spmv_csr *a, uint64_t max_bytes)
 }
 
 /* Refuses a part whose arrays, which are not allocated yet, would take more than that. */
-static spmv_status spmv__part_limit(const spmv_part *p, const spmv_csr *a, uint64_t max_bytes, const spmv_hooks *h)
+static spmv_status spmv__part_limit(const spmv_part *p, const spmv_csr *a, uint64_t max_bytes, const spmv_hooks *hooks)
 {
     uint64_t bytes = spmv_part_bytes(p), csr = spmv__csr_bytes(a), limit = spmv__most_bytes(a, max_bytes);
     const char *name;
     if (bytes <= limit) return SPMV_OK;
     name = spmv_format_name(p->spec.format);
     if (bytes == UINT64_MAX)
-        return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take more than 2^64 bytes for %llu nonzeros", name, (spmv__ull)p->nnz);
-    return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take %llu bytes for %llu nonzeros, %.1f times the CSR form; the limit is %llu bytes",
+        return spmv_log(hooks, SPMV_ERR_TOO_LARGE, "%s would take more than 2^64 bytes for %llu nonzeros", name, (spmv__ull)p->nnz);
+    return spmv_log(hooks, SPMV_ERR_TOO_LARGE,
+                    "%s would take %llu bytes for %llu nonzeros, %.1f times the CSR form; the limit is %llu bytes",
                     name, (spmv__ull)bytes, (spmv__ull)p->nnz, (double)bytes / (double)csr, (spmv__ull)limit);
 }
 
 /* Counts the view's nonzeros in each row of a share into ptr. */
 typedef struct spmv__row_counts {
-    const spmv__source *s;
+    const spmv__source *source;
     uint64_t           *ptr, shares;
 } spmv__row_counts;
 
 static void spmv__count_rows_share(void *job, uint64_t share)
 {
-    const spmv__row_counts *c = (const spmv__row_counts *)job;
-    const spmv_view *v = c->s->v;
-    uint64_t i, k, end = v->rows / c->shares * (share + 1) + (share + 1 == c->shares ? v->rows % c->shares : 0);
-    for (i = v->rows / c->shares * share; i < end; i++) {
-        uint64_t r = spmv__source_row(c->s, i), n = v->a->ptr[r + 1] - v->a->ptr[r];
-        if (v->owner)
-            for (n = 0, k = v->a->ptr[r]; k < v->a->ptr[r + 1]; k++) n += (uint64_t)(v->owner[k] == v->part);
-        c->ptr[i + 1] = n;
+    const spmv__row_counts *counts = (const spmv__row_counts *)job;
+    const spmv_view *view = counts->source->view;
+    uint64_t i, k, end = view->rows / counts->shares * (share + 1) + (share + 1 == counts->shares ? view->rows % counts->shares : 0);
+    for (i = view->rows / counts->shares * share; i < end; i++) {
+        uint64_t r = spmv__source_row(counts->source, i), n = view->a->ptr[r + 1] - view->a->ptr[r];
+        if (view->owner)
+            for (n = 0, k = view->a->ptr[r]; k < view->a->ptr[r + 1]; k++) n += (uint64_t)(view->owner[k] == view->part);
+        counts->ptr[i + 1] = n;
     }
 }
 
-/* Sets s->ptr to running counts of the view's nonzeros by row of the part: the matrix's own row pointers if the view holds everything,
+/* Sets source->ptr to running counts of the view's nonzeros by row of the part: the matrix's own row pointers if the view holds everything,
  * else an array that the caller frees, *owned. */
-SPMV__APART spmv_status spmv__source_count(spmv__source *s, void **owned)
+SPMV__APART spmv_status spmv__source_count(spmv__source *source, void **owned)
 {
-    const spmv_view *v = s->v;
-    spmv__row_counts c;
+    const spmv_view *view = source->view;
+    spmv__row_counts counts;
     uint64_t i;
     spmv_status status;
     *owned = NULL;
-    s->ptr = v->a->ptr;
-    if (!v->owner && !v->list) return SPMV_OK;
-    status = spmv__room(s->h, owned, v->rows + 1, 8);
+    source->ptr = view->a->ptr;
+    if (!view->owner && !view->list) return SPMV_OK;
+    status = spmv__room(source->hooks, owned, view->rows + 1, 8);
     if (status) return status;
-    c.s = s;
-    c.ptr = (uint64_t *)*owned;
-    c.shares = spmv__share_count(v->a->nnz + v->rows);
-    spmv__share_out(spmv__count_rows_share, &c, c.shares);
-    for (c.ptr[0] = 0, i = 0; i < v->rows; i++) c.ptr[i + 1] += c.ptr[i];
-    s->ptr = c.ptr;
+    counts.source = source;
+    counts.ptr = (uint64_t *)*owned;
+    counts.shares = spmv__share_count(view->a->nnz + view->rows);
+    spmv__share_out(spmv__count_rows_share, &counts, counts.shares);
+    for (counts.ptr[0] = 0, i = 0; i < view->rows; i++) counts.ptr[i + 1] += counts.ptr[i];
+    source->ptr = counts.ptr;
     return SPMV_OK;
 }
 
 /* Allocates the arrays, or borrows them from the CSR matrix. They are not initialised: lay and fill write every element, once. */
-static spmv_status spmv__part_arrays(spmv_part *p, const spmv__source *s, const spmv_build *how)
+static spmv_status spmv__part_arrays(spmv_part *p, const spmv__source *source, const spmv_build *how)
 {
     spmv_status status = SPMV_OK;
-    int i, own = !(p->spec.format == SPMV_CSR && how->borrow && !how->updatable && !s->v->owner && !s->v->list);
+    int i, own = !(p->spec.format == SPMV_CSR && how->borrow && !how->updatable && !source->view->owner && !source->view->list);
     for (i = 0; i < SPMV_MAX_ARRAYS && !status; i++) {
         int col = i == SPMV_CSR_COL && p->a[i].width == 4;
         if (!own && (i == SPMV_VAL || col) && p->a[i].count) {
-            p->a[i].data = (void *)(uintptr_t)(col ? (const void *)s->v->a->col : s->v->a->val);
+            p->a[i].data = (void *)(uintptr_t)(col ? (const void *)source->view->a->col : source->view->a->val);
             p->a[i].borrowed = 1;
         } else {
-            status = spmv__room(s->h, &p->a[i].data, p->a[i].count, p->a[i].width);
+            status = spmv__room(source->hooks, &p->a[i].data, p->a[i].count, p->a[i].width);
         }
     }
     return status;
@@ -237,7 +238,7 @@ static spmv_status spmv__part_arrays(spmv_part *p, const spmv__source *s, const 
 /* What the shares of a fill have in common. */
 typedef struct spmv__fill_job {
     spmv_part          *p;
-    const spmv__source *s;
+    const spmv__source *source;
     spmv__sink          to;
     uint64_t            shares, *zeros; /* formats with fill: explicit zeros in each share, then in all shares before it */
 } spmv__fill_job;
@@ -246,54 +247,55 @@ typedef struct spmv__fill_job {
  * shares that have some are filled again, lists them. */
 static void spmv__fill_share(void *job, uint64_t share, size_t thread)
 {
-    const spmv__fill_job *f = (const spmv__fill_job *)job;
-    spmv__sink to = f->to;
+    const spmv__fill_job *fill = (const spmv__fill_job *)job;
+    spmv__sink to = fill->to;
     uint64_t first, end;
     to.thread = (unsigned)thread;
-    first = spmv__share_first(f->s, share, f->shares);
-    end = spmv__share_first(f->s, share + 1, f->shares);
-    if (to.zeros && f->zeros[share] == (share + 1 < f->shares ? f->zeros[share + 1] : f->p->zeros.count)) return;
-    if (to.zeros) to.zeros += f->zeros[share];
-    if (first < end || (!f->s->rows && !share)) spmv__table[f->p->spec.format].fill(f->p, f->s, &to, first, end);
-    if (to.fill && !to.zeros) f->zeros[share] = to.zero_count;
+    first = spmv__share_first(fill->source, share, fill->shares);
+    end = spmv__share_first(fill->source, share + 1, fill->shares);
+    if (to.zeros && fill->zeros[share] == (share + 1 < fill->shares ? fill->zeros[share + 1] : fill->p->zeros.count)) return;
+    if (to.zeros) to.zeros += fill->zeros[share];
+    if (first < end || (!fill->source->rows && !share)) spmv__table[fill->p->spec.format].fill(fill->p, fill->source, &to, first, end);
+    if (to.fill && !to.zeros) fill->zeros[share] = to.zero_count;
 }
 
-static void spmv__fill_shares(spmv__fill_job *f)
+static void spmv__fill_shares(spmv__fill_job *job)
 {
-    if (f->shares == 1 && !f->to.fill) spmv__table[f->p->spec.format].fill(f->p, f->s, &f->to, 0, f->s->rows); /* little stack, if tiny */
-    else if (f->shares == 1) spmv__fill_share(f, 0, 0);
-    else spmv__share_among(spmv__fill_share, f, f->shares, f->s->threads ? f->s->threads : f->shares);
+    if (job->shares == 1 && !job->to.fill)
+        spmv__table[job->p->spec.format].fill(job->p, job->source, &job->to, 0, job->source->rows); /* little stack, if tiny */
+    else if (job->shares == 1) spmv__fill_share(job, 0, 0);
+    else spmv__share_among(spmv__fill_share, job, job->shares, job->source->threads ? job->source->threads : job->shares);
 }
 
 /* Allocates p->zeros, in which each share lists its zeros behind those of the shares before it. */
-static spmv_status spmv__part_zeros(spmv__fill_job *f)
+static spmv_status spmv__part_zeros(spmv__fill_job *job)
 {
-    spmv_part *p = f->p;
+    spmv_part *p = job->p;
     uint64_t i, all = 0;
     spmv_status status;
-    for (i = 0; i < f->shares; i++) {
-        uint64_t n = f->zeros[i];
-        f->zeros[i] = all;
+    for (i = 0; i < job->shares; i++) {
+        uint64_t n = job->zeros[i];
+        job->zeros[i] = all;
         all += n;
     }
     spmv__want(&p->zeros, all, 8);
-    status = spmv__room(f->s->h, &p->zeros.data, p->zeros.count, 8);
-    f->to.zeros = (uint64_t *)p->zeros.data;
+    status = spmv__room(job->source->hooks, &p->zeros.data, p->zeros.count, 8);
+    job->to.zeros = (uint64_t *)p->zeros.data;
     return status;
 }
 
 /* Sorts the slots of explicit zeros, which are many where a program stores all of its pattern: digit by digit from the lowest, into a
  * second array and back. */
-static spmv_status spmv__part_sort_zeros(spmv_part *p, const spmv_hooks *h)
+static spmv_status spmv__part_sort_zeros(spmv_part *p, const spmv_hooks *hooks)
 {
     enum { BITS = 11, DIGITS = 1 << BITS };
     uint64_t *from = (uint64_t *)p->zeros.data, *to, *place, n = p->zeros.count, i, digit, sum;
     unsigned shift;
     void *block, *places;
-    spmv_status status = spmv__room(h, &block, n, 8);
+    spmv_status status = spmv__room(hooks, &block, n, 8);
     if (!status) {
-        status = spmv__room(h, &places, DIGITS, sizeof *place);
-        if (status) spmv_free(h, block);
+        status = spmv__room(hooks, &places, DIGITS, sizeof *place);
+        if (status) spmv_free(hooks, block);
     }
     if (status) return status;
     to = (uint64_t *)block;
@@ -312,102 +314,103 @@ static spmv_status spmv__part_sort_zeros(spmv_part *p, const spmv_hooks *h)
         to = swap;
     }
     p->zeros.data = from;
-    spmv_free(h, to);
-    spmv_free(h, places);
+    spmv_free(hooks, to);
+    spmv_free(hooks, places);
     return SPMV_OK;
 }
 
 /* Fills the arrays of a part in a format with fill, and lists the slots of explicit zeros in rising order. */
-SPMV__APART spmv_status spmv__fill_and_list_zeros(spmv__fill_job *f)
+SPMV__APART spmv_status spmv__fill_and_list_zeros(spmv__fill_job *job)
 {
     uint64_t zeros[SPMV__MOST_SHARES];
     spmv_status status;
-    f->zeros = zeros;
-    f->to.fill = 1;
-    spmv__fill_shares(f);
-    status = spmv__part_zeros(f);
+    job->zeros = zeros;
+    job->to.fill = 1;
+    spmv__fill_shares(job);
+    status = spmv__part_zeros(job);
     if (status) return status;
-    if (f->p->zeros.count) spmv__fill_shares(f);
-    return f->p->zeros.count > 1 ? spmv__part_sort_zeros(f->p, f->s->h) : SPMV_OK;
+    if (job->p->zeros.count) spmv__fill_shares(job);
+    return job->p->zeros.count > 1 ? spmv__part_sort_zeros(job->p, job->source->hooks) : SPMV_OK;
 }
 
 /* Fills the part's arrays. */
-SPMV__APART spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
+SPMV__APART spmv_status spmv__part_values(spmv_part *p, spmv__source *source)
 {
     const spmv__ops *ops = &spmv__table[p->spec.format];
-    spmv__fill_job f;
-    memset(&f, 0, sizeof f);
-    f.p = p;
-    f.s = s;
-    f.to.src = (const unsigned char *)s->v->a->val;
-    f.to.dst = &p->a[SPMV_VAL];
-    if (ops->lay) ops->lay(p, s);
-    f.shares = spmv__source_shares(s);
-    if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) return spmv__fill_and_list_zeros(&f);
-    spmv__fill_shares(&f);
+    spmv__fill_job job;
+    memset(&job, 0, sizeof job);
+    job.p = p;
+    job.source = source;
+    job.to.src = (const unsigned char *)source->view->a->val;
+    job.to.dst = &p->a[SPMV_VAL];
+    if (ops->lay) ops->lay(p, source);
+    job.shares = spmv__source_shares(source);
+    if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) return spmv__fill_and_list_zeros(&job);
+    spmv__fill_shares(&job);
     return SPMV_OK;
 }
 
 /* Makes the map for updates: the array of values, filled with the numbers of the nonzeros instead. */
-SPMV__APART spmv_status spmv__part_map(spmv_part *p, spmv__source *s)
+SPMV__APART spmv_status spmv__part_map(spmv_part *p, spmv__source *source)
 {
-    spmv__fill_job f;
+    spmv__fill_job job;
     spmv_status status;
-    spmv__want(&p->map, p->a[SPMV_VAL].count, s->v->a->nnz < 0xffffffffu ? 4 : 8);
-    status = spmv__room(s->h, &p->map.data, p->map.count, p->map.width);
+    spmv__want(&p->map, p->a[SPMV_VAL].count, source->view->a->nnz < 0xffffffffu ? 4 : 8);
+    status = spmv__room(source->hooks, &p->map.data, p->map.count, p->map.width);
     if (status) return status;
-    memset(&f, 0, sizeof f);
-    f.p = p;
-    f.s = s;
-    f.to.dst = &p->map;
-    f.shares = spmv__source_shares(s);
-    spmv__fill_shares(&f);
+    memset(&job, 0, sizeof job);
+    job.p = p;
+    job.source = source;
+    job.to.dst = &p->map;
+    job.shares = spmv__source_shares(source);
+    spmv__fill_shares(&job);
     return SPMV_OK;
 }
 
 /* Refuses a view whose rows are not those of its matrix. */
-SPMV__SHARED spmv_status spmv__check_view(const spmv_view *v, const spmv_hooks *h)
+SPMV__SHARED spmv_status spmv__check_view(const spmv_view *view, const spmv_hooks *hooks)
 {
-    const uint64_t rows = v->a->rows;
+    const uint64_t rows = view->a->rows;
     uint64_t i;
-    if (!v->list && v->rows != rows)
-        return spmv_log(h, SPMV_ERR_ARGUMENT, "%llu rows without a row list, but the matrix has %llu", (spmv__ull)v->rows, (spmv__ull)rows);
-    for (i = 0; v->list && i < v->rows; i++)
-        if (v->list[i] >= rows)
-            return spmv_log(h, SPMV_ERR_INDEX, "row list: entry %llu is row %u, but the matrix has %llu rows", (spmv__ull)i,
-                            (unsigned)v->list[i], (spmv__ull)rows);
+    if (!view->list && view->rows != rows)
+        return spmv_log(hooks, SPMV_ERR_ARGUMENT, "%llu rows without a row list, but the matrix has %llu", (spmv__ull)view->rows,
+                        (spmv__ull)rows);
+    for (i = 0; view->list && i < view->rows; i++)
+        if (view->list[i] >= rows)
+            return spmv_log(hooks, SPMV_ERR_INDEX, "row list: entry %llu is row %u, but the matrix has %llu rows", (spmv__ull)i,
+                            (unsigned)view->list[i], (spmv__ull)rows);
     return SPMV_OK;
 }
 
 /* Refuses a level of instructions that does not exist, or not here. */
-SPMV__SHARED spmv_status spmv__simd_check(spmv_simd level, const spmv_hooks *h)
+SPMV__SHARED spmv_status spmv__simd_check(spmv_simd level, const spmv_hooks *hooks)
 {
     if (spmv_simd_usable(level)) return SPMV_OK;
-    if ((unsigned)level >= SPMV_SIMD_COUNT) return spmv_log(h, SPMV_ERR_ARGUMENT, "simd %d is unknown", (int)level);
-    return spmv_log(h, SPMV_ERR_UNSUPPORTED, "the level of instructions \"%s\" is missing in this build or on this machine",
+    if ((unsigned)level >= SPMV_SIMD_COUNT) return spmv_log(hooks, SPMV_ERR_ARGUMENT, "simd %d is unknown", (int)level);
+    return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "the level of instructions \"%s\" is missing in this build or on this machine",
                     spmv_simd_name(level));
 }
 
 /* Refuses settings that do not fit the format, the view or this build. */
-static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, const spmv_build *how, const spmv_hooks *h)
+static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *view, const spmv_build *how, const spmv_hooks *hooks)
 {
     spmv_status s;
-    if ((unsigned)how->type >= SPMV_TYPE_COUNT) return spmv_log(h, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)how->type);
-    if (spmv_value_size(how->type) != spmv_value_size(v->a->type))
-        return spmv_log(h, SPMV_ERR_ARGUMENT, "a product in %s needs a CSR matrix of %s", spmv_type_name(how->type),
+    if ((unsigned)how->type >= SPMV_TYPE_COUNT) return spmv_log(hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)how->type);
+    if (spmv_value_size(how->type) != spmv_value_size(view->a->type))
+        return spmv_log(hooks, SPMV_ERR_ARGUMENT, "a product in %s needs a CSR matrix of %s", spmv_type_name(how->type),
                         spmv_value_size(how->type) == sizeof(double) ? "doubles" : "floats");
     if (!spmv__type_built(how->type))
-        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s was left out of this build", spmv_type_name(how->type));
-    s = spmv__simd_check(how->simd, h);
+        return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "%s was left out of this build", spmv_type_name(how->type));
+    s = spmv__simd_check(how->simd, hooks);
     if (s) return s;
     if (how->strict && (spmv_format_flags(spec->format) & SPMV_HAS_FILL))
-        return spmv_log(h, SPMV_ERR_STRICT, "%s multiplies its fill by x, which strict mode excludes", spmv_format_name(spec->format));
+        return spmv_log(hooks, SPMV_ERR_STRICT, "%s multiplies its fill by x, which strict mode excludes", spmv_format_name(spec->format));
     if (how->reproducible && !(spmv_format_flags(spec->format) & SPMV_REPEATS))
-        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s has no reproducible product", spmv_format_name(spec->format));
+        return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "%s has no reproducible product", spmv_format_name(spec->format));
     if (how->reproducible && spec->format == SPMV_CSR && spec->key[SPMV_KEY_RUN])
-        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "csr with the key run has no reproducible product; leave out run");
-    if (v->list && !(spmv_format_flags(spec->format) & SPMV_CAN_LIST))
-        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s cannot follow a row list", spmv_format_name(spec->format));
+        return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "csr with the key run has no reproducible product; leave out run");
+    if (view->list && !(spmv_format_flags(spec->format) & SPMV_CAN_LIST))
+        return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "%s cannot follow a row list", spmv_format_name(spec->format));
     return SPMV_OK;
 }
 
@@ -423,8 +426,8 @@ SPMV__APART spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, 
     memset(src, 0, sizeof *src);
     *counts = NULL;
     src->weighed = weighed;
-    src->v = view;
-    src->h = hooks;
+    src->view = view;
+    src->hooks = hooks;
     src->rows = view->rows;
     src->converter = converter;
     s = spmv__part_check(spec, view, how, hooks);
@@ -449,13 +452,13 @@ SPMV__APART spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, 
 
 static void spmv__source_free(spmv__source *src)
 {
-    spmv__diagonals_free(&src->diagonals, src->h);
-    spmv_free(src->h, src->seen);
-    spmv_free(src->h, src->blocks);
-    spmv_free(src->h, src->spans);
-    spmv_free(src->h, src->row_spans);
-    spmv_free(src->h, src->longest);
-    spmv_free(src->h, src->sets);
+    spmv__diagonals_free(&src->diagonals, src->hooks);
+    spmv_free(src->hooks, src->seen);
+    spmv_free(src->hooks, src->blocks);
+    spmv_free(src->hooks, src->spans);
+    spmv_free(src->hooks, src->row_spans);
+    spmv_free(src->hooks, src->longest);
+    spmv_free(src->hooks, src->sets);
 #ifdef SPMV_FORMATS_EXTRA
     spmv__extra_free(src);
 #endif
@@ -568,13 +571,13 @@ SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
 SPMV_API void spmv_part_destroy(spmv_part *p)
 {
     if (!p) return;
-    spmv_hooks h = p->hooks;
+    spmv_hooks hooks = p->hooks;
     int i;
     for (i = 0; i < SPMV_MAX_ARRAYS; i++)
-        if (!p->a[i].borrowed) spmv_free(&h, p->a[i].data);
-    spmv_free(&h, p->list.data);
-    spmv_free(&h, p->zeros.data);
-    spmv_free(&h, p->map.data);
+        if (!p->a[i].borrowed) spmv_free(&hooks, p->a[i].data);
+    spmv_free(&hooks, p->list.data);
+    spmv_free(&hooks, p->zeros.data);
+    spmv_free(&hooks, p->map.data);
     if (p->elsewhere) p->elsewhere->drop(p->elsewhere);
     memset(p, 0, sizeof *p);
 }
@@ -590,18 +593,19 @@ typedef struct spmv__reference {
 
 static void spmv__reference_add(void *user, uint64_t i, uint64_t j, uint64_t slot)
 {
-    const spmv__reference *r = (const spmv__reference *)user;
-    const spmv_array *val = &r->p->a[SPMV_VAL];
-    r->y[spmv__part_row(r->p, i)] += (val->width == 8 ? ((const double *)val->data)[slot] : ((const float *)val->data)[slot]) * r->x[j];
+    const spmv__reference *reference = (const spmv__reference *)user;
+    const spmv_array *val = &reference->p->a[SPMV_VAL];
+    reference->y[spmv__part_row(reference->p, i)] += (val->width == 8 ? ((const double *)val->data)[slot]
+                                                                      : ((const float *)val->data)[slot]) * reference->x[j];
 }
 
 SPMV__SHARED void spmv__reference_mul(const spmv_part *p, const double *x, double *y)
 {
-    spmv__reference r;
-    r.p = p;
-    r.x = x;
-    r.y = y;
-    spmv__table[p->spec.format].each(p, spmv__reference_add, &r);
+    spmv__reference reference;
+    reference.p = p;
+    reference.x = x;
+    reference.y = y;
+    spmv__table[p->spec.format].each(p, spmv__reference_add, &reference);
 }
 
 /* ---- back to CSR ------------------------------------------------------------------------------------------------- */
@@ -624,27 +628,28 @@ static int spmv__listed_zero(const spmv_part *p, uint64_t slot)
 /* Adds the entry in a slot, unless that holds fill. */
 static void spmv__collect_slot(void *user, uint64_t row, uint64_t col, uint64_t slot)
 {
-    spmv__collect *c = (spmv__collect *)user;
-    uint32_t width = c->p->a[SPMV_VAL].width;
-    const unsigned char *value = (const unsigned char *)c->p->a[SPMV_VAL].data + slot * width;
-    if ((spmv_format_flags(c->p->spec.format) & SPMV_HAS_FILL) && spmv__is_zero(value, width) && !spmv__listed_zero(c->p, slot)) return;
-    c->row[c->count] = spmv__part_row(c->p, row);
-    c->col[c->count] = (uint32_t)col;
-    memcpy(c->val + c->count * width, value, width);
-    c->count++;
+    spmv__collect *collect = (spmv__collect *)user;
+    uint32_t width = collect->p->a[SPMV_VAL].width;
+    const unsigned char *value = (const unsigned char *)collect->p->a[SPMV_VAL].data + slot * width;
+    if ((spmv_format_flags(collect->p->spec.format) & SPMV_HAS_FILL) && spmv__is_zero(value, width) && !spmv__listed_zero(collect->p, slot))
+        return;
+    collect->row[collect->count] = spmv__part_row(collect->p, row);
+    collect->col[collect->count] = (uint32_t)col;
+    memcpy(collect->val + collect->count * width, value, width);
+    collect->count++;
 }
 
 /* Collects the entries of all parts as COO and lets spmv_csr_create sort and check them. */
 SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_part *parts, size_t count, const spmv_hooks *hooks)
 {
     if (!out || (count && !parts)) return spmv__null(hooks, "spmv_parts_to_csr", !out ? "out" : "parts", out, sizeof *out);
-    spmv__collect c;
+    spmv__collect collect;
     spmv_input in;
     void *row = NULL, *col = NULL, *val = NULL;
     size_t i;
     spmv_status s;
     memset(out, 0, sizeof *out);
-    memset(&c, 0, sizeof c);
+    memset(&collect, 0, sizeof collect);
     memset(&in, 0, sizeof in);
     in.form = SPMV_IN_COO;
     in.rows = (int64_t)rows;
@@ -659,14 +664,14 @@ SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_
     if (!s) s = spmv__new(hooks, &col, (uint64_t)in.nnz, 4, 0);
     if (!s) s = spmv__new(hooks, &val, (uint64_t)in.nnz, spmv_value_size(in.val_type), 0);
     if (s) goto done;
-    c.row = (uint32_t *)row;
-    c.col = (uint32_t *)col;
-    c.val = (unsigned char *)val;
+    collect.row = (uint32_t *)row;
+    collect.col = (uint32_t *)col;
+    collect.val = (unsigned char *)val;
     for (i = 0; i < count && in.nnz; i++) {
-        c.p = &parts[i];
-        spmv__table[parts[i].spec.format].each(&parts[i], spmv__collect_slot, &c);
+        collect.p = &parts[i];
+        spmv__table[parts[i].spec.format].each(&parts[i], spmv__collect_slot, &collect);
     }
-    SPMV_ASSERT(c.count == (uint64_t)in.nnz);
+    SPMV_ASSERT(collect.count == (uint64_t)in.nnz);
     in.row = row;
     in.col = col;
     in.val = val;

@@ -113,24 +113,25 @@ typedef struct spmv_device {
     spmv_hooks       hooks;
 } spmv_device;
 
-/* Releases programs, queue and context, and zeroes *d. */
-SPMV_API void spmv_device_destroy(spmv_device *d);
+/* Releases programs, queue and context, and zeroes *device. */
+SPMV_API void spmv_device_destroy(spmv_device *device);
 
-/* All compiled programs that d has or was given, as one string of bytes, which saves the next process the compilation. The string begins
- * with the library's own header: a version, a checksum, a hash of the device and its driver, and for each program its options and a hash of
- * its source. Take it after the first product, since some drivers compile a kernel only then.
- *   out    becomes the string; free it by spmv_free with d's hooks. NULL on failure
+/* All compiled programs that the device has or was given, as one string of bytes, which saves the next process the compilation. The string
+ * begins with the library's own header: a version, a checksum, a hash of the device and its driver, and for each program its options and a
+ * hash of its source. Take it after the first product, since some drivers compile a kernel only then.
+ *   out    becomes the string; free it by spmv_free with the device's hooks. NULL on failure
  *   bytes  its length
  * SPMV_ERR_BACKEND if the driver does not hand a program out. Where a back end has no compiled form of a program, it is left out. */
-SPMV_API spmv_status spmv_device_programs_take(const spmv_device *d, void **out, size_t *bytes);
+SPMV_API spmv_status spmv_device_programs_take(const spmv_device *device, void **out, size_t *bytes);
 
-/* Gives d programs that spmv_device_programs_take returned earlier, in this process or another. They are copied, and handed to the driver
- * only when they are needed. What is damaged, was made by another device, driver or version of the kernels, or is refused by the driver is
- * ignored without a message; those programs are compiled. So it is safe to pass any bytes that were once written by
+/* Gives a device programs that spmv_device_programs_take returned earlier, in this process or another. They are copied, and handed to the
+ * driver only when they are needed. What is damaged, was made by another device, driver or version of the kernels, or is refused by the
+ * driver is ignored without a message; those programs are compiled. So it is safe to pass any bytes that were once written by
  * spmv_device_programs_take; bytes from elsewhere must not be passed, since a driver runs what it is given.
- * With 0 bytes it says that d's programs will be kept: then d also compiles kernels that pay only in later processes (spmv/device.h).
+ * With 0 bytes it says that the device's programs will be kept: then it also compiles kernels that pay only in later processes
+ * (spmv/device.h).
  *   from   NULL if bytes is 0 */
-SPMV_API spmv_status spmv_device_programs_give(spmv_device *d, const void *from, size_t bytes);
+SPMV_API spmv_status spmv_device_programs_give(spmv_device *device, const void *from, size_t bytes);
 
 /* ---- a matrix in device memory ----------------------------------------------------------------------------------- */
 
@@ -155,24 +156,24 @@ typedef struct spmv_device_matrix {
 /* Copies parts to the device and builds their kernels. The parts are not needed afterwards. A part with an array larger than a buffer
  * of the device is cut into stretches of rows (coo: of entries), each with buffers and launches of its own.
  *   out         need not be initialised; zeroed on failure
- *   d           must outlive out and must not move
+ *   device      must outlive out and must not move
  *   rows, cols  of the whole matrix. A part without a row list must have this many rows, and every part this many columns
  *   type        what to compute in; every part must have this type
  *   parts       count of them, made by spmv_part_create; may be NULL if count is 0. SPMV_ERR_INDEX if a row list has a row beyond rows
  *   variants    one for each part; NULL: all defaults. Knobs that are not set get defaults that depend on the device and the part
  * SPMV_ERR_NO_F64; SPMV_ERR_BUILD (the message has the build log); SPMV_ERR_LIMIT if the device cannot hold the arrays, or has too
  * little local memory or too small work-groups for a variant. */
-SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_device *d, uint64_t rows, uint64_t cols, spmv_type type,
+SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_device *device, uint64_t rows, uint64_t cols, spmv_type type,
                                     const spmv_part *parts, size_t count, const spmv_variant *variants);
 /* Copies the values again, after spmv_part_update of the parts that the matrix was made from, but for parts that the device filled.
  * No product may be running. */
-SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv_part *parts, size_t count);
+SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *matrix, const spmv_part *parts, size_t count);
 /* With CUDA, buffers that only products in the device's own queue have used are kept for the next matrix, 32 MiB or a 512th of the
  * device's memory at most, until memory runs out or the device is destroyed. */
-SPMV_API void spmv_device_matrix_destroy(spmv_device_matrix *m);
+SPMV_API void spmv_device_matrix_destroy(spmv_device_matrix *matrix);
 /* The variant in use for part i of those the matrix was made from (if the part was cut, for its first stretch); NULL if there is no
  * such part. */
-SPMV_API const spmv_variant *spmv_device_matrix_variant(const spmv_device_matrix *m, size_t i);
+SPMV_API const spmv_variant *spmv_device_matrix_variant(const spmv_device_matrix *matrix, size_t i);
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
@@ -219,29 +220,29 @@ typedef struct spmv_exec {
 } spmv_exec;
 
 /* Makes what products on one queue need.
- *   out    need not be initialised; zeroed on failure
- *   m      must outlive out and must not move
- *   queue  of the device's context, in order or not; retained. NULL: the device's own. OpenCL: cl_command_queue */
-SPMV_API spmv_status spmv_exec_create(spmv_exec *out, const spmv_device_matrix *m, void *queue);
-SPMV_API void spmv_exec_destroy(spmv_exec *e);
+ *   out     need not be initialised; zeroed on failure
+ *   matrix  must outlive out and must not move
+ *   queue   of the device's context, in order or not; retained. NULL: the device's own. OpenCL: cl_command_queue */
+SPMV_API spmv_status spmv_exec_create(spmv_exec *out, const spmv_device_matrix *matrix, void *queue);
+SPMV_API void spmv_exec_destroy(spmv_exec *exec);
 
 /* y = alpha A x + beta y with host vectors of the type's vector elements, as spmv_mul; returns when y is done. The first call allocates
- * buffers, which e keeps. */
-SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *e, double alpha, const void *x, double beta, void *y);
+ * buffers, which exec keeps. */
+SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *exec, double alpha, const void *x, double beta, void *y);
 
 /* Enqueues y = alpha A x + beta y for buffers of the device, after all that is in the queue. Its conditions are those of
  * spmv_cl_mul (spmv_cl.h), which in addition takes a wait list and returns an event. On an out-of-order queue call
  * spmv_device_finish between the product and what must come before or after it.
  *   x, y                buffers
  *   x_offset, y_offset  where the vectors begin in them, in elements */
-SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, void *x, uint64_t x_offset, double beta, void *y,
+SPMV_API spmv_status spmv_exec_mul(spmv_exec *exec, double alpha, void *x, uint64_t x_offset, double beta, void *y,
                                    uint64_t y_offset);
 
 /* Switches timing on (1) or off (0): with it, products keep their events for spmv_exec_seconds. SPMV_ERR_UNSUPPORTED if the queue
  * does not measure time. */
-SPMV_API spmv_status spmv_exec_timing(spmv_exec *e, int on);
+SPMV_API spmv_status spmv_exec_timing(spmv_exec *exec, int on);
 /* Waits for the latest timed product and returns the device's time from the start of its first launch to the end of its last. */
-SPMV_API spmv_status spmv_exec_seconds(spmv_exec *e, double *seconds);
+SPMV_API spmv_status spmv_exec_seconds(spmv_exec *exec, double *seconds);
 
 /* ---- vectors in device memory ------------------------------------------------------------------------------------
  * For programs that run on any back end; with OpenCL, a cl_mem of the caller's own works as well. All these functions use the
@@ -249,15 +250,15 @@ SPMV_API spmv_status spmv_exec_seconds(spmv_exec *e, double *seconds);
 
 /* A buffer of uninitialised bytes; 0 bytes give a buffer that may be passed but not read. On failure *out is NULL. SPMV_ERR_LIMIT
  * beyond the device's largest buffer. Free it before closing the device. */
-SPMV_API spmv_status spmv_buffer_create(const spmv_device *d, uint64_t bytes, void **out);
-SPMV_API void spmv_buffer_destroy(const spmv_device *d, void *buffer);
+SPMV_API spmv_status spmv_buffer_create(const spmv_device *device, uint64_t bytes, void **out);
+SPMV_API void spmv_buffer_destroy(const spmv_device *device, void *buffer);
 /* Copy to and from the first bytes of a buffer. These and spmv_buffer_fill return SPMV_ERR_ARGUMENT for bytes beyond its end. */
-SPMV_API spmv_status spmv_buffer_write(const spmv_device *d, void *buffer, uint64_t bytes, const void *from);
-SPMV_API spmv_status spmv_buffer_read(const spmv_device *d, void *buffer, uint64_t bytes, void *to);
+SPMV_API spmv_status spmv_buffer_write(const spmv_device *device, void *buffer, uint64_t bytes, const void *from);
+SPMV_API spmv_status spmv_buffer_read(const spmv_device *device, void *buffer, uint64_t bytes, void *to);
 /* Fills the first bytes, a multiple of 4, with copies of word. */
-SPMV_API spmv_status spmv_buffer_fill(const spmv_device *d, void *buffer, uint64_t bytes, uint32_t word);
+SPMV_API spmv_status spmv_buffer_fill(const spmv_device *device, void *buffer, uint64_t bytes, uint32_t word);
 /* Waits until everything in the device's queue is done. */
-SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
+SPMV_API spmv_status spmv_device_finish(const spmv_device *device);
 
 /* ===================================================== more ====================================================== */
 
@@ -314,26 +315,26 @@ struct spmv_variant {
 
 enum { SPMV_VARIANT_TEXT = 512 /* bytes that hold any variant's text, including its end */ };
 
-/* The legal values of a knob in the kernel of format f.
+/* The legal values of a knob in the kernel of a format.
  *   out, max  gets up to max values; may be NULL if max is 0
  * Returns how many values there are; 0 if the format does not have the knob or is not built. */
-SPMV_API size_t spmv_knob_values(spmv_format f, spmv_knob k, int *out, size_t max);
+SPMV_API size_t spmv_knob_values(spmv_format format, spmv_knob knob, int *out, size_t max);
 /* Prints the knobs that are set: "L=8,WG=128". Size and result are as for snprintf. */
-SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size);
+SPMV_API size_t spmv_variant_print(const spmv_variant *variant, char *out, size_t size);
 
 /* Reads variants for all parts of a store.
- *   v     gets one variant for each stored part; may be NULL if there is none. Elements for parts of the plan that are not stored are
- *         checked and dropped
- *   text  one element for each part of the store's plan, joined by '+' like the parts: "L=8+WG=128". Elements may be empty; where the
- *         text ends early, or is NULL, nothing is set. A first element that begins with "*:" sets its knobs in every part whose kernel
- *         has them; the elements after it set those of single parts: "*:WG=64+L=8" is L=8,WG=64 for the first part and WG=64 for the
- *         others
+ *   variant  gets one variant for each stored part; may be NULL if there is none. Elements for parts of the plan that are not stored are
+ *            checked and dropped
+ *   text     one element for each part of the store's plan, joined by '+' like the parts: "L=8+WG=128". Elements may be empty; where the
+ *            text ends early, or is NULL, nothing is set. A first element that begins with "*:" sets its knobs in every part whose kernel
+ *            has them; the elements after it set those of single parts: "*:WG=64+L=8" is L=8,WG=64 for the first part and WG=64 for the
+ *            others
  * SPMV_ERR_PLAN if a part's kernel does not have a knob of its element, no kernel has one after "*:", or a value is not legal. */
-SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, const char *text, const spmv_hooks *hooks);
-/* Completes v to the variant that spmv_device_matrix_create would use: knobs that are not set get defaults that depend on device and
+SPMV_API spmv_status spmv_variants_parse(spmv_variant *variant, const spmv_store *st, const char *text, const spmv_hooks *hooks);
+/* Completes a variant to the one that spmv_device_matrix_create would use: knobs that are not set get defaults that depend on device and
  * part; knobs that make no difference to the part are removed. SPMV_ERR_LIMIT if the device cannot run the variant; SPMV_ERR_UNSUPPORTED
  * or SPMV_ERR_ARGUMENT if the part cannot have it. The compiled kernel may still turn out to need more than the device has. */
-SPMV_API spmv_status spmv_variant_resolve(spmv_variant *v, const spmv_device *d, const spmv_part *p);
+SPMV_API spmv_status spmv_variant_resolve(spmv_variant *variant, const spmv_device *device, const spmv_part *p);
 
 /* ===================================== for authors of back ends and tools ======================================== */
 
@@ -398,28 +399,28 @@ typedef struct spmv_order {
 typedef struct spmv_transfer {
     /* A further queue of the device, in order, whose work goes before that of the device's queue where a back end can say so; queue_end
      * waits for its work and frees it. */
-    spmv_status (*queue)(const spmv_device *d, void **queue);
-    void (*queue_end)(const spmv_device *d, void *queue);
+    spmv_status (*queue)(const spmv_device *device, void **queue);
+    void (*queue_end)(const spmv_device *device, void *queue);
     /* Host memory that copies reach without a detour; handle is for unpin. bytes: at least 1. */
-    spmv_status (*pin)(const spmv_device *d, uint64_t bytes, void **at, void **handle);
-    void (*unpin)(const spmv_device *d, void *at, void *handle);
+    spmv_status (*pin)(const spmv_device *device, uint64_t bytes, void **at, void **handle);
+    void (*unpin)(const spmv_device *device, void *at, void *handle);
     /* Enqueue a copy from (get) or to (put) offset bytes behind the beginning of a buffer, and return at once. */
-    spmv_status (*get)(const spmv_device *d, void *queue, void *buffer, uint64_t offset, uint64_t bytes, void *to);
-    spmv_status (*put)(const spmv_device *d, void *queue, void *buffer, uint64_t offset, uint64_t bytes, const void *from);
+    spmv_status (*get)(const spmv_device *device, void *queue, void *buffer, uint64_t offset, uint64_t bytes, void *to);
+    spmv_status (*put)(const spmv_device *device, void *queue, void *buffer, uint64_t offset, uint64_t bytes, const void *from);
     /* Starts what is in a queue, and does not wait for it. NULL: work starts by itself. */
-    spmv_status (*start)(const spmv_device *d, void *queue);
+    spmv_status (*start)(const spmv_device *device, void *queue);
     /* set marks the place behind all that is in the queue, and starts that work; follow lets what comes later in a queue wait for the
      * latest place, wait lets the host. Neither waits for a point that was never set. follow: the point is one of the same device, or
      * of any other of the back end if peer is not NULL. */
-    spmv_status (*point)(const spmv_device *d, void **point);
-    void (*point_free)(const spmv_device *d, void *point);
-    spmv_status (*set)(const spmv_device *d, void *queue, void *point);
-    spmv_status (*follow)(const spmv_device *d, void *queue, void *point);
-    spmv_status (*wait)(const spmv_device *d, void *point);
-    /* Enqueues, in a queue of d, a copy from a buffer of another device of the back end, without the host. peer_open comes once before
+    spmv_status (*point)(const spmv_device *device, void **point);
+    void (*point_free)(const spmv_device *device, void *point);
+    spmv_status (*set)(const spmv_device *device, void *queue, void *point);
+    spmv_status (*follow)(const spmv_device *device, void *queue, void *point);
+    spmv_status (*wait)(const spmv_device *device, void *point);
+    /* Enqueues, in a queue of device, a copy from a buffer of another device of the back end, without the host. peer_open comes once before
      * the first. Both NULL: there is no good way. */
-    spmv_status (*peer_open)(const spmv_device *d, const spmv_device *other);
-    spmv_status (*peer)(const spmv_device *d, void *queue, void *to, uint64_t to_offset, const spmv_device *other, void *from,
+    spmv_status (*peer_open)(const spmv_device *device, const spmv_device *other);
+    spmv_status (*peer)(const spmv_device *device, void *queue, void *to, uint64_t to_offset, const spmv_device *other, void *from,
                         uint64_t from_offset, uint64_t bytes);
 } spmv_transfer;
 
@@ -427,57 +428,57 @@ typedef struct spmv_backend {
     const char *name; /* "OpenCL" */
     /* As spmv_backends_list. SPMV_OK and a count of 0 if the machine has no driver. */
     spmv_status (*list)(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks);
-    /* Sets context and queue of *d. Without handles in desc, d->info describes the chosen device; with them, open retains them and
-     * sets d->info as list does. close is called after a failure, too. */
-    spmv_status (*open)(spmv_device *d, const spmv_device_desc *desc);
-    void (*close)(spmv_device *d);
+    /* Sets context and queue of *device. Without handles in desc, device->info describes the chosen device; with them, open retains them
+     * and sets device->info as list does. close is called after a failure, too. */
+    spmv_status (*open)(spmv_device *device, const spmv_device_desc *desc);
+    void (*close)(spmv_device *device);
     /* SPMV_ERR_BUILD with the compiler's output in the message. */
-    spmv_status (*build)(const spmv_device *d, const spmv_kernel_source *source, void **program);
-    void (*program_free)(const spmv_device *d, void *program);
-    /* The compiled form of a program, *bytes long and allocated by spmv_alloc with d's hooks; NULL and 0 if there is none. load makes a
-     * program of it, with the options of the build. */
-    spmv_status (*image_of)(const spmv_device *d, void *program, void **image, size_t *bytes);
-    spmv_status (*load)(const spmv_device *d, const char *options, const void *image, size_t bytes, void **program);
-    spmv_status (*kernel)(const spmv_device *d, void *program, const char *name, void **kernel);
-    void (*kernel_free)(const spmv_device *d, void *kernel);
+    spmv_status (*build)(const spmv_device *device, const spmv_kernel_source *source, void **program);
+    void (*program_free)(const spmv_device *device, void *program);
+    /* The compiled form of a program, *bytes long and allocated by spmv_alloc with the device's hooks; NULL and 0 if there is none. load
+     * makes a program of it, with the options of the build. */
+    spmv_status (*image_of)(const spmv_device *device, void *program, void **image, size_t *bytes);
+    spmv_status (*load)(const spmv_device *device, const char *options, const void *image, size_t bytes, void **program);
+    spmv_status (*kernel)(const spmv_device *device, void *program, const char *name, void **kernel);
+    void (*kernel_free)(const spmv_device *device, void *kernel);
     /* group: the largest work-group that the compiled kernel can run with; local: the bytes of local memory that it uses. */
-    spmv_status (*kernel_limits)(const spmv_device *d, void *kernel, uint64_t *group, uint64_t *local);
+    spmv_status (*kernel_limits)(const spmv_device *device, void *kernel, uint64_t *group, uint64_t *local);
     /* Sets argument number index to a copy of size bytes at value; it stays for all launches until it is set again. For a buffer,
      * value points to its handle and size is that of a handle. */
-    spmv_status (*argument)(const spmv_device *d, void *kernel, unsigned index, const void *value, size_t size);
+    spmv_status (*argument)(const spmv_device *device, void *kernel, unsigned index, const void *value, size_t size);
     /* bytes: at least 1. from: initial contents, or NULL: uninitialised. */
-    spmv_status (*buffer)(const spmv_device *d, uint64_t bytes, int read_only, const void *from, void **buffer);
-    void (*buffer_free)(const spmv_device *d, void *buffer);
-    spmv_status (*buffer_bytes)(const spmv_device *d, void *buffer, uint64_t *bytes);
+    spmv_status (*buffer)(const spmv_device *device, uint64_t bytes, int read_only, const void *from, void **buffer);
+    void (*buffer_free)(const spmv_device *device, void *buffer);
+    spmv_status (*buffer_bytes)(const spmv_device *device, void *buffer, uint64_t *bytes);
     /* Copy to and from the beginning of a buffer, and return when it is done. read waits for the event after unless it is NULL. */
-    spmv_status (*write)(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, const void *from);
-    spmv_status (*read)(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, void *to, void *after);
+    spmv_status (*write)(const spmv_device *device, void *queue, void *buffer, uint64_t bytes, const void *from);
+    spmv_status (*read)(const spmv_device *device, void *queue, void *buffer, uint64_t bytes, void *to, void *after);
     /* Enqueues filling the first bytes, a multiple of 4, with copies of word. */
-    spmv_status (*fill)(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, uint32_t word);
-    /* Retains a queue and finds out whether it is out of order and measures time. SPMV_ERR_ARGUMENT if it does not belong to d's
+    spmv_status (*fill)(const spmv_device *device, void *queue, void *buffer, uint64_t bytes, uint32_t word);
+    /* Retains a queue and finds out whether it is out of order and measures time. SPMV_ERR_ARGUMENT if it does not belong to the device's
      * context and device. */
-    spmv_status (*queue_keep)(const spmv_device *d, void *queue, int *out_of_order, int *profiles);
-    void (*queue_free)(const spmv_device *d, void *queue);
-    spmv_status (*finish)(const spmv_device *d, void *queue);
+    spmv_status (*queue_keep)(const spmv_device *device, void *queue, int *out_of_order, int *profiles);
+    void (*queue_free)(const spmv_device *device, void *queue);
+    spmv_status (*finish)(const spmv_device *device, void *queue);
     /* Enqueues groups work-groups of wg work-items. event: gets an event that completes with the launch, unless it is NULL. */
-    spmv_status (*launch)(const spmv_device *d, void *queue, void *kernel, uint64_t groups, uint64_t wg, const spmv_order *order,
+    spmv_status (*launch)(const spmv_device *device, void *queue, void *kernel, uint64_t groups, uint64_t wg, const spmv_order *order,
                           void **event);
     /* event: gets one that completes when order and everything before it in the queue is done. */
-    spmv_status (*marker)(const spmv_device *d, void *queue, const spmv_order *order, void **event);
-    spmv_status (*event_keep)(const spmv_device *d, void *event);
-    void (*event_free)(const spmv_device *d, void *event);
+    spmv_status (*marker)(const spmv_device *device, void *queue, const spmv_order *order, void **event);
+    spmv_status (*event_keep)(const spmv_device *device, void *event);
+    void (*event_free)(const spmv_device *device, void *event);
     /* Waits for last; seconds: device time from the start of first to the end of last. */
-    spmv_status (*seconds)(const spmv_device *d, void *first, void *last, double *seconds);
+    spmv_status (*seconds)(const spmv_device *device, void *first, void *last, double *seconds);
     /* Images of buffers, for IMG=1; all three are NULL if info.image_texels is always 0. texel: elements of x in a texel, 1 or 4 (4 only
      * for SPMV_F32). image_check: SPMV_OK if the device can read such images. buffer_free frees images. */
-    spmv_status (*image_check)(const spmv_device *d, spmv_type type, int texel);
-    spmv_status (*image)(const spmv_device *d, void *buffer, spmv_type type, int texel, uint64_t texels, void **image);
+    spmv_status (*image_check)(const spmv_device *device, spmv_type type, int texel);
+    spmv_status (*image)(const spmv_device *device, void *buffer, spmv_type type, int texel, uint64_t texels, void **image);
     /* Retains a buffer: its handle means no other one until buffer_free was called once more. NULL: handles cannot be retained. */
-    spmv_status (*buffer_keep)(const spmv_device *d, void *buffer);
+    spmv_status (*buffer_keep)(const spmv_device *device, void *buffer);
     const spmv_transfer *transfer; /* for several devices that share a matrix; NULL: they cannot */
     /* Builds several programs, in threads at once, as build does one; programs, NULL before, are left so where it fails. NULL: the back end
      * cannot do that. */
-    void (*build_all)(const spmv_device *d, const spmv_kernel_source *source, size_t count, void **programs);
+    void (*build_all)(const spmv_device *device, const spmv_kernel_source *source, size_t count, void **programs);
     /* What stands for the rest of a buffer from an offset on, wherever a buffer is wanted but to free it, until the buffer is freed:
      * handles are addresses, and vectors are checked as such. NULL: they are not. */
     void *(*within)(void *buffer, uint64_t offset);
@@ -525,7 +526,7 @@ typedef struct spmv_check_desc {
     int      pairs;             /* 1: every pair of values of two knobs as well (ten times as many variants) */
     int      reproducible;      /* 1: reproducible products, of the formats that have them */
     int      brief;             /* 1: three small matrices and one product of integers with each: for simulators */
-    void   (*report)(void *user, const spmv_check *c); /* called when a variant begins and when it ends; may be NULL */
+    void   (*report)(void *user, const spmv_check *check); /* called when a variant begins and when it ends; may be NULL */
     void    *user;
 } spmv_check_desc;
 
@@ -535,11 +536,11 @@ typedef struct spmv_check_counts {
     uint64_t products;
 } spmv_check_counts;
 
-/* Tries the variants on d. It compiles about as many programs as there are variants and keeps none.
+/* Tries the variants on device. It compiles about as many programs as there are variants and keeps none.
  *   desc    NULL: all zero
  *   counts  gets what was found
  * SPMV_OK if the check itself could run, whatever it found; messages about variants go to report only. */
-SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc, spmv_check_counts *counts);
+SPMV_API spmv_status spmv_self_check(spmv_device *device, const spmv_check_desc *desc, spmv_check_counts *counts);
 
 /* ======================================== convert ========================================
  * conversion on a device: fills the arrays of parts there, from CSR.
@@ -565,7 +566,7 @@ SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc
 
 /* 1 if converting on the device is expected to be faster than on the host: it is neither a CPU nor a device that shares the memory of the
  * host. 0 for NULL. */
-SPMV_API int spmv_convert_here(const spmv_device *d);
+SPMV_API int spmv_convert_here(const spmv_device *device);
 
 
 #ifdef __cplusplus

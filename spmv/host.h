@@ -112,25 +112,25 @@ typedef struct spmv__scaling {
 
 static void spmv__scale_share(void *scaling, size_t share)
 {
-    const spmv__scaling *c = (const spmv__scaling *)scaling;
-    const uint64_t first = spmv__even(c->n, SPMV__TILE, share, c->shares), end = spmv__even(c->n, SPMV__TILE, share + 1, c->shares);
-    if (c->type == SPMV_F32) spmv__scale_f32(c->list_of, first, end, (float)c->beta, (float *)c->y);
-    else spmv__scale_f64(c->list_of, first, end, c->beta, (double *)c->y);
+    const spmv__scaling *job = (const spmv__scaling *)scaling;
+    const uint64_t first = spmv__even(job->n, SPMV__TILE, share, job->shares), end = spmv__even(job->n, SPMV__TILE, share + 1, job->shares);
+    if (job->type == SPMV_F32) spmv__scale_f32(job->list_of, first, end, (float)job->beta, (float *)job->y);
+    else spmv__scale_f64(job->list_of, first, end, job->beta, (double *)job->y);
 }
 
 /* y = beta y for the n rows of a part, or for the first n elements; in threads, if there are and that pays. */
-static void spmv__scale_rows(spmv_type t, const spmv_part *list_of, uint64_t n, double beta, void *y)
+static void spmv__scale_rows(spmv_type type, const spmv_part *list_of, uint64_t n, double beta, void *y)
 {
     const size_t threads = spmv__threads(n);
-    spmv__scaling c;
+    spmv__scaling scaling;
     if (beta == 1.0) return;
-    c.type = t;
-    c.list_of = list_of;
-    c.n = n;
-    c.shares = threads;
-    c.beta = beta;
-    c.y = y;
-    spmv__parallel(spmv__scale_share, &c, threads, threads);
+    scaling.type = type;
+    scaling.list_of = list_of;
+    scaling.n = n;
+    scaling.shares = threads;
+    scaling.beta = beta;
+    scaling.y = y;
+    spmv__parallel(spmv__scale_share, &scaling, threads, threads);
 }
 
 /* The products of a part's format at its level; those in plain C where this build lacks the level. */

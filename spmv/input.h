@@ -33,22 +33,22 @@ static int64_t spmv__raw_index(const void *array, int bits, uint64_t i)
     return bits == 64 ? ((const int64_t *)array)[i] : (int64_t)((const int32_t *)array)[i];
 }
 
-static double spmv__value(const void *val, spmv_type t, uint64_t i)
+static double spmv__value(const void *val, spmv_type type, uint64_t i)
 {
     if (!val) return 1.0;
-    return spmv_value_size(t) == sizeof(double) ? ((const double *)val)[i] : (double)((const float *)val)[i];
+    return spmv_value_size(type) == sizeof(double) ? ((const double *)val)[i] : (double)((const float *)val)[i];
 }
 
-static void spmv__store_value(void *val, spmv_type t, uint64_t i, double v)
+static void spmv__store_value(void *val, spmv_type type, uint64_t i, double v)
 {
-    if (spmv_value_size(t) == sizeof v) ((double *)val)[i] = v;
+    if (spmv_value_size(type) == sizeof v) ((double *)val)[i] = v;
     else ((float *)val)[i] = (float)v;
 }
 
 /* The caller's value with number source, negated where SPMV_NEGATED is set. */
-static double spmv__signed_value(const void *val, spmv_type t, uint64_t source)
+static double spmv__signed_value(const void *val, spmv_type type, uint64_t source)
 {
-    double v = spmv__value(val, t, source & ~SPMV_NEGATED);
+    double v = spmv__value(val, type, source & ~SPMV_NEGATED);
     return source & SPMV_NEGATED ? -v : v;
 }
 
@@ -63,7 +63,7 @@ typedef struct spmv__import_batch {
 /* The work of spmv_csr_create. A line is a row, column or block row of the input, whichever its pointers count. */
 typedef struct spmv__import {
     const spmv_input *in;
-    const spmv_hooks *h;
+    const spmv_hooks *hooks;
     int       ptr_bits, index_bits;
     const void *index;             /* CSR, CSC, BSR: the indices within a line; COO: NULL */
     uint64_t  lines, inner;        /* CSR, CSC, BSR: number of lines, and the bound that indices must stay below */
@@ -87,103 +87,106 @@ typedef struct spmv__import {
 
 /* Reports entry i of an index array, which is to be below limit. line: what its pointers count, "row", and which of them it is in; NULL for
  * COO, which has none. */
-static spmv_status spmv__bad_index(const spmv__import *m, const char *what, const void *array, uint64_t i, uint64_t limit,
+static spmv_status spmv__bad_index(const spmv__import *work, const char *what, const void *array, uint64_t i, uint64_t limit,
                                    const char *line, uint64_t o)
 {
-    long long v = spmv__raw_index(array, m->index_bits, i);
-    uint64_t low = (uint64_t)m->in->base;
+    long long v = spmv__raw_index(array, work->index_bits, i);
+    uint64_t low = (uint64_t)work->in->base;
     char where[40] = "";
     if (line) spmv_print(where, sizeof where, " in %s %llu", line, (spmv__ull)(o + low));
     if (!limit)
-        return spmv_log(m->h, SPMV_ERR_INDEX, "entry %llu%s: %s index %lld, but the matrix has no %ss", (spmv__ull)i, where, what, v, what);
-    return spmv_log(m->h, SPMV_ERR_INDEX, "entry %llu%s: %s index %lld is outside %llu .. %llu", (spmv__ull)i, where, what, v,
+        return spmv_log(work->hooks, SPMV_ERR_INDEX, "entry %llu%s: %s index %lld, but the matrix has no %ss", (spmv__ull)i, where, what, v,
+                        what);
+    return spmv_log(work->hooks, SPMV_ERR_INDEX, "entry %llu%s: %s index %lld is outside %llu .. %llu", (spmv__ull)i, where, what, v,
                     (spmv__ull)low, (spmv__ull)(limit - 1 + low));
 }
 
 /* Refuses entry (BSR: block) i at row r and column c if it lies in the other half than the entries before it. */
-static spmv_status spmv__import_half(spmv__import *m, uint64_t r, uint64_t c, uint64_t i)
+static spmv_status spmv__import_half(spmv__import *work, uint64_t r, uint64_t c, uint64_t i)
 {
-    const char *what = m->in->form == SPMV_IN_BSR ? "block" : "entry";
-    const spmv__ull base = (spmv__ull)m->in->base, row = m->in->transpose ? c : r, col = m->in->transpose ? r : c;
+    const char *what = work->in->form == SPMV_IN_BSR ? "block" : "entry";
+    const spmv__ull base = (spmv__ull)work->in->base, row = work->in->transpose ? c : r, col = work->in->transpose ? r : c;
     int half = r > c ? -1 : r < c;
-    if (!half || half == m->half) return SPMV_OK;
-    if (m->half)
-        return spmv_log(m->h, SPMV_ERR_INDEX, "%s %llu at row %llu, column %llu lies %s the diagonal, but %s %llu lies %s it: give only "
+    if (!half || half == work->half) return SPMV_OK;
+    if (work->half)
+        return spmv_log(work->hooks, SPMV_ERR_INDEX,
+                        "%s %llu at row %llu, column %llu lies %s the diagonal, but %s %llu lies %s it: give only "
                         "one half of a symmetric or skew-symmetric matrix", what, (spmv__ull)i, row + base, col + base,
-                        row > col ? "below" : "above", what, (spmv__ull)m->half_entry, row > col ? "above" : "below");
-    m->half = half;
-    m->half_entry = i;
+                        row > col ? "below" : "above", what, (spmv__ull)work->half_entry, row > col ? "above" : "below");
+    work->half = half;
+    work->half_entry = i;
     return SPMV_OK;
 }
 
 /* Refuses a value on the diagonal, at row r, that is not zero if the matrix is skew-symmetric. */
-static spmv_status spmv__import_diagonal(const spmv__import *m, uint64_t r, uint64_t source)
+static spmv_status spmv__import_diagonal(const spmv__import *work, uint64_t r, uint64_t source)
 {
-    const spmv_input *in = m->in;
+    const spmv_input *in = work->in;
     if (in->symmetry != SPMV_SKEW || spmv__value(in->val, in->val_type, source) == 0) return SPMV_OK;
-    return spmv_log(m->h, SPMV_ERR_ARGUMENT, "value %llu, at row and column %llu, is not zero, but lies on the diagonal of a "
+    return spmv_log(work->hooks, SPMV_ERR_ARGUMENT, "value %llu, at row and column %llu, is not zero, but lies on the diagonal of a "
                     "skew-symmetric matrix", (spmv__ull)source, (spmv__ull)(r + (uint64_t)in->base));
 }
 
 /* Puts the values of a batch into their slots; inlined, so that the types are known where they are constants. */
-SPMV__INLINE void spmv__import_values(const spmv__import *m, const spmv__import_batch *b, spmv_type from, spmv_type to)
+SPMV__INLINE void spmv__import_values(const spmv__import *work, const spmv__import_batch *batch, spmv_type from, spmv_type to)
 {
     uint64_t i;
-    for (i = 0; i < b->n; i++) spmv__store_value(m->val, to, b->slot[i], spmv__signed_value(m->in->val, from, b->source[i]));
+    for (i = 0; i < batch->n; i++)
+        spmv__store_value(work->val, to, batch->slot[i], spmv__signed_value(work->in->val, from, batch->source[i]));
 }
 
 /* Places the entries of a batch. The memory for all of them is loaded first: rows that are filled in turn lie far apart. */
-static void spmv__import_store(const spmv__import *m, spmv__import_batch *b)
+static void spmv__import_store(const spmv__import *work, spmv__import_batch *batch)
 {
-    const spmv_input *in = m->in;
-    const uint64_t size = spmv_value_size(m->type);
+    const spmv_input *in = work->in;
+    const uint64_t size = spmv_value_size(work->type);
     uint64_t i;
-    for (i = 0; i < b->n; i++) {
-        b->slot[i] = m->count[b->row[i]]++;
-        spmv__prefetch(m->col, b->slot[i] * sizeof *m->col);
-        spmv__prefetch(m->val, b->slot[i] * size);
+    for (i = 0; i < batch->n; i++) {
+        batch->slot[i] = work->count[batch->row[i]]++;
+        spmv__prefetch(work->col, batch->slot[i] * sizeof *work->col);
+        spmv__prefetch(work->val, batch->slot[i] * size);
     }
-    for (i = 0; i < b->n; i++) m->col[b->slot[i]] = b->col[i];
-    if (m->type == SPMV_F64 && in->val_type == SPMV_F64) spmv__import_values(m, b, SPMV_F64, SPMV_F64);
-    else if (m->type == SPMV_F32 && in->val_type == SPMV_F32) spmv__import_values(m, b, SPMV_F32, SPMV_F32);
-    else spmv__import_values(m, b, in->val_type, m->type);
-    for (i = 0; m->order && i < b->n; i++) m->order[b->slot[i]] = b->source[i];
+    for (i = 0; i < batch->n; i++) work->col[batch->slot[i]] = batch->col[i];
+    if (work->type == SPMV_F64 && in->val_type == SPMV_F64) spmv__import_values(work, batch, SPMV_F64, SPMV_F64);
+    else if (work->type == SPMV_F32 && in->val_type == SPMV_F32) spmv__import_values(work, batch, SPMV_F32, SPMV_F32);
+    else spmv__import_values(work, batch, in->val_type, work->type);
+    for (i = 0; work->order && i < batch->n; i++) work->order[batch->slot[i]] = batch->source[i];
 }
 
 /* Counts the entries of the batch in the first pass, places them in their rows in the second. */
-static void spmv__import_flush(const spmv__import *m, spmv__import_batch *b)
+static void spmv__import_flush(const spmv__import *work, spmv__import_batch *batch)
 {
     uint64_t i;
-    if (m->col) spmv__import_store(m, b);
-    else for (i = 0; i < b->n; i++) m->count[b->row[i]]++;
-    b->n = 0;
+    if (work->col) spmv__import_store(work, batch);
+    else for (i = 0; i < batch->n; i++) work->count[batch->row[i]]++;
+    batch->n = 0;
 }
 
 /* Takes one entry of the CSR matrix. */
-static void spmv__import_place(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
+static void spmv__import_place(spmv__import *work, uint64_t r, uint64_t c, uint64_t source)
 {
-    spmv__import_batch *b = m->batch + 1;
-    b->row[b->n] = (uint32_t)r;
-    b->col[b->n] = (uint32_t)c;
-    b->source[b->n] = source;
-    if (++b->n == SPMV__IMPORT_BATCH) spmv__import_flush(m, b);
+    spmv__import_batch *batch = work->batch + 1;
+    batch->row[batch->n] = (uint32_t)r;
+    batch->col[batch->n] = (uint32_t)c;
+    batch->source[batch->n] = source;
+    if (++batch->n == SPMV__IMPORT_BATCH) spmv__import_flush(work, batch);
 }
 
 /* Takes an entry and its mirror image. */
-static void spmv__import_both(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
+static void spmv__import_both(spmv__import *work, uint64_t r, uint64_t c, uint64_t source)
 {
-    spmv__import_place(m, r, c, source);
-    spmv__import_place(m, c, r, m->in->symmetry == SPMV_SKEW ? source | SPMV_NEGATED : source);
+    spmv__import_place(work, r, c, source);
+    spmv__import_place(work, c, r, work->in->symmetry == SPMV_SKEW ? source | SPMV_NEGATED : source);
 }
 
 /* Takes one entry of COO, CSR or CSC of a matrix with symmetry, and its mirror image if it has one. */
-static spmv_status spmv__import_mirrored(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
+static spmv_status spmv__import_mirrored(spmv__import *work, uint64_t r, uint64_t c, uint64_t source)
 {
     spmv_status s = SPMV_OK;
-    if (!m->col) s = r == c ? spmv__import_diagonal(m, r, source) : spmv__import_half(m, r, c, source);
+    if (!work->col) s = r == c ? spmv__import_diagonal(work, r, source) : spmv__import_half(work, r, c, source);
     if (s) return s;
-    if (r == c) spmv__import_place(m, r, c, source);
-    else spmv__import_both(m, r, c, source);
+    if (r == c) spmv__import_place(work, r, c, source);
+    else spmv__import_both(work, r, c, source);
     return SPMV_OK;
 }
 
@@ -195,18 +198,19 @@ static uint64_t spmv__block_value(const spmv_input *in, uint64_t block, uint64_t
 }
 
 /* Refuses a block on the diagonal of a symmetric (skew-symmetric) matrix that is not symmetric (skew-symmetric) itself. */
-static spmv_status spmv__import_diagonal_block(const spmv__import *m, uint64_t block_row, uint64_t block)
+static spmv_status spmv__import_diagonal_block(const spmv__import *work, uint64_t block_row, uint64_t block)
 {
-    const spmv_input *in = m->in;
+    const spmv_input *in = work->in;
     uint64_t n = (uint64_t)in->block_rows, first = block_row * n, i, j;
     for (i = 0; i < n; i++) {
-        spmv_status s = spmv__import_diagonal(m, first + i, spmv__block_value(in, block, i, i));
+        spmv_status s = spmv__import_diagonal(work, first + i, spmv__block_value(in, block, i, i));
         if (s) return s;
         for (j = 0; j < i; j++) {
             double below = spmv__value(in->val, in->val_type, spmv__block_value(in, block, i, j));
             double above = spmv__value(in->val, in->val_type, spmv__block_value(in, block, j, i));
             if (below == (in->symmetry == SPMV_SKEW ? -above : above) || (below != below && above != above)) continue;
-            return spmv_log(m->h, SPMV_ERR_ARGUMENT, "block %llu lies on the diagonal but is not %s in itself: row %llu, column %llu "
+            return spmv_log(work->hooks, SPMV_ERR_ARGUMENT,
+                            "block %llu lies on the diagonal but is not %s in itself: row %llu, column %llu "
                             "has no counterpart in it", (spmv__ull)block, in->symmetry == SPMV_SKEW ? "skew-symmetric" : "symmetric",
                             (spmv__ull)(first + i + (uint64_t)in->base), (spmv__ull)(first + j + (uint64_t)in->base));
         }
@@ -215,31 +219,31 @@ static spmv_status spmv__import_diagonal_block(const spmv__import *m, uint64_t b
 }
 
 /* Takes the entries of one block of BSR, and their mirror images where in->symmetry is set. */
-static spmv_status spmv__import_block(spmv__import *m, uint64_t block_row, uint64_t block_col, uint64_t block)
+static spmv_status spmv__import_block(spmv__import *work, uint64_t block_row, uint64_t block_col, uint64_t block)
 {
-    const spmv_input *in = m->in;
+    const spmv_input *in = work->in;
     const int turn = in->transpose != 0, mirror = in->symmetry && block_row != block_col;
     uint64_t bh = (uint64_t)in->block_rows, bw = (uint64_t)in->block_cols, i, j;
     spmv_status s = SPMV_OK;
-    if (in->symmetry && !m->col)
-        s = mirror ? spmv__import_half(m, turn ? block_col : block_row, turn ? block_row : block_col, block)
-                   : spmv__import_diagonal_block(m, block_row, block);
+    if (in->symmetry && !work->col)
+        s = mirror ? spmv__import_half(work, turn ? block_col : block_row, turn ? block_row : block_col, block)
+                   : spmv__import_diagonal_block(work, block_row, block);
     for (i = 0; i < bh && !s; i++)
         for (j = 0; j < bw; j++) {
             uint64_t r = block_row * bh + i, c = block_col * bw + j, source = spmv__block_value(in, block, i, j);
-            if (mirror) spmv__import_both(m, turn ? c : r, turn ? r : c, source);
-            else spmv__import_place(m, turn ? c : r, turn ? r : c, source);
+            if (mirror) spmv__import_both(work, turn ? c : r, turn ? r : c, source);
+            else spmv__import_place(work, turn ? c : r, turn ? r : c, source);
         }
     return s;
 }
 
 /* The line that holds entry i: the first that ends behind it. */
-static uint64_t spmv__import_line(const spmv__import *m, uint64_t i)
+static uint64_t spmv__import_line(const spmv__import *work, uint64_t i)
 {
-    uint64_t low = 0, high = m->lines;
+    uint64_t low = 0, high = work->lines;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        if (spmv__index(m->in->ptr, m->ptr_bits, m->in->base, middle + 1) > i) high = middle;
+        if (spmv__index(work->in->ptr, work->ptr_bits, work->in->base, middle + 1) > i) high = middle;
         else low = middle + 1;
     }
     return low;
@@ -258,201 +262,206 @@ SPMV__INLINE uint64_t spmv__import_indices_of(const void *array, int bits, int b
     return n;
 }
 
-static uint64_t spmv__import_indices(const spmv__import *m, const void *array, uint64_t first, uint64_t n, uint64_t limit, uint32_t *out)
+static uint64_t spmv__import_indices(const spmv__import *work, const void *array, uint64_t first, uint64_t n, uint64_t limit, uint32_t *out)
 {
-    if (m->index_bits == 64) return spmv__import_indices_of(array, 64, m->in->base, first, n, limit, out);
-    return spmv__import_indices_of(array, 32, m->in->base, first, n, limit, out);
+    if (work->index_bits == 64) return spmv__import_indices_of(array, 64, work->in->base, first, n, limit, out);
+    return spmv__import_indices_of(array, 32, work->in->base, first, n, limit, out);
 }
 
 /* Sets the line of each of n entries from number first on. */
-static void spmv__import_line_numbers(spmv__import *m, uint64_t first, uint64_t n, uint32_t *out)
+static void spmv__import_line_numbers(spmv__import *work, uint64_t first, uint64_t n, uint32_t *out)
 {
     uint64_t i, k, end;
     for (i = 0; i < n; i = k) {
-        end = spmv__index(m->in->ptr, m->ptr_bits, m->in->base, m->line + 1) - first;
-        for (k = i; k < n && k < end; k++) out[k] = (uint32_t)m->line;
-        if (k < n) m->line++;
+        end = spmv__index(work->in->ptr, work->ptr_bits, work->in->base, work->line + 1) - first;
+        for (k = i; k < n && k < end; k++) out[k] = (uint32_t)work->line;
+        if (k < n) work->line++;
     }
 }
 
 /* Reads n entries from number first on as a batch, until an index is outside the matrix. */
-static void spmv__import_read(spmv__import *m, uint64_t first, uint64_t n)
+static void spmv__import_read(spmv__import *work, uint64_t first, uint64_t n)
 {
-    const spmv_input *in = m->in;
-    spmv__import_batch *b = m->batch;
+    const spmv_input *in = work->in;
+    spmv__import_batch *batch = work->batch;
     uint64_t i;
     if (in->form == SPMV_IN_COO) {
-        b->n = spmv__import_indices(m, in->transpose ? in->col : in->row, first, n, m->rows, b->row);
-        b->n = spmv__import_indices(m, in->transpose ? in->row : in->col, first, b->n, m->cols, b->col);
+        batch->n = spmv__import_indices(work, in->transpose ? in->col : in->row, first, n, work->rows, batch->row);
+        batch->n = spmv__import_indices(work, in->transpose ? in->row : in->col, first, batch->n, work->cols, batch->col);
     } else {
-        b->n = spmv__import_indices(m, m->index, first, n, m->inner, m->by_columns ? b->row : b->col);
-        spmv__import_line_numbers(m, first, b->n, m->by_columns ? b->col : b->row);
+        batch->n = spmv__import_indices(work, work->index, first, n, work->inner, work->by_columns ? batch->row : batch->col);
+        spmv__import_line_numbers(work, first, batch->n, work->by_columns ? batch->col : batch->row);
     }
-    for (i = 0; i < b->n; i++) b->source[i] = first + i;
+    for (i = 0; i < batch->n; i++) batch->source[i] = first + i;
 }
 
 /* Reports entry i, one index of which is outside the matrix. */
-static spmv_status spmv__import_outside(const spmv__import *m, uint64_t i)
+static spmv_status spmv__import_outside(const spmv__import *work, uint64_t i)
 {
-    const spmv_input *in = m->in;
+    const spmv_input *in = work->in;
     const int csc = in->form == SPMV_IN_CSC, bsr = in->form == SPMV_IN_BSR;
     if (in->form != SPMV_IN_COO)
-        return spmv__bad_index(m, csc ? "row" : bsr ? "block column" : "column", m->index, i, m->inner,
-                               csc ? "column" : bsr ? "block row" : "row", spmv__import_line(m, i));
-    if (spmv__index(in->row, m->index_bits, in->base, i) >= (uint64_t)in->rows)
-        return spmv__bad_index(m, "row", in->row, i, (uint64_t)in->rows, NULL, 0);
-    return spmv__bad_index(m, "column", in->col, i, (uint64_t)in->cols, NULL, 0);
+        return spmv__bad_index(work, csc ? "row" : bsr ? "block column" : "column", work->index, i, work->inner,
+                               csc ? "column" : bsr ? "block row" : "row", spmv__import_line(work, i));
+    if (spmv__index(in->row, work->index_bits, in->base, i) >= (uint64_t)in->rows)
+        return spmv__bad_index(work, "row", in->row, i, (uint64_t)in->rows, NULL, 0);
+    return spmv__bad_index(work, "column", in->col, i, (uint64_t)in->cols, NULL, 0);
 }
 
 /* Takes entry (block) i of those read. */
-static spmv_status spmv__import_take(spmv__import *m, uint64_t i)
+static spmv_status spmv__import_take(spmv__import *work, uint64_t i)
 {
-    const spmv__import_batch *b = m->batch;
-    if (m->in->form != SPMV_IN_BSR) return spmv__import_mirrored(m, b->row[i], b->col[i], b->source[i]);
-    return spmv__import_block(m, m->by_columns ? b->col[i] : b->row[i], m->by_columns ? b->row[i] : b->col[i], b->source[i]);
+    const spmv__import_batch *batch = work->batch;
+    if (work->in->form != SPMV_IN_BSR) return spmv__import_mirrored(work, batch->row[i], batch->col[i], batch->source[i]);
+    return spmv__import_block(work, work->by_columns ? batch->col[i] : batch->row[i], work->by_columns ? batch->row[i] : batch->col[i],
+                              batch->source[i]);
 }
 
 /* One pass over the entries, whose indices are checked; the pointers have been checked before. */
-static spmv_status spmv__import_pass(spmv__import *m)
+static spmv_status spmv__import_pass(spmv__import *work)
 {
-    const int plain = !m->in->symmetry && m->in->form != SPMV_IN_BSR;
+    const int plain = !work->in->symmetry && work->in->form != SPMV_IN_BSR;
     uint64_t i, k, n, read;
     spmv_status s = SPMV_OK;
-    m->line = spmv__import_line(m, m->first);
-    for (i = m->first; i < m->end && !s; i += n) {
-        n = spmv__smaller(m->end - i, SPMV__IMPORT_BATCH);
-        spmv__import_read(m, i, n);
-        read = m->batch->n;
-        for (k = 0; k < read && !plain && !s; k++) s = spmv__import_take(m, k);
-        if (plain) spmv__import_flush(m, m->batch);
-        if (!s && read < n) s = spmv__import_outside(m, i + read);
+    work->line = spmv__import_line(work, work->first);
+    for (i = work->first; i < work->end && !s; i += n) {
+        n = spmv__smaller(work->end - i, SPMV__IMPORT_BATCH);
+        spmv__import_read(work, i, n);
+        read = work->batch->n;
+        for (k = 0; k < read && !plain && !s; k++) s = spmv__import_take(work, k);
+        if (plain) spmv__import_flush(work, work->batch);
+        if (!s && read < n) s = spmv__import_outside(work, i + read);
     }
-    spmv__import_flush(m, m->batch + 1);
+    spmv__import_flush(work, work->batch + 1);
     return s;
 }
 
 /* Checks the members of the input that are not arrays. */
-static spmv_status spmv__import_settings(const spmv__import *m)
+static spmv_status spmv__import_settings(const spmv__import *work)
 {
-    const spmv_input *in = m->in;
-    const spmv_hooks *h = m->h;
+    const spmv_input *in = work->in;
+    const spmv_hooks *hooks = work->hooks;
     if (in->rows < 0 || in->cols < 0 || in->rows > 0xfffffffe || in->cols > 0xfffffffe)
-        return spmv_log(h, SPMV_ERR_ARGUMENT, "rows and cols must lie in 0 .. 4294967294, not %lld and %lld", (long long)in->rows,
+        return spmv_log(hooks, SPMV_ERR_ARGUMENT, "rows and cols must lie in 0 .. 4294967294, not %lld and %lld", (long long)in->rows,
                         (long long)in->cols);
-    if ((unsigned)in->form > SPMV_IN_BSR) return spmv_log(h, SPMV_ERR_ARGUMENT, "form %d is unknown", (int)in->form);
-    if ((m->ptr_bits != 32 && m->ptr_bits != 64) || (m->index_bits != 32 && m->index_bits != 64))
-        return spmv_log(h, SPMV_ERR_ARGUMENT, "ptr_bits and index_bits must be 32 or 64 (or 0 for 32)");
-    if (in->base != 0 && in->base != 1) return spmv_log(h, SPMV_ERR_ARGUMENT, "base must be 0 or 1, not %d", in->base);
+    if ((unsigned)in->form > SPMV_IN_BSR) return spmv_log(hooks, SPMV_ERR_ARGUMENT, "form %d is unknown", (int)in->form);
+    if ((work->ptr_bits != 32 && work->ptr_bits != 64) || (work->index_bits != 32 && work->index_bits != 64))
+        return spmv_log(hooks, SPMV_ERR_ARGUMENT, "ptr_bits and index_bits must be 32 or 64 (or 0 for 32)");
+    if (in->base != 0 && in->base != 1) return spmv_log(hooks, SPMV_ERR_ARGUMENT, "base must be 0 or 1, not %d", in->base);
     if (in->val_type != SPMV_F64 && in->val_type != SPMV_F32)
-        return spmv_log(h, SPMV_ERR_ARGUMENT, "val_type must be SPMV_F64, SPMV_F32 or 0");
-    if (in->nnz < 0) return spmv_log(h, SPMV_ERR_ARGUMENT, "nnz is negative");
+        return spmv_log(hooks, SPMV_ERR_ARGUMENT, "val_type must be SPMV_F64, SPMV_F32 or 0");
+    if (in->nnz < 0) return spmv_log(hooks, SPMV_ERR_ARGUMENT, "nnz is negative");
     if (in->drop_zeros && in->updatable)
-        return spmv_log(h, SPMV_ERR_ARGUMENT, "drop_zeros and updatable exclude each other: dropped entries have no place for new values");
+        return spmv_log(hooks, SPMV_ERR_ARGUMENT,
+                        "drop_zeros and updatable exclude each other: dropped entries have no place for new values");
     if (in->form == SPMV_IN_BSR &&
         (in->block_rows < 1 || in->block_cols < 1 || in->rows % in->block_rows || in->cols % in->block_cols))
-        return spmv_log(h, SPMV_ERR_ARGUMENT, "rows and cols must be multiples of block_rows and block_cols, which are %d x %d and must be "
+        return spmv_log(hooks, SPMV_ERR_ARGUMENT,
+                        "rows and cols must be multiples of block_rows and block_cols, which are %d x %d and must be "
                         "positive", in->block_rows, in->block_cols);
-    if ((unsigned)in->symmetry > SPMV_SKEW) return spmv_log(h, SPMV_ERR_ARGUMENT, "symmetry %d is unknown", (int)in->symmetry);
+    if ((unsigned)in->symmetry > SPMV_SKEW) return spmv_log(hooks, SPMV_ERR_ARGUMENT, "symmetry %d is unknown", (int)in->symmetry);
     if (in->symmetry && in->rows != in->cols)
-        return spmv_log(h, SPMV_ERR_ARGUMENT, "a symmetric or skew-symmetric matrix is square, not %llu x %llu", (spmv__ull)in->rows,
+        return spmv_log(hooks, SPMV_ERR_ARGUMENT, "a symmetric or skew-symmetric matrix is square, not %llu x %llu", (spmv__ull)in->rows,
                         (spmv__ull)in->cols);
     if (in->symmetry && in->form == SPMV_IN_BSR && in->block_rows != in->block_cols)
-        return spmv_log(h, SPMV_ERR_ARGUMENT, "blocks of a symmetric or skew-symmetric matrix are square, not %d x %d", in->block_rows,
+        return spmv_log(hooks, SPMV_ERR_ARGUMENT, "blocks of a symmetric or skew-symmetric matrix are square, not %d x %d", in->block_rows,
                         in->block_cols);
     return SPMV_OK;
 }
 
 /* Reports pointer i: the first is not the base, or it is negative, too large, or below the one before. */
-static spmv_status spmv__bad_pointer(const spmv__import *m, uint64_t i, int below)
+static spmv_status spmv__bad_pointer(const spmv__import *work, uint64_t i, int below)
 {
-    const long long v = spmv__raw_index(m->in->ptr, m->ptr_bits, i);
+    const long long v = spmv__raw_index(work->in->ptr, work->ptr_bits, i);
     if (below)
-        return spmv_log(m->h, SPMV_ERR_INDEX, "pointer %llu is %llu, but pointer %llu is %llu", (spmv__ull)i,
-                        (spmv__ull)(spmv__index(m->in->ptr, m->ptr_bits, 0, i)), (spmv__ull)(i - 1),
-                        (spmv__ull)(spmv__index(m->in->ptr, m->ptr_bits, 0, i - 1)));
-    if (!i) return spmv_log(m->h, SPMV_ERR_INDEX, "pointer 0 is %lld, but matrix.base is %d", v, m->in->base);
-    return spmv_log(m->h, SPMV_ERR_INDEX, "pointer %llu is %lld, which is negative or above nnz%s", (spmv__ull)i, v,
-                    m->ptr_bits == 32 && !m->in->nnz ? " (a pointer above 2^31 - 1 needs matrix.nnz)" : "");
+        return spmv_log(work->hooks, SPMV_ERR_INDEX, "pointer %llu is %llu, but pointer %llu is %llu", (spmv__ull)i,
+                        (spmv__ull)(spmv__index(work->in->ptr, work->ptr_bits, 0, i)), (spmv__ull)(i - 1),
+                        (spmv__ull)(spmv__index(work->in->ptr, work->ptr_bits, 0, i - 1)));
+    if (!i) return spmv_log(work->hooks, SPMV_ERR_INDEX, "pointer 0 is %lld, but matrix.base is %d", v, work->in->base);
+    return spmv_log(work->hooks, SPMV_ERR_INDEX, "pointer %llu is %lld, which is negative or above nnz%s", (spmv__ull)i, v,
+                    work->ptr_bits == 32 && !work->in->nnz ? " (a pointer above 2^31 - 1 needs matrix.nnz)" : "");
 }
 
 /* Checks the pointers of CSR, CSC or BSR and sets the number of entries. */
-static spmv_status spmv__import_pointers(spmv__import *m)
+static spmv_status spmv__import_pointers(spmv__import *work)
 {
-    const spmv_input *in = m->in;
-    const spmv_hooks *h = m->h;
-    const uint64_t signed_most = m->ptr_bits == 32 ? 0x7fffffff : INT64_MAX; /* above it is a negative one, unless nnz is as large */
+    const spmv_input *in = work->in;
+    const spmv_hooks *hooks = work->hooks;
+    const uint64_t signed_most = work->ptr_bits == 32 ? 0x7fffffff : INT64_MAX; /* above it is a negative one, unless nnz is as large */
     const uint64_t most = (uint64_t)in->nnz > signed_most ? (uint64_t)in->nnz : signed_most;
     uint64_t i, last = 0, per = 1;
     if (in->form == SPMV_IN_BSR) per = (uint64_t)in->block_rows * (uint64_t)in->block_cols;
     if (!in->ptr) {
-        if (m->lines || in->nnz) return spmv_log(h, SPMV_ERR_ARGUMENT, "matrix.ptr is NULL");
+        if (work->lines || in->nnz) return spmv_log(hooks, SPMV_ERR_ARGUMENT, "matrix.ptr is NULL");
         return SPMV_OK;
     }
-    for (i = 0; i <= m->lines; i++) {
-        uint64_t p = spmv__index(in->ptr, m->ptr_bits, in->base, i);
-        if (p < last || p > most || (!i && p)) return spmv__bad_pointer(m, i, p < last);
+    for (i = 0; i <= work->lines; i++) {
+        uint64_t p = spmv__index(in->ptr, work->ptr_bits, in->base, i);
+        if (p < last || p > most || (!i && p)) return spmv__bad_pointer(work, i, p < last);
         last = p;
     }
     if (in->nnz && last != (uint64_t)in->nnz)
-        return spmv_log(h, SPMV_ERR_INDEX, "the last pointer counts %llu entries, but nnz is %llu", (spmv__ull)last, (spmv__ull)in->nnz);
-    if (last && !m->index) return spmv_log(h, SPMV_ERR_ARGUMENT, "matrix.%s is NULL", in->form == SPMV_IN_CSC ? "row" : "col");
-    m->end = last;
-    m->entries = spmv__sat_mul(last, per);
-    if (m->entries == UINT64_MAX) return spmv_log(h, SPMV_ERR_OVERFLOW, "the blocks hold more than 2^64 values");
+        return spmv_log(hooks, SPMV_ERR_INDEX, "the last pointer counts %llu entries, but nnz is %llu", (spmv__ull)last,
+                        (spmv__ull)in->nnz);
+    if (last && !work->index) return spmv_log(hooks, SPMV_ERR_ARGUMENT, "matrix.%s is NULL", in->form == SPMV_IN_CSC ? "row" : "col");
+    work->end = last;
+    work->entries = spmv__sat_mul(last, per);
+    if (work->entries == UINT64_MAX) return spmv_log(hooks, SPMV_ERR_OVERFLOW, "the blocks hold more than 2^64 values");
     return SPMV_OK;
 }
 
-/* Checks everything but pointers and indices, and sets the members of m that describe the input and the CSR matrix. */
-static spmv_status spmv__import_shape(spmv__import *m)
+/* Checks everything but pointers and indices, and sets the members of work that describe the input and the CSR matrix. */
+static spmv_status spmv__import_shape(spmv__import *work)
 {
-    const spmv_input *in = m->in;
+    const spmv_input *in = work->in;
     int bsr = in->form == SPMV_IN_BSR;
     uint64_t rows = (uint64_t)in->rows, cols = (uint64_t)in->cols;
-    spmv_status s = spmv__import_settings(m);
+    spmv_status s = spmv__import_settings(work);
     if (s) return s;
-    m->rows = in->transpose ? cols : rows;
-    m->cols = in->transpose ? rows : cols;
+    work->rows = in->transpose ? cols : rows;
+    work->cols = in->transpose ? rows : cols;
     if (in->form == SPMV_IN_COO) {
-        m->entries = m->end = (uint64_t)in->nnz;
-        if (m->entries && (!in->row || !in->col)) return spmv_log(m->h, SPMV_ERR_ARGUMENT, "matrix.%s is NULL", in->row ? "col" : "row");
-        if (in->ptr) return spmv_log(m->h, SPMV_ERR_ARGUMENT, "matrix.ptr must be NULL with SPMV_IN_COO");
+        work->entries = work->end = (uint64_t)in->nnz;
+        if (work->entries && (!in->row || !in->col))
+            return spmv_log(work->hooks, SPMV_ERR_ARGUMENT, "matrix.%s is NULL", in->row ? "col" : "row");
+        if (in->ptr) return spmv_log(work->hooks, SPMV_ERR_ARGUMENT, "matrix.ptr must be NULL with SPMV_IN_COO");
         return SPMV_OK;
     }
-    m->index = in->form == SPMV_IN_CSC ? in->row : in->col;
-    m->lines = in->form == SPMV_IN_CSC ? cols : bsr ? rows / (uint64_t)in->block_rows : rows;
-    m->inner = in->form == SPMV_IN_CSC ? rows : bsr ? cols / (uint64_t)in->block_cols : cols;
-    m->by_columns = (in->form == SPMV_IN_CSC) != (in->transpose != 0);
+    work->index = in->form == SPMV_IN_CSC ? in->row : in->col;
+    work->lines = in->form == SPMV_IN_CSC ? cols : bsr ? rows / (uint64_t)in->block_rows : rows;
+    work->inner = in->form == SPMV_IN_CSC ? rows : bsr ? cols / (uint64_t)in->block_cols : cols;
+    work->by_columns = (in->form == SPMV_IN_CSC) != (in->transpose != 0);
     return SPMV_OK;
 }
 
 /* Checks everything but the indices themselves. */
-static spmv_status spmv__import_check(spmv__import *m)
+static spmv_status spmv__import_check(spmv__import *work)
 {
-    spmv_status s = spmv__import_shape(m);
-    return s || m->in->form == SPMV_IN_COO ? s : spmv__import_pointers(m);
+    spmv_status s = spmv__import_shape(work);
+    return s || work->in->form == SPMV_IN_COO ? s : spmv__import_pointers(work);
 }
 
 /* A look at the columns of all rows in shares: which of them has a row whose columns do not rise or lie outside. */
 typedef struct spmv__import_order {
-    const spmv__import *m;
+    const spmv__import *work;
     uint64_t            shares;
     uint8_t             broken[SPMV__MOST_SHARES];
 } spmv__import_order;
 
 static void spmv__import_order_share(void *job, uint64_t share)
 {
-    spmv__import_order *o = (spmv__import_order *)job;
-    const spmv__import *m = o->m;
-    const spmv_input *in = m->in;
-    uint64_t r = m->rows / o->shares * share + m->rows % o->shares * share / o->shares, i, end;
-    const uint64_t stop = m->rows / o->shares * (share + 1) + m->rows % o->shares * (share + 1) / o->shares;
+    spmv__import_order *order = (spmv__import_order *)job;
+    const spmv__import *work = order->work;
+    const spmv_input *in = work->in;
+    uint64_t r = work->rows / order->shares * share + work->rows % order->shares * share / order->shares, i, end;
+    const uint64_t stop = work->rows / order->shares * (share + 1) + work->rows % order->shares * (share + 1) / order->shares;
     for (; r < stop; r++) {
         uint64_t next = 0;
-        end = spmv__index(in->ptr, m->ptr_bits, in->base, r + 1);
-        for (i = spmv__index(in->ptr, m->ptr_bits, in->base, r); i < end; i++) {
-            uint64_t c = spmv__index(m->index, m->index_bits, in->base, i);
-            if (c < next || c >= m->cols) {
-                o->broken[share] = 1;
+        end = spmv__index(in->ptr, work->ptr_bits, in->base, r + 1);
+        for (i = spmv__index(in->ptr, work->ptr_bits, in->base, r); i < end; i++) {
+            uint64_t c = spmv__index(work->index, work->index_bits, in->base, i);
+            if (c < next || c >= work->cols) {
+                order->broken[share] = 1;
                 return;
             }
             next = c + 1;
@@ -461,17 +470,17 @@ static void spmv__import_order_share(void *job, uint64_t share)
 }
 
 /* 1 if the lines are the rows of the CSR matrix and are sorted already, so that they can be copied: CSR, or CSC to be transposed. */
-SPMV__APART int spmv__import_in_order(const spmv__import *m)
+SPMV__APART int spmv__import_in_order(const spmv__import *work)
 {
-    const spmv_input *in = m->in;
-    spmv__import_order o;
+    const spmv_input *in = work->in;
+    spmv__import_order order;
     uint64_t i, broken = 0;
-    if ((in->form != SPMV_IN_CSR && in->form != SPMV_IN_CSC) || m->by_columns || in->drop_zeros || in->symmetry || !in->ptr) return 0;
-    memset(&o, 0, sizeof o);
-    o.m = m;
-    o.shares = spmv__share_count(m->rows + m->entries);
-    spmv__share_out(spmv__import_order_share, &o, o.shares);
-    for (i = 0; i < o.shares; i++) broken += o.broken[i];
+    if ((in->form != SPMV_IN_CSR && in->form != SPMV_IN_CSC) || work->by_columns || in->drop_zeros || in->symmetry || !in->ptr) return 0;
+    memset(&order, 0, sizeof order);
+    order.work = work;
+    order.shares = spmv__share_count(work->rows + work->entries);
+    spmv__share_out(spmv__import_order_share, &order, order.shares);
+    for (i = 0; i < order.shares; i++) broken += order.broken[i];
     return !broken;
 }
 
@@ -496,49 +505,50 @@ static spmv_status spmv__import_copy_values(spmv_csr *out, const spmv_input *in)
 }
 
 /* Borrows, copies or converts the arrays of an input that is in order. */
-static spmv_status spmv__import_copy(spmv_csr *out, const spmv__import *m)
+static spmv_status spmv__import_copy(spmv_csr *out, const spmv__import *work)
 {
-    const spmv_input *in = m->in;
+    const spmv_input *in = work->in;
     void *block;
     uint64_t i;
     spmv_status s = SPMV_OK;
-    out->nnz = m->entries;
-    if (in->borrow && m->ptr_bits == 64 && in->base == 0) {
+    out->nnz = work->entries;
+    if (in->borrow && work->ptr_bits == 64 && in->base == 0) {
         out->ptr = (const uint64_t *)in->ptr;
     } else {
-        s = spmv__new(m->h, &block, m->rows + 1, 8, 0);
+        s = spmv__new(work->hooks, &block, work->rows + 1, 8, 0);
         if (s) return s;
-        for (i = 0; i <= m->rows; i++) ((uint64_t *)block)[i] = spmv__index(in->ptr, m->ptr_bits, in->base, i);
+        for (i = 0; i <= work->rows; i++) ((uint64_t *)block)[i] = spmv__index(in->ptr, work->ptr_bits, in->base, i);
         out->ptr = (const uint64_t *)block;
         out->owned |= 1u;
     }
-    if (in->borrow && m->index_bits == 32 && in->base == 0) {
-        out->col = (const uint32_t *)m->index;
+    if (in->borrow && work->index_bits == 32 && in->base == 0) {
+        out->col = (const uint32_t *)work->index;
     } else {
-        s = spmv__new(m->h, &block, m->entries, 4, 0);
+        s = spmv__new(work->hooks, &block, work->entries, 4, 0);
         if (s) return s;
         out->col = (const uint32_t *)block;
         out->owned |= 2u;
-        for (i = 0; i < m->entries; i++) ((uint32_t *)block)[i] = (uint32_t)spmv__index(m->index, m->index_bits, in->base, i);
+        for (i = 0; i < work->entries; i++) ((uint32_t *)block)[i] = (uint32_t)spmv__index(work->index, work->index_bits, in->base, i);
     }
     return spmv__import_copy_values(out, in);
 }
 
 /* 1 if the columns of a row rise, so that it has no duplicates. */
-static int spmv__import_rises(const spmv__import *m, uint64_t r)
+static int spmv__import_rises(const spmv__import *work, uint64_t r)
 {
     uint64_t i;
-    for (i = m->ptr[r] + 1; i < m->ptr[r + 1] && m->col[i - 1] < m->col[i]; i++) {}
-    return i >= m->ptr[r + 1];
+    for (i = work->ptr[r] + 1; i < work->ptr[r + 1] && work->col[i - 1] < work->col[i]; i++) {}
+    return i >= work->ptr[r + 1];
 }
 
 /* Finds the longest row that is not in order among a task's. */
 static void spmv__import_look(void *tasks, uint64_t t)
 {
-    spmv__import *m = (spmv__import *)tasks + t;
-    uint64_t r = spmv__share_row(m->ptr, m->rows, t, m->tasks), end = spmv__share_row(m->ptr, m->rows, t + 1, m->tasks);
+    spmv__import *work = (spmv__import *)tasks + t;
+    uint64_t r = spmv__share_row(work->ptr, work->rows, t, work->tasks), end = spmv__share_row(work->ptr, work->rows, t + 1, work->tasks);
     for (; r < end; r++)
-        if (m->ptr[r + 1] - m->ptr[r] > m->longest && !spmv__import_rises(m, r)) m->longest = m->ptr[r + 1] - m->ptr[r];
+        if (work->ptr[r + 1] - work->ptr[r] > work->longest && !spmv__import_rises(work, r))
+            work->longest = work->ptr[r + 1] - work->ptr[r];
 }
 
 /* Moves n elements of some bytes to where the sorted pairs say they belong; room holds them meanwhile. */
@@ -550,69 +560,70 @@ static void spmv__import_move(void *elements, size_t bytes, const spmv__pair *pa
 }
 
 /* Sorts each row by column, and entries of one column in the order given. */
-static spmv_status spmv__import_sort(spmv__import *m)
+static spmv_status spmv__import_sort(spmv__import *work)
 {
-    const size_t bytes = spmv_value_size(m->type);
+    const size_t bytes = spmv_value_size(work->type);
     void *block;
     spmv__pair *pair;
     uint64_t r, i;
-    spmv_status s = spmv__room(m->h, &block, m->longest, sizeof *pair + 8);
+    spmv_status s = spmv__room(work->hooks, &block, work->longest, sizeof *pair + 8);
     if (s || !block) return s;
     pair = (spmv__pair *)block;
-    for (r = 0; r < m->rows; r++) {
-        const uint64_t first = m->ptr[r], n = m->ptr[r + 1] - first;
-        if (spmv__import_rises(m, r)) continue;
+    for (r = 0; r < work->rows; r++) {
+        const uint64_t first = work->ptr[r], n = work->ptr[r + 1] - first;
+        if (spmv__import_rises(work, r)) continue;
         for (i = 0; i < n; i++) {
-            pair[i].key = m->col[first + i];
+            pair[i].key = work->col[first + i];
             pair[i].load = i;
         }
         spmv__sort(pair, n);
-        for (i = 0; i < n; i++) m->col[first + i] = (uint32_t)pair[i].key;
-        spmv__import_move((char *)m->val + first * bytes, bytes, pair, n, pair + n);
-        if (m->order) spmv__import_move(m->order + first, 8, pair, n, pair + n);
+        for (i = 0; i < n; i++) work->col[first + i] = (uint32_t)pair[i].key;
+        spmv__import_move((char *)work->val + first * bytes, bytes, pair, n, pair + n);
+        if (work->order) spmv__import_move(work->order + first, 8, pair, n, pair + n);
     }
-    spmv_free(m->h, block);
+    spmv_free(work->hooks, block);
     return SPMV_OK;
 }
 
 /* Refuses a second entry at row r and column c of the CSR matrix; the message says where it is in the caller's matrix. */
-static spmv_status spmv__import_twice(const spmv__import *m, uint64_t r, uint64_t c)
+static spmv_status spmv__import_twice(const spmv__import *work, uint64_t r, uint64_t c)
 {
-    const spmv__ull base = (spmv__ull)m->in->base;
-    int mirrored = m->half < 0 ? r < c : m->half > 0 && r > c, turn = (m->in->transpose != 0) != mirrored;
-    return spmv_log(m->h, SPMV_ERR_DUPLICATE, "row %llu, column %llu occurs twice", (turn ? c : r) + base, (turn ? r : c) + base);
+    const spmv__ull base = (spmv__ull)work->in->base;
+    int mirrored = work->half < 0 ? r < c : work->half > 0 && r > c, turn = (work->in->transpose != 0) != mirrored;
+    return spmv_log(work->hooks, SPMV_ERR_DUPLICATE, "row %llu, column %llu occurs twice", (turn ? c : r) + base, (turn ? r : c) + base);
 }
 
 /* Sums duplicates and drops zeros as the input says, in place. Rewrites ptr; from (or NULL) becomes the values of each nonzero, as in
  * spmv_csr. */
-static spmv_status spmv__import_merge(spmv_csr *out, spmv__import *m, uint64_t *ptr, uint64_t *from, void *val)
+static spmv_status spmv__import_merge(spmv_csr *out, spmv__import *work, uint64_t *ptr, uint64_t *from, void *val)
 {
-    const spmv_input *in = m->in;
+    const spmv_input *in = work->in;
     uint64_t r, i = 0, k = 0, used = 0;
-    for (r = 0; r < m->rows; r++) {
+    for (r = 0; r < work->rows; r++) {
         uint64_t end = ptr[r + 1];
         ptr[r] = k;
         while (i < end) {
             uint64_t first = i, kept = used;
             double sum = 0;
-            if (in->duplicates == SPMV_DUP_REFUSE && i + 1 < end && m->col[i + 1] == m->col[i]) return spmv__import_twice(m, r, m->col[i]);
-            for (; i < end && m->col[i] == m->col[first]; i++) {
-                double v = spmv__value(m->val, m->type, i);
+            if (in->duplicates == SPMV_DUP_REFUSE && i + 1 < end && work->col[i + 1] == work->col[i])
+                return spmv__import_twice(work, r, work->col[i]);
+            for (; i < end && work->col[i] == work->col[first]; i++) {
+                double v = spmv__value(work->val, work->type, i);
                 sum = i == first ? v : sum + v;
-                if (from) m->order[used] = m->order[i];
+                if (from) work->order[used] = work->order[i];
                 used++;
             }
             if (in->drop_zeros && sum == 0) {
                 used = kept;
                 continue;
             }
-            m->col[k] = m->col[first];
+            work->col[k] = work->col[first];
             spmv__store_value(val, out->type, k, sum);
             if (from) from[k] = kept;
             k++;
         }
     }
-    ptr[m->rows] = k;
+    ptr[work->rows] = k;
     if (from) from[k] = used;
     out->nnz = k;
     return SPMV_OK;
@@ -620,24 +631,24 @@ static spmv_status spmv__import_merge(spmv_csr *out, spmv__import *m, uint64_t *
 
 /* Makes the tasks of an import, each with a stretch of the entries and a count for each row. The last one's counts are ptr, which is 0;
  * those of the others take at most half as much memory as columns and values in f32. */
-static spmv_status spmv__import_deal(spmv__import *m, uint64_t *ptr, const spmv_hooks *quiet, spmv__import **task)
+static spmv_status spmv__import_deal(spmv__import *work, uint64_t *ptr, const spmv_hooks *quiet, spmv__import **task)
 {
-    const uint64_t n = spmv__share_threads(spmv__share_count(m->entries), 1 + m->entries / (2 * m->rows + 1));
+    const uint64_t n = spmv__share_threads(spmv__share_count(work->entries), 1 + work->entries / (2 * work->rows + 1));
     void *block;
     uint64_t t;
-    spmv_status s = spmv__new(m->h, &block, 1, n * (sizeof *m + 2 * sizeof *m->batch) + (n - 1) * m->rows * 8, 0);
+    spmv_status s = spmv__new(work->hooks, &block, 1, n * (sizeof *work + 2 * sizeof *work->batch) + (n - 1) * work->rows * 8, 0);
     if (s) return s;
     *task = (spmv__import *)block;
-    m->tasks = n;
-    m->count = ptr;
-    m->batch = (spmv__import_batch *)(*task + n);
+    work->tasks = n;
+    work->count = ptr;
+    work->batch = (spmv__import_batch *)(*task + n);
     for (t = 0; t < n; t++) {
-        (*task)[t] = *m;
-        (*task)[t].h = quiet;
-        (*task)[t].first = m->end / n * t + m->end % n * t / n;
-        (*task)[t].end = m->end / n * (t + 1) + m->end % n * (t + 1) / n;
-        (*task)[t].batch = m->batch + 2 * t;
-        if (t + 1 < n) (*task)[t].count = (uint64_t *)(m->batch + 2 * n) + t * m->rows;
+        (*task)[t] = *work;
+        (*task)[t].hooks = quiet;
+        (*task)[t].first = work->end / n * t + work->end % n * t / n;
+        (*task)[t].end = work->end / n * (t + 1) + work->end % n * (t + 1) / n;
+        (*task)[t].batch = work->batch + 2 * t;
+        if (t + 1 < n) (*task)[t].count = (uint64_t *)(work->batch + 2 * n) + t * work->rows;
     }
     return SPMV_OK;
 }
@@ -650,24 +661,24 @@ static void spmv__import_work(void *tasks, uint64_t t)
 }
 
 /* 1 if no task has found fault, and those that have met entries off the diagonal of a half agree on which half it is. */
-static int spmv__import_agree(spmv__import *m, const spmv__import *task)
+static int spmv__import_agree(spmv__import *work, const spmv__import *task)
 {
     int half = 0;
     uint64_t t;
-    for (t = 0; t < m->tasks; t++) {
+    for (t = 0; t < work->tasks; t++) {
         if (task[t].status || half * task[t].half < 0) return 0;
         if (task[t].half) half = task[t].half;
     }
-    m->half = half; /* for what is said about an entry that is there twice */
+    work->half = half; /* for what is said about an entry that is there twice */
     return 1;
 }
 
 /* Makes the numbers of entries that the tasks have counted the places of the first that each puts in each row. */
-static void spmv__import_places(const spmv__import *m, spmv__import *task)
+static void spmv__import_places(const spmv__import *work, spmv__import *task)
 {
     uint64_t r, t, sum = 0;
-    for (r = 0; r < m->rows; r++)
-        for (t = 0; t < m->tasks; t++) {
+    for (r = 0; r < work->rows; r++)
+        for (t = 0; t < work->tasks; t++) {
             uint64_t n = task[t].count[r];
             task[t].count[r] = sum;
             sum += n;
@@ -676,7 +687,7 @@ static void spmv__import_places(const spmv__import *m, spmv__import *task)
 
 /* Counts the entries of each row, then places them in the order given, in threads; ptr becomes the row pointers. The tasks log nothing: of
  * faults that several may find, the first is reported by a pass over all entries. */
-static spmv_status spmv__import_bucket(spmv__import *m, uint64_t *ptr, uint32_t *col)
+static spmv_status spmv__import_bucket(spmv__import *work, uint64_t *ptr, uint32_t *col)
 {
     spmv_hooks quiet;
     spmv__import *task;
@@ -684,55 +695,55 @@ static spmv_status spmv__import_bucket(spmv__import *m, uint64_t *ptr, uint32_t 
     spmv_status s;
     memset(&quiet, 0, sizeof quiet);
     quiet.log = spmv__hush;
-    s = spmv__import_deal(m, ptr, &quiet, &task);
+    s = spmv__import_deal(work, ptr, &quiet, &task);
     if (s) return s;
-    spmv__share_out(spmv__import_work, task, m->tasks);
-    if (!spmv__import_agree(m, task)) {
-        s = spmv__import_pass(m);
+    spmv__share_out(spmv__import_work, task, work->tasks);
+    if (!spmv__import_agree(work, task)) {
+        s = spmv__import_pass(work);
         goto done;
     }
-    spmv__import_places(m, task);
-    m->col = col;
-    m->ptr = ptr;
-    for (t = 0; t < m->tasks; t++) {
+    spmv__import_places(work, task);
+    work->col = col;
+    work->ptr = ptr;
+    for (t = 0; t < work->tasks; t++) {
         task[t].col = col;
         task[t].ptr = ptr;
     }
-    spmv__share_out(spmv__import_work, task, m->tasks);
-    for (r = m->rows; r; r--) ptr[r] = ptr[r - 1]; /* placing moved every pointer to the end of its row */
+    spmv__share_out(spmv__import_work, task, work->tasks);
+    for (r = work->rows; r; r--) ptr[r] = ptr[r - 1]; /* placing moved every pointer to the end of its row */
     ptr[0] = 0;
-    spmv__share_out(spmv__import_look, task, m->tasks);
-    for (t = 0; t < m->tasks; t++) m->longest = task[t].longest > m->longest ? task[t].longest : m->longest;
+    spmv__share_out(spmv__import_look, task, work->tasks);
+    for (t = 0; t < work->tasks; t++) work->longest = task[t].longest > work->longest ? task[t].longest : work->longest;
 done:
-    spmv_free(m->h, task);
+    spmv_free(work->hooks, task);
     return s;
 }
 
 /* Converts any input: places the entries in their rows, and sorts rows and merges duplicates if there is need. All memory for entries is
  * allocated before the first is read, because an input can claim sizes that no machine could hold or walk through. With symmetry, one
  * entry can become two, so up to half of the arrays may stay unused. Values to be narrowed are narrowed after duplicates are summed. */
-SPMV__APART spmv_status spmv__import_general(spmv_csr *out, spmv__import *m)
+SPMV__APART spmv_status spmv__import_general(spmv_csr *out, spmv__import *work)
 {
-    const spmv_input *in = m->in;
+    const spmv_input *in = work->in;
     const int narrow = out->type == SPMV_F32 && in->val && in->val_type == SPMV_F64;
     void *ptr = NULL, *col = NULL, *order = NULL, *val = NULL, *wide = NULL, *from = NULL;
-    uint64_t most = spmv__sat_mul(m->entries, in->symmetry ? 2 : 1);
-    spmv_status s = spmv__room(m->h, &val, most, spmv_value_size(out->type));
-    if (!s && narrow) s = spmv__room(m->h, &wide, most, 8);
-    if (!s) s = spmv__room(m->h, &col, most, 4);
-    if (!s && in->updatable) s = spmv__room(m->h, &order, most, 8);
-    if (!s && in->updatable) s = spmv__room(m->h, &from, spmv__sat_add(most, 1), 8);
-    if (!s) s = spmv__new(m->h, &ptr, m->rows + 1, 8, 0);
+    uint64_t most = spmv__sat_mul(work->entries, in->symmetry ? 2 : 1);
+    spmv_status s = spmv__room(work->hooks, &val, most, spmv_value_size(out->type));
+    if (!s && narrow) s = spmv__room(work->hooks, &wide, most, 8);
+    if (!s) s = spmv__room(work->hooks, &col, most, 4);
+    if (!s && in->updatable) s = spmv__room(work->hooks, &order, most, 8);
+    if (!s && in->updatable) s = spmv__room(work->hooks, &from, spmv__sat_add(most, 1), 8);
+    if (!s) s = spmv__new(work->hooks, &ptr, work->rows + 1, 8, 0);
     if (s) goto done;
-    m->type = narrow ? SPMV_F64 : out->type;
-    m->val = narrow ? wide : val;
-    m->order = (uint64_t *)order;
-    s = spmv__import_bucket(m, (uint64_t *)ptr, (uint32_t *)col);
-    if (!s && m->longest) s = spmv__import_sort(m);
+    work->type = narrow ? SPMV_F64 : out->type;
+    work->val = narrow ? wide : val;
+    work->order = (uint64_t *)order;
+    s = spmv__import_bucket(work, (uint64_t *)ptr, (uint32_t *)col);
+    if (!s && work->longest) s = spmv__import_sort(work);
     if (s) goto done;
-    out->nnz = ((uint64_t *)ptr)[m->rows];
-    if (m->longest || narrow || in->drop_zeros || in->updatable)
-        s = spmv__import_merge(out, m, (uint64_t *)ptr, (uint64_t *)from, val);
+    out->nnz = ((uint64_t *)ptr)[work->rows];
+    if (work->longest || narrow || in->drop_zeros || in->updatable)
+        s = spmv__import_merge(out, work, (uint64_t *)ptr, (uint64_t *)from, val);
     if (s) goto done;
     out->ptr = (const uint64_t *)ptr;
     out->col = (const uint32_t *)col;
@@ -742,12 +753,12 @@ SPMV__APART spmv_status spmv__import_general(spmv_csr *out, spmv__import *m)
     out->order = (uint64_t *)order;
     ptr = col = val = from = order = NULL;
 done:
-    spmv_free(m->h, from);
-    spmv_free(m->h, order);
-    spmv_free(m->h, wide);
-    spmv_free(m->h, val);
-    spmv_free(m->h, col);
-    spmv_free(m->h, ptr);
+    spmv_free(work->hooks, from);
+    spmv_free(work->hooks, order);
+    spmv_free(work->hooks, wide);
+    spmv_free(work->hooks, val);
+    spmv_free(work->hooks, col);
+    spmv_free(work->hooks, ptr);
     return s;
 }
 
@@ -798,26 +809,26 @@ SPMV__APART spmv_status spmv__csr_from_stored(spmv_csr *out, const spmv_input *i
 SPMV_API spmv_status spmv_csr_create(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks)
 {
     if (!out || !in) return spmv__null(hooks, "spmv_csr_create", !out ? "out" : "in", out, sizeof *out);
-    spmv__import m;
+    spmv__import work;
     spmv_status s;
     memset(out, 0, sizeof *out);
     if (!in->val_type) return spmv__csr_from_stored(out, in, store, hooks);
-    memset(&m, 0, sizeof m);
-    m.in = in;
-    m.h = hooks;
-    m.ptr_bits = in->ptr_bits ? in->ptr_bits : 32;
-    m.index_bits = in->index_bits ? in->index_bits : 32;
-    s = spmv__import_check(&m);
+    memset(&work, 0, sizeof work);
+    work.in = in;
+    work.hooks = hooks;
+    work.ptr_bits = in->ptr_bits ? in->ptr_bits : 32;
+    work.index_bits = in->index_bits ? in->index_bits : 32;
+    s = spmv__import_check(&work);
     if (s) return s;
     if (hooks) out->hooks = *hooks;
-    out->rows = m.rows;
-    out->cols = m.cols;
+    out->rows = work.rows;
+    out->cols = work.cols;
     out->type = spmv__stored_type(store);
     out->updatable = in->updatable;
-    out->source = m.entries;
+    out->source = work.entries;
     out->source_type = in->val_type;
     out->symmetry = in->symmetry;
-    s = spmv__import_in_order(&m) ? spmv__import_copy(out, &m) : spmv__import_general(out, &m);
+    s = spmv__import_in_order(&work) ? spmv__import_copy(out, &work) : spmv__import_general(out, &work);
     if (s) spmv_csr_destroy(out);
     return s;
 }
@@ -862,14 +873,14 @@ SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val)
 /* The hooks are copied, because the matrix that holds them is zeroed. */
 SPMV_API void spmv_csr_destroy(spmv_csr *a)
 {
-    spmv_hooks h;
+    spmv_hooks hooks;
     if (!a) return;
-    h = a->hooks;
-    if (a->owned & 1u) spmv_free(&h, (void *)(uintptr_t)a->ptr);
-    if (a->owned & 2u) spmv_free(&h, (void *)(uintptr_t)a->col);
-    if (a->owned & 4u) spmv_free(&h, (void *)(uintptr_t)a->val);
-    spmv_free(&h, a->from);
-    spmv_free(&h, a->order);
+    hooks = a->hooks;
+    if (a->owned & 1u) spmv_free(&hooks, (void *)(uintptr_t)a->ptr);
+    if (a->owned & 2u) spmv_free(&hooks, (void *)(uintptr_t)a->col);
+    if (a->owned & 4u) spmv_free(&hooks, (void *)(uintptr_t)a->val);
+    spmv_free(&hooks, a->from);
+    spmv_free(&hooks, a->order);
     memset(a, 0, sizeof *a);
 }
 

@@ -116,7 +116,7 @@ typedef enum spmv_builder {
 } spmv_builder;
 
 /* The name and the description of a builder; "unknown" if there is no such builder. */
-SPMV_API const char *spmv_builder_name(spmv_builder b);
+SPMV_API const char *spmv_builder_name(spmv_builder builder);
 
 /* ---- more: all parts of a matrix ---------------------------------------------------------------------------------- */
 
@@ -140,18 +140,18 @@ typedef struct spmv_store {
 SPMV_API spmv_status spmv_store_create(spmv_store *out, const spmv_plan *plan, const spmv_csr *a, const spmv_build *how,
                                        const spmv_hooks *hooks);
 /* y = alpha A x + beta y on the host.
- *   s            the store; any number of threads may use it at the same time, each with its own y
+ *   store        the store; any number of threads may use it at the same time, each with its own y
  *   alpha, beta  with beta 0, y is not read; with alpha 0, neither is x
- *   x            s->cols elements of the vector type; may be NULL if there are none, or if alpha is 0
- *   y            s->rows elements; may be NULL if there are none. Where x is read and overlaps y: SPMV_ERR_ARGUMENT
+ *   x            store->cols elements of the vector type; may be NULL if there are none, or if alpha is 0
+ *   y            store->rows elements; may be NULL if there are none. Where x is read and overlaps y: SPMV_ERR_ARGUMENT
  * Uses threads as spmv_part_mul does. Fails only where a needed pointer is NULL (SPMV_ERR_ARGUMENT). */
-SPMV_API spmv_status spmv_store_mul(const spmv_store *s, double alpha, const void *x, double beta, void *y);
+SPMV_API spmv_status spmv_store_mul(const spmv_store *store, double alpha, const void *x, double beta, void *y);
 /* Takes the values of a, which spmv_csr_update changed. The store must have been made updatable, else SPMV_ERR_FIXED. */
-SPMV_API spmv_status spmv_store_update(spmv_store *s, const spmv_csr *a);
-SPMV_API void spmv_store_destroy(spmv_store *s);
+SPMV_API spmv_status spmv_store_update(spmv_store *store, const spmv_csr *a);
+SPMV_API void spmv_store_destroy(spmv_store *store);
 /* Bytes that a product reads of all parts, and their slots: stored elements, padding and fill included. */
-SPMV_API uint64_t spmv_store_bytes(const spmv_store *s);
-SPMV_API uint64_t spmv_store_slots(const spmv_store *s);
+SPMV_API uint64_t spmv_store_bytes(const spmv_store *store);
+SPMV_API uint64_t spmv_store_slots(const spmv_store *store);
 
 /* ---- for tools: splitting -----------------------------------------------------------------------------------------
  * Which part owns which nonzero, and the row list of each part: the meaning of a plan for one matrix. */
@@ -172,13 +172,13 @@ typedef struct spmv_split {
  * SPMV_ERR_INCOMPLETE if the last part leaves nonzeros; SPMV_ERR_PLAN, SPMV_ERR_ARGUMENT or SPMV_ERR_UNSUPPORTED where the plan is
  * not valid; SPMV_ERR_MEMORY. */
 SPMV_API spmv_status spmv_split_create(spmv_split *out, const spmv_plan *plan, const spmv_csr *a, const spmv_hooks *hooks);
-SPMV_API void spmv_split_destroy(spmv_split *s);
-/* The view of part i, for spmv_part_create; it points into s and a. Zeroed if there is no part i. */
-SPMV_API spmv_view spmv_split_view(const spmv_split *s, const spmv_csr *a, int i);
+SPMV_API void spmv_split_destroy(spmv_split *split);
+/* The view of part i, for spmv_part_create; it points into split and a. Zeroed if there is no part i. */
+SPMV_API spmv_view spmv_split_view(const spmv_split *split, const spmv_csr *a, int i);
 /* Writes the shares of the nonzeros in the papers' notation, "ELL(81%)COO(19%)", without parts that hold none.
- *   s, plan    a split and the plan it was made by
+ *   split, plan    a split and the plan it was made by
  *   out, size  as in spmv_plan_print */
-SPMV_API size_t spmv_split_print(const spmv_split *s, const spmv_plan *plan, char *out, size_t size);
+SPMV_API size_t spmv_split_print(const spmv_split *split, const spmv_plan *plan, char *out, size_t size);
 
 #ifdef __cplusplus
 }

@@ -73,8 +73,8 @@ typedef struct spmv__shared_product {
 
 static void spmv__run_share(void *shared, size_t share)
 {
-    const spmv__shared_product *c = (const spmv__shared_product *)shared;
-    c->product(c->job, share, c->shares);
+    const spmv__shared_product *work = (const spmv__shared_product *)shared;
+    work->product(work->job, share, work->shares);
 }
 
 enum { SPMV__OWNERS = 32 }; /* threads with shares of their own, at most */
@@ -90,13 +90,13 @@ typedef struct spmv__owned_product {
  * number of owners, and each does its own shares. */
 static void spmv__run_owned(void *owned, size_t me)
 {
-    spmv__owned_product *c = (spmv__owned_product *)owned;
-    const spmv__shared_product all = c->all;
-    const size_t owners = c->owners;
+    spmv__owned_product *work = (spmv__owned_product *)owned;
+    const spmv__shared_product all = work->all;
+    const size_t owners = work->owners;
     size_t i, share, dealt;
     for (i = 0; i < (SPMV__DEALS ? 1 : owners); i++) {
         const size_t owner = (me + i) % owners, end = (size_t)(all.shares * (owner + 1) / owners);
-        for (dealt = (size_t)(all.shares * owner / owners); (share = spmv__take_number(&c->of[owner].next, dealt)) < end; dealt++) {
+        for (dealt = (size_t)(all.shares * owner / owners); (share = spmv__take_number(&work->of[owner].next, dealt)) < end; dealt++) {
             all.product(all.job, share, all.shares);
             if (SPMV__LEAVES) return;
         }
@@ -108,26 +108,27 @@ static void spmv__run_owned(void *owned, size_t me)
 SPMV__APART void spmv__run_shares(const spmv__job *job, spmv__product product, uint64_t shares, size_t threads)
 {
     const size_t count = (size_t)spmv__smaller(threads, shares);
-    spmv__owned_product c;
+    spmv__owned_product owned;
     size_t t;
-    c.all.job = job;
-    c.all.product = product;
-    c.all.shares = shares;
-    c.owners = (size_t)spmv__smaller(count, SPMV__OWNERS);
-    for (t = 0; t < c.owners; t++) c.of[t].next = (size_t)(shares * t / c.owners);
-    spmv__parallel(spmv__run_owned, &c, SPMV__DEALS ? c.owners : count, threads);
+    owned.all.job = job;
+    owned.all.product = product;
+    owned.all.shares = shares;
+    owned.owners = (size_t)spmv__smaller(count, SPMV__OWNERS);
+    for (t = 0; t < owned.owners; t++) owned.of[t].next = (size_t)(shares * t / owned.owners);
+    spmv__parallel(spmv__run_owned, &owned, SPMV__DEALS ? owned.owners : count, threads);
 }
 
 /* Divides a product of so many slots into shares and calls the product for each. */
 static void spmv__run(const spmv__job *job, spmv__product product, uint64_t slots)
 {
     const size_t threads = spmv__threads(slots);
-    spmv__shared_product c;
-    c.job = job;
-    c.product = product;
-    c.shares = threads;
+    spmv__shared_product shared;
+    shared.job = job;
+    shared.product = product;
+    shared.shares = threads;
     if (threads < 2) product(job, 0, 1);
-    else if (slots <= (uint64_t)SPMV__CACHED * threads && job->most == UINT64_MAX) spmv__parallel(spmv__run_share, &c, threads, threads);
+    else if (slots <= (uint64_t)SPMV__CACHED * threads && job->most == UINT64_MAX)
+        spmv__parallel(spmv__run_share, &shared, threads, threads);
     else spmv__run_shares(job, product, (uint64_t)threads * 8, threads);
 }
 

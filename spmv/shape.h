@@ -22,14 +22,14 @@
 #define SPMV__ONLY (~0)
 #endif
 
-SPMV__SHARED int64_t spmv__block_height(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] >> 8 : 4; }
-SPMV__SHARED int64_t spmv__block_width(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] & 255 : 4; }
+SPMV__SHARED int64_t spmv__block_height(const spmv_spec *spec) { return spec->key[SPMV_KEY_B] ? spec->key[SPMV_KEY_B] >> 8 : 4; }
+SPMV__SHARED int64_t spmv__block_width(const spmv_spec *spec) { return spec->key[SPMV_KEY_B] ? spec->key[SPMV_KEY_B] & 255 : 4; }
 
 /* The height of a slice or strip, or the default of the key. */
-SPMV__SHARED uint64_t spmv__height(const spmv_spec *s)
+SPMV__SHARED uint64_t spmv__height(const spmv_spec *spec)
 {
-    if (s->key[SPMV_KEY_H]) return (uint64_t)s->key[SPMV_KEY_H];
-    return s->format == SPMV_CMRS ? 4 : 32;
+    if (spec->key[SPMV_KEY_H]) return (uint64_t)spec->key[SPMV_KEY_H];
+    return spec->format == SPMV_CMRS ? 4 : 32;
 }
 
 static int spmv__block_known(int64_t b)
@@ -40,15 +40,15 @@ static int spmv__block_known(int64_t b)
     return b == 0;
 }
 
-SPMV__SHARED int spmv__format_takes_key(spmv_format f, spmv_key k); /* it has the table of formats, which come later */
+SPMV__SHARED int spmv__format_takes_key(spmv_format format, spmv_key key); /* it has the table of formats, which come later */
 
 /* The first key of a specification that is not valid, as a sentence for the user; NULL if all are. */
-static const char *spmv__spec_fault(const spmv_spec *s)
+static const char *spmv__spec_fault(const spmv_spec *spec)
 {
-    const int64_t *k = s->key;
+    const int64_t *k = spec->key;
     int i, h_ok = k[SPMV_KEY_H] >= 0 && k[SPMV_KEY_H] <= 65536;
     for (i = 0; i < SPMV_KEY_COUNT; i++)
-        if (k[i] && !spmv__format_takes_key(s->format, (spmv_key)i)) return "the format has no such key";
+        if (k[i] && !spmv__format_takes_key(spec->format, (spmv_key)i)) return "the format has no such key";
     if (k[SPMV_KEY_W] < 0 || k[SPMV_KEY_W] > 0xffffffff) return "w must be 0 .. 4294967295";
     if (k[SPMV_KEY_FILL] < 0 || k[SPMV_KEY_FILL] > 1000000) return "fill must be 0 .. 1";
     if (k[SPMV_KEY_D] < 0 || k[SPMV_KEY_D] > 1000000) return "d must be 0 .. 1";
@@ -56,9 +56,9 @@ static const char *spmv__spec_fault(const spmv_spec *s)
 #define X(bh, bw, uw) " " #bh "x" #bw
         "b must be one of" SPMV_BLOCK_LIST(X);
 #undef X
-    if (s->format == SPMV_CMRS)
+    if (spec->format == SPMV_CMRS)
         h_ok = k[SPMV_KEY_H] >= 0 && k[SPMV_KEY_H] <= 16 && !(k[SPMV_KEY_H] & (k[SPMV_KEY_H] - 1));
-    if (!h_ok) return s->format == SPMV_CMRS ? "h must be 1 2 4 8 or 16" : "h must be 1 .. 65536";
+    if (!h_ok) return spec->format == SPMV_CMRS ? "h must be 1 2 4 8 or 16" : "h must be 1 .. 65536";
     if (k[SPMV_KEY_GROW] < 0 || k[SPMV_KEY_GROW] >= 1000000) return "grow must be below 1";
     if (k[SPMV_KEY_ROWS] < 0 || k[SPMV_KEY_ROWS] > SPMV_ROWS_SORTED) return "rows must be all, nonempty or sorted";
     if (k[SPMV_KEY_SIGMA] < 0 || k[SPMV_KEY_SIGMA] > 0xffffffff) return "sigma must be 0 .. 4294967295";
@@ -66,7 +66,7 @@ static const char *spmv__spec_fault(const spmv_spec *s)
     if ((k[SPMV_KEY_SORT] | k[SPMV_KEY_WIDE]) & ~(int64_t)1) return "sort and wide must be 0 or 1";
     if (k[SPMV_KEY_RUN] && (k[SPMV_KEY_RUN] < 32 || k[SPMV_KEY_RUN] > 65536)) return "run must be 32 .. 65536";
     if (k[SPMV_KEY_IDX] && k[SPMV_KEY_IDX] != 16 && k[SPMV_KEY_IDX] != 32) return "idx must be 16 or 32";
-    if (k[SPMV_KEY_IDX] == 16 && s->format == SPMV_CSR && !k[SPMV_KEY_RUN]) return "idx=16 needs run";
+    if (k[SPMV_KEY_IDX] == 16 && spec->format == SPMV_CSR && !k[SPMV_KEY_RUN]) return "idx=16 needs run";
     if (k[SPMV_KEY_TILE] && (k[SPMV_KEY_TILE] < 512 || k[SPMV_KEY_TILE] > 4096 || (k[SPMV_KEY_TILE] & (k[SPMV_KEY_TILE] - 1))))
         return "tile must be 512 1024 2048 or 4096";
     if (k[SPMV_KEY_COLS] < 0 || k[SPMV_KEY_COLS] > 0xffffffff) return "cols must be 0 .. 4294967295";
@@ -123,7 +123,7 @@ typedef struct spmv__tile_counts {
 
 /* The input of size and fill: the part's nonzeros, counted by row, and scratch memory that both use. */
 typedef struct spmv__source {
-    const spmv_view  *v;
+    const spmv_view  *view;
     const uint64_t   *ptr;     /* part rows + 1: running counts of the part's nonzeros; NULL: they are on a device */
     uint32_t         *longest; /* then, if the format asks: the nonzeros of the longest of each longest_of rows */
     uint32_t          longest_of;
@@ -144,7 +144,7 @@ typedef struct spmv__source {
     void             *packed;  /* formats of the user's own: what their packer made; see spmv__extra_size */
     uint64_t          grain;   /* shares begin at multiples of so many rows; 0: anywhere */
     const spmv_array *cuts;    /* if not NULL, shares begin at one of these rows, which rise from 0 to all rows */
-    const spmv_hooks *h;
+    const spmv_hooks *hooks;
 } spmv__source;
 
 /* Arrays of a part that a device holds. The creator of a matrix on that device may take them over, by setting them to NULL. */
@@ -152,25 +152,27 @@ typedef struct spmv_elsewhere {
     const void *device;       /* the spmv_device */
     void *a[SPMV_MAX_ARRAYS]; /* buffers; NULL: the array is on the host, or was taken over */
     void *all;                /* the buffer in which all of them lie; NULL: each is one by itself */
-    void (*drop)(struct spmv_elsewhere *e); /* frees them and e */
+    void (*drop)(struct spmv_elsewhere *elsewhere); /* frees them and elsewhere */
 } spmv_elsewhere;
 
 /* What fills the arrays of a part instead of the host. rows comes first and sees to it that what the part's sizes follow from is on the
- * host: columns, or in their place s->row_spans or s->diagonals, counted in place, which it allocates, and of a part that takes the whole
- * matrix the row pointers, s->ptr; or it sets s->longest, which it allocates, or s->tiled, which is its own, if the format needs no more
- * than that. part sets p->elsewhere and all arrays that remain on the host if it takes the part; else it leaves p as it was. It has failed
- * if the host would fail as well. blocks, for formats of blocks, comes before it and sets s->blocks and, with the key idx, s->spans, which
- * it allocates; it sets s->counted unless the host has to count.
+ * host: columns, or in their place source->row_spans or source->diagonals, counted in place, which it allocates, and of a part that takes
+ * the whole matrix the row pointers, source->ptr; or it sets source->longest, which it allocates, or source->tiled, which is its own, if
+ * the format needs no more than that. part sets p->elsewhere and all arrays that remain on the host if it takes the part; else it leaves p
+ * as it was. It has failed if the host would fail as well. blocks, for formats of blocks, comes before it and sets source->blocks and, with
+ * the key idx, source->spans, which it allocates; it sets source->counted unless the host has to count.
  * The others serve a split of a matrix whose columns are on a device only, and have them on the host unless they do their work. diagonals
- * counts the nnz nonzeros of a view by diagonal, in d->place, which it allocates; d is zero before. take gives part the nonzeros of a view
- * that lie on diagonals that stay, by writing to owner, which is that of the view, and then sets *taken. f: for messages. */
+ * counts the nnz nonzeros of a view by diagonal, in diagonals->place, which it allocates; diagonals is zero before. take gives part the
+ * nonzeros of a view that lie on diagonals that stay, by writing to owner, which is that of the view, and then sets *taken. format: for
+ * messages. */
 struct spmv_converter {
-    spmv_status (*rows)(spmv_converter *c, spmv_part *p, spmv__source *s);
-    spmv_status (*part)(spmv_converter *c, spmv_part *p, spmv__source *s, const spmv_build *how);
-    spmv_status (*blocks)(spmv_converter *c, spmv_part *p, spmv__source *s);
-    spmv_status (*diagonals)(spmv_converter *c, const spmv_view *v, uint64_t nnz, spmv_format f, const spmv_hooks *h, spmv__diagonals *d);
-    spmv_status (*take)(spmv_converter *c, const spmv_view *v, const spmv__diagonals *d, unsigned part, uint8_t *owner, spmv_format f,
-                        const spmv_hooks *h, int *taken);
+    spmv_status (*rows)(spmv_converter *converter, spmv_part *p, spmv__source *source);
+    spmv_status (*part)(spmv_converter *converter, spmv_part *p, spmv__source *source, const spmv_build *how);
+    spmv_status (*blocks)(spmv_converter *converter, spmv_part *p, spmv__source *source);
+    spmv_status (*diagonals)(spmv_converter *converter, const spmv_view *view, uint64_t nnz, spmv_format format, const spmv_hooks *hooks,
+                             spmv__diagonals *diagonals);
+    spmv_status (*take)(spmv_converter *converter, const spmv_view *view, const spmv__diagonals *diagonals, unsigned part, uint8_t *owner,
+                        spmv_format format, const spmv_hooks *hooks, int *taken);
 };
 
 /* Where fill puts values. If src is NULL, it puts the number of the nonzero + 1 instead, which gives the map for updates. */
@@ -236,7 +238,7 @@ typedef struct spmv__load {
 /* Estimates the work of a product with a part that takes all of a view. The caller sets in out what holds for most formats: rows,
  * nonzeros, as many slots, gather and the longest row; a format's function changes what differs. SPMV_ERR_UNSUPPORTED, without
  * a message, if such a part makes no sense for the matrix. */
-typedef spmv_status (*spmv__estimate)(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out);
+typedef spmv_status (*spmv__estimate)(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out);
 
 /* Which rows a format (a block format: which block rows) stores with one width, that of the longest among them. */
 typedef enum spmv__padding { SPMV__PADS_NONE = 0, SPMV__PADS_SLICES, SPMV__PADS_ALL } spmv__padding;
@@ -259,7 +261,7 @@ typedef struct spmv__traits {
                                    pieces; SPMV__EVEN: with any keys */
     spmv__padding     pads;
     spmv__lane_rule   lanes;
-    int             (*suits)(const spmv_features *f); /* 0: not worth an estimate for such a matrix; NULL: it always is */
+    int             (*suits)(const spmv_features *features); /* 0: not worth an estimate for such a matrix; NULL: it always is */
 } spmv__traits;
 
 #define SPMV__KEY(NAME) (1u << SPMV_KEY_##NAME)
@@ -268,19 +270,19 @@ enum { SPMV__EVEN = 1u << SPMV_KEY_COUNT /* see spmv__traits */ };
 
 /* The functions of a format; all are NULL if it is left out. */
 typedef struct spmv__ops {
-    spmv_status (*size)(spmv_part *p, spmv__source *s); /* integers, array counts and widths, and where shares may begin */
+    spmv_status (*size)(spmv_part *p, spmv__source *source); /* integers, array counts and widths, and where shares may begin */
     /* Fills what later rows need to know of earlier ones, such as pointers; NULL: nothing. Arrays are allocated, not initialised. */
-    void (*lay)(spmv_part *p, spmv__source *s);
+    void (*lay)(spmv_part *p, spmv__source *source);
     /* Fills the slots of rows first .. end - 1, with their padding; those of the last row also what follows it. Several threads call it
      * at once for different rows. */
-    void (*fill)(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end);
+    void (*fill)(spmv_part *p, const spmv__source *source, spmv__sink *to, uint64_t first, uint64_t end);
     void (*each)(const spmv_part *p, spmv__visit visit, void *user); /* every slot that may hold a nonzero */
     spmv__estimate estimate;
 } spmv__ops;
 
-static uint64_t spmv__source_row(const spmv__source *s, uint64_t i) { return s->v->list ? s->v->list[i] : i; }
+static uint64_t spmv__source_row(const spmv__source *source, uint64_t i) { return source->view->list ? source->view->list[i] : i; }
 
-static int spmv__mine(const spmv_view *v, uint64_t k) { return !v->owner || v->owner[k] == v->part; }
+static int spmv__mine(const spmv_view *view, uint64_t k) { return !view->owner || view->owner[k] == view->part; }
 
 /* 1 if a value of 4 or 8 bytes is zero, with either sign. */
 static int spmv__is_zero(const unsigned char *value, uint32_t width)
@@ -327,31 +329,38 @@ SPMV__SHARED void spmv__put_all(spmv__sink *to, uint64_t slot, uint64_t k, uint6
 }
 
 /* The first row of a share of the part. */
-static uint64_t spmv__share_first(const spmv__source *s, uint64_t share, uint64_t shares)
+static uint64_t spmv__share_first(const spmv__source *source, uint64_t share, uint64_t shares)
 {
     uint64_t row;
-    row = s->ptr ? spmv__share_row(s->ptr, s->rows, share, shares) : s->rows / shares * share + s->rows % shares * share / shares;
-    if (s->grain) row = spmv__smaller(spmv__round_up(row, s->grain), s->rows);
-    if (!s->cuts || !s->cuts->count) return row;
-    return spmv__at(s->cuts, spmv__smaller(spmv__below(s->cuts, row), s->cuts->count - 1));
+    row = source->ptr ? spmv__share_row(source->ptr, source->rows, share, shares)
+                      : source->rows / shares * share + source->rows % shares * share / shares;
+    if (source->grain) row = spmv__smaller(spmv__round_up(row, source->grain), source->rows);
+    if (!source->cuts || !source->cuts->count) return row;
+    return spmv__at(source->cuts, spmv__smaller(spmv__below(source->cuts, row), source->cuts->count - 1));
 }
 
 /* The part's nonzeros. */
-static uint64_t spmv__source_nnz(const spmv__source *s) { return !s->rows ? 0 : s->ptr ? s->ptr[s->rows] : s->v->a->nnz; }
+static uint64_t spmv__source_nnz(const spmv__source *source)
+{
+    return !source->rows ? 0 : source->ptr ? source->ptr[source->rows] : source->view->a->nnz;
+}
 
-static uint64_t spmv__source_shares(const spmv__source *s) { return spmv__share_count(s->rows ? spmv__source_nnz(s) + s->rows : 0); }
+static uint64_t spmv__source_shares(const spmv__source *source)
+{
+    return spmv__share_count(source->rows ? spmv__source_nnz(source) + source->rows : 0);
+}
 
 /* Sets how large an array is to be; spmv__part_arrays allocates it. */
-static void spmv__want(spmv_array *a, uint64_t count, uint32_t width)
+static void spmv__want(spmv_array *array, uint64_t count, uint32_t width)
 {
-    a->count = count;
-    a->width = width;
+    array->count = count;
+    array->width = width;
 }
 
 /* As spmv__want, with 4 bytes for each offset if the largest fits, else 8. */
-SPMV__SHARED void spmv__want_offsets(spmv_array *a, uint64_t count, uint64_t largest)
+SPMV__SHARED void spmv__want_offsets(spmv_array *array, uint64_t count, uint64_t largest)
 {
-    spmv__want(a, count, largest <= 0xffffffffu ? 4 : 8);
+    spmv__want(array, count, largest <= 0xffffffffu ? 4 : 8);
 }
 
 static uint32_t spmv__part_row(const spmv_part *p, uint64_t i)
@@ -391,29 +400,29 @@ SPMV__SHARED uint32_t spmv__column_at(const spmv_array *col, const spmv_array *b
 
 /* Widens low .. high by the columns of the part's nonzeros among entries k .. end - 1 of one row: as columns rise, by the first and the
  * last of them. */
-static void spmv__span_entries(const spmv_view *v, uint64_t k, uint64_t end, uint64_t *low, uint64_t *high)
+static void spmv__span_entries(const spmv_view *view, uint64_t k, uint64_t end, uint64_t *low, uint64_t *high)
 {
-    while (k < end && !spmv__mine(v, k)) k++;
+    while (k < end && !spmv__mine(view, k)) k++;
     if (k == end) return;
-    while (!spmv__mine(v, end - 1)) end--;
-    if (v->a->col[k] < *low) *low = v->a->col[k];
-    if (v->a->col[end - 1] > *high) *high = v->a->col[end - 1];
+    while (!spmv__mine(view, end - 1)) end--;
+    if (view->a->col[k] < *low) *low = view->a->col[k];
+    if (view->a->col[end - 1] > *high) *high = view->a->col[end - 1];
 }
 
 /* The lowest and the highest column of rows first .. end - 1 of the part; low > high if they are empty. */
-SPMV__SHARED void spmv__span(const spmv__source *s, uint64_t first, uint64_t end, uint64_t *low, uint64_t *high)
+SPMV__SHARED void spmv__span(const spmv__source *source, uint64_t first, uint64_t end, uint64_t *low, uint64_t *high)
 {
-    const spmv_csr *a = s->v->a;
+    const spmv_csr *a = source->view->a;
     uint64_t i;
     *low = UINT64_MAX;
     *high = 0;
-    for (i = first; s->row_spans && i < end; i++) {
-        if (s->row_spans[i] < *low && s->row_spans[i] != UINT32_MAX) *low = s->row_spans[i];
-        if (s->row_spans[s->rows + i] > *high) *high = s->row_spans[s->rows + i];
+    for (i = first; source->row_spans && i < end; i++) {
+        if (source->row_spans[i] < *low && source->row_spans[i] != UINT32_MAX) *low = source->row_spans[i];
+        if (source->row_spans[source->rows + i] > *high) *high = source->row_spans[source->rows + i];
     }
     for (; i < end; i++) {
-        uint64_t r = spmv__source_row(s, i);
-        spmv__span_entries(s->v, a->ptr[r], a->ptr[r + 1], low, high);
+        uint64_t r = spmv__source_row(source, i);
+        spmv__span_entries(source->view, a->ptr[r], a->ptr[r + 1], low, high);
     }
 }
 
@@ -422,114 +431,115 @@ SPMV__SHARED int spmv__span_fits(uint64_t low, uint64_t high) { return low > hig
 /* ---- estimates that several formats share -------------------------------------------------------------------------- */
 
 /* The nonzeros of a row of the view. */
-SPMV__SHARED uint64_t spmv__look_len(const spmv__look *l, uint64_t r)
+SPMV__SHARED uint64_t spmv__look_len(const spmv__look *look, uint64_t r)
 {
-    return l->len ? l->len[r] : l->v->a->ptr[r + 1] - l->v->a->ptr[r];
+    return look->len ? look->len[r] : look->v->a->ptr[r + 1] - look->v->a->ptr[r];
 }
 
 /* The nonzeros of the longest of rows first .. end - 1 of the matrix. */
-SPMV__SHARED uint64_t spmv__look_tallest(const spmv__look *l, uint64_t first, uint64_t end)
+SPMV__SHARED uint64_t spmv__look_tallest(const spmv__look *look, uint64_t first, uint64_t end)
 {
-    const int whole = first % SPMV__LOOK_FEW == 0 && (end % SPMV__LOOK_FEW == 0 || end == l->v->a->rows);
+    const int whole = first % SPMV__LOOK_FEW == 0 && (end % SPMV__LOOK_FEW == 0 || end == look->v->a->rows);
     uint64_t most = 0, i;
     for (i = first / SPMV__LOOK_FEW; whole && i * SPMV__LOOK_FEW < end; i++)
-        if (l->tallest[i] > most) most = l->tallest[i];
+        if (look->tallest[i] > most) most = look->tallest[i];
     for (i = first; !whole && i < end; i++)
-        if (spmv__look_len(l, i) > most) most = spmv__look_len(l, i);
+        if (spmv__look_len(look, i) > most) most = spmv__look_len(look, i);
     return most;
 }
 
 /* Finds the result for a key. 0: it is not known. */
-SPMV__SHARED int spmv__look_has(const spmv__look_results *r, uint64_t key, double *result)
+SPMV__SHARED int spmv__look_has(const spmv__look_results *results, uint64_t key, double *result)
 {
     int i;
-    for (i = 0; i < r->count; i++)
-        if (r->key[i] == key) {
-            *result = r->result[i];
+    for (i = 0; i < results->count; i++)
+        if (results->key[i] == key) {
+            *result = results->result[i];
             return 1;
         }
     return 0;
 }
 
 /* Remembers the result for a key, as long as there is room. */
-SPMV__SHARED void spmv__look_keep(spmv__look_results *r, uint64_t key, double result)
+SPMV__SHARED void spmv__look_keep(spmv__look_results *results, uint64_t key, double result)
 {
-    if (r->count == SPMV__LOOK_KNOWN) return;
-    r->key[r->count] = key;
-    r->result[r->count++] = result;
+    if (results->count == SPMV__LOOK_KNOWN) return;
+    results->key[results->count] = key;
+    results->result[results->count++] = result;
 }
 
 /* A pass over all rows of a look in shares of whole slices of h rows. */
 typedef struct spmv__look_pass {
-    const spmv__look *l;
-    uint64_t          h, shares;
+    const spmv__look *look;
+    uint64_t          height, shares;
     uint64_t          result[SPMV__MOST_SHARES];
 } spmv__look_pass;
 
 /* The row at which a share of a pass begins. */
-static uint64_t spmv__look_first(const spmv__look_pass *c, uint64_t share)
+static uint64_t spmv__look_first(const spmv__look_pass *pass, uint64_t share)
 {
-    uint64_t rows = c->l->v->a->rows, slices = spmv__ceil_div(rows, c->h);
-    return spmv__smaller(slices / c->shares * share * c->h + slices % c->shares * share / c->shares * c->h, rows);
+    uint64_t rows = pass->look->v->a->rows, slices = spmv__ceil_div(rows, pass->height);
+    return spmv__smaller(slices / pass->shares * share * pass->height + slices % pass->shares * share / pass->shares * pass->height, rows);
 }
 
 /* Begins a pass and calls work for each share. Each row counts for steps, so that short passes stay in one thread. */
-SPMV__SHARED void spmv__look_run(spmv__look_pass *c, const spmv__look *l, uint64_t h, uint64_t steps, spmv__work work)
+SPMV__SHARED void spmv__look_run(spmv__look_pass *pass, const spmv__look *look, uint64_t h, uint64_t steps, spmv__work work)
 {
-    uint64_t rows = l->v->a->rows;
-    c->l = l;
-    c->h = rows && h > rows ? rows : h;
-    c->shares = spmv__share_count(rows * steps);
-    spmv__share_out(work, c, c->shares);
+    uint64_t rows = look->v->a->rows;
+    pass->look = look;
+    pass->height = rows && h > rows ? rows : h;
+    pass->shares = spmv__share_count(rows * steps);
+    spmv__share_out(work, pass, pass->shares);
 }
 
 /* Finds the first and the last column of each group of rows of a share, up to a group that does not fit 16 bits: then the share's result
  * is 0, else 1. */
 SPMV__SHARED void spmv__look_spans_share(void *job, uint64_t share)
 {
-    spmv__look_pass *c = (spmv__look_pass *)job;
-    const spmv_csr *a = c->l->v->a;
-    spmv__look_known *known = c->l->known;
-    uint64_t first, r, end, stop = spmv__look_first(c, share + 1);
-    c->result[share] = 0;
-    for (first = spmv__look_first(c, share); first < stop; first = end) {
+    spmv__look_pass *pass = (spmv__look_pass *)job;
+    const spmv_csr *a = pass->look->v->a;
+    spmv__look_known *known = pass->look->known;
+    uint64_t first, r, end, stop = spmv__look_first(pass, share + 1);
+    pass->result[share] = 0;
+    for (first = spmv__look_first(pass, share); first < stop; first = end) {
         uint64_t low = UINT64_MAX, high = 0, group = first / SPMV__LOOK_GROUP;
         end = spmv__smaller(first + SPMV__LOOK_GROUP, stop);
         for (r = first; r < end; r++)
-            if (spmv__look_len(c->l, r)) spmv__span_entries(c->l->v, a->ptr[r], a->ptr[r + 1], &low, &high);
+            if (spmv__look_len(pass->look, r)) spmv__span_entries(pass->look->v, a->ptr[r], a->ptr[r + 1], &low, &high);
         if (!spmv__span_fits(low, high)) return;
         known->low[group] = low > high ? 1 : (uint32_t)low;
         known->high[group] = (uint32_t)high;
     }
-    c->result[share] = 1;
+    pass->result[share] = 1;
 }
 
 /* 1 if, of some groups of SPMV__LOOK_GROUP rows that are spread evenly, at least one does not fit 16 bits. */
-SPMV__SHARED int spmv__look_spans_sample(const spmv__look *l)
+SPMV__SHARED int spmv__look_spans_sample(const spmv__look *look)
 {
-    const uint64_t samples = 64, groups = l->v->a->rows / SPMV__LOOK_GROUP; /* samples: groups, few beside a pass over all */
+    const uint64_t samples = 64, groups = look->v->a->rows / SPMV__LOOK_GROUP; /* samples: groups, few beside a pass over all */
     uint64_t i, r;
     for (i = 0; i < samples && samples < groups; i++) {
         const uint64_t first = groups / samples * i * SPMV__LOOK_GROUP;
         uint64_t low = UINT64_MAX, high = 0;
-        for (r = first; r < first + SPMV__LOOK_GROUP; r++) spmv__span_entries(l->v, l->v->a->ptr[r], l->v->a->ptr[r + 1], &low, &high);
+        for (r = first; r < first + SPMV__LOOK_GROUP; r++)
+            spmv__span_entries(look->v, look->v->a->ptr[r], look->v->a->ptr[r + 1], &low, &high);
         if (!spmv__span_fits(low, high)) return 1;
     }
     return 0;
 }
 
 /* Finds the spans of all groups of rows, unless a sample shows that not all fit 16 bits. */
-SPMV__SHARED void spmv__look_spans(const spmv__look *l)
+SPMV__SHARED void spmv__look_spans(const spmv__look *look)
 {
     const uint64_t steps = 8; /* most rows cause a miss of the cache */
-    spmv__look_known *known = l->known;
-    spmv__look_pass c;
+    spmv__look_known *known = look->known;
+    spmv__look_pass pass;
     uint64_t i;
     known->spanned = 1;
-    if (spmv__look_spans_sample(l)) return;
-    spmv__look_run(&c, l, SPMV__LOOK_GROUP, steps, spmv__look_spans_share);
+    if (spmv__look_spans_sample(look)) return;
+    spmv__look_run(&pass, look, SPMV__LOOK_GROUP, steps, spmv__look_spans_share);
     known->spans_fit = 1;
-    for (i = 0; i < c.shares; i++) known->spans_fit = known->spans_fit && c.result[i];
+    for (i = 0; i < pass.shares; i++) known->spans_fit = known->spans_fit && pass.result[i];
 }
 
 /* Widens low .. high to the columns of a group of rows, whose spans are known. */
@@ -542,10 +552,10 @@ static void spmv__span_group(const spmv__look_known *known, uint64_t group, uint
 
 /* 1 if the columns of rows first .. end - 1 fit 16 bits. If all groups fit, those around the rows usually decide; else rows are read that
  * share a group with others. */
-SPMV__SHARED int spmv__rows_fit(const spmv__look *l, uint64_t first, uint64_t end)
+SPMV__SHARED int spmv__rows_fit(const spmv__look *look, uint64_t first, uint64_t end)
 {
-    const spmv__look_known *known = l->known;
-    const uint64_t *ptr = l->v->a->ptr;
+    const spmv__look_known *known = look->known;
+    const uint64_t *ptr = look->v->a->ptr;
     uint64_t low = UINT64_MAX, high = 0, r, g;
     for (g = first / SPMV__LOOK_GROUP; known->spans_fit && g * SPMV__LOOK_GROUP < end; g++) spmv__span_group(known, g, &low, &high);
     if (known->spans_fit && spmv__span_fits(low, high)) return 1;
@@ -556,7 +566,7 @@ SPMV__SHARED int spmv__rows_fit(const spmv__look *l, uint64_t first, uint64_t en
             spmv__span_group(known, r / SPMV__LOOK_GROUP, &low, &high);
             r += SPMV__LOOK_GROUP;
         } else {
-            spmv__span_entries(l->v, ptr[r], ptr[r + 1], &low, &high);
+            spmv__span_entries(look->v, ptr[r], ptr[r + 1], &low, &high);
             r++;
         }
     }
@@ -566,44 +576,44 @@ SPMV__SHARED int spmv__rows_fit(const spmv__look *l, uint64_t first, uint64_t en
 /* Sets the share's result to 1 if the columns of each of its slices fit 16 bits. */
 static void spmv__narrow_share(void *job, uint64_t share)
 {
-    spmv__look_pass *c = (spmv__look_pass *)job;
-    const uint64_t end = spmv__look_first(c, share + 1);
-    uint64_t r = spmv__look_first(c, share), stop;
+    spmv__look_pass *pass = (spmv__look_pass *)job;
+    const uint64_t end = spmv__look_first(pass, share + 1);
+    uint64_t r = spmv__look_first(pass, share), stop;
     int fit = 1;
     for (; fit && r < end; r = stop) {
-        stop = end - r < c->h ? end : r + c->h;
-        fit = spmv__rows_fit(c->l, r, stop);
+        stop = end - r < pass->height ? end : r + pass->height;
+        fit = spmv__rows_fit(pass->look, r, stop);
     }
-    c->result[share] = (uint64_t)fit;
+    pass->result[share] = (uint64_t)fit;
 }
 
 /* 1 if the columns of every h adjacent rows fit 16 bits. */
-SPMV__SHARED int spmv__narrow_fits(const spmv__look *l, uint64_t h)
+SPMV__SHARED int spmv__narrow_fits(const spmv__look *look, uint64_t h)
 {
-    spmv__look_pass c;
+    spmv__look_pass pass;
     double fit = 1;
     uint64_t i;
-    if (l->v->a->cols < SPMV_PAD16) return 1;
-    if (!l->known->spanned) spmv__look_spans(l);
-    if (!l->known->spans_fit && h % SPMV__LOOK_GROUP == 0) return 0;
-    if (l->known->spans_fit && SPMV__LOOK_GROUP % h == 0) return 1; /* all lie within groups */
-    if (spmv__look_has(&l->known->narrow, h, &fit)) return fit > 0;
-    spmv__look_run(&c, l, h, 1, spmv__narrow_share);
-    for (i = 0; i < c.shares && fit > 0; i++) fit = (double)c.result[i];
-    spmv__look_keep(&l->known->narrow, h, fit);
+    if (look->v->a->cols < SPMV_PAD16) return 1;
+    if (!look->known->spanned) spmv__look_spans(look);
+    if (!look->known->spans_fit && h % SPMV__LOOK_GROUP == 0) return 0;
+    if (look->known->spans_fit && SPMV__LOOK_GROUP % h == 0) return 1; /* all lie within groups */
+    if (spmv__look_has(&look->known->narrow, h, &fit)) return fit > 0;
+    spmv__look_run(&pass, look, h, 1, spmv__narrow_share);
+    for (i = 0; i < pass.shares && fit > 0; i++) fit = (double)pass.result[i];
+    spmv__look_keep(&look->known->narrow, h, fit);
     return fit > 0;
 }
 
 /* SPMV_ERR_UNSUPPORTED if the key idx wants 16-bit columns but those of some h adjacent rows do not fit. */
-SPMV__SHARED spmv_status spmv__estimate_columns(const spmv_spec *spec, const spmv__look *l, uint64_t h)
+SPMV__SHARED spmv_status spmv__estimate_columns(const spmv_spec *spec, const spmv__look *look, uint64_t h)
 {
-    return spec->key[SPMV_KEY_IDX] == 16 && !spmv__narrow_fits(l, h) ? SPMV_ERR_UNSUPPORTED : SPMV_OK;
+    return spec->key[SPMV_KEY_IDX] == 16 && !spmv__narrow_fits(look, h) ? SPMV_ERR_UNSUPPORTED : SPMV_OK;
 }
 
 /* For formats without padding: the slots are the nonzeros, and the rows stay uneven. */
-SPMV__SHARED spmv_status spmv__estimate_entries(const spmv_features *f, spmv__load *out)
+SPMV__SHARED spmv_status spmv__estimate_entries(const spmv_features *features, spmv__load *out)
 {
-    out->uneven = f->uneven;
+    out->uneven = features->uneven;
     return SPMV_OK;
 }
 

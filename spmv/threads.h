@@ -241,11 +241,11 @@ typedef struct spmv__sharing {
 
 static void spmv__share_task(void *sharing, size_t task)
 {
-    spmv__sharing *c = (spmv__sharing *)sharing;
+    spmv__sharing *team = (spmv__sharing *)sharing;
     size_t dealt, i;
-    for (dealt = task; (i = spmv__take_number(&c->next, dealt)) < c->each * c->tasks; dealt += c->tasks) {
-        const uint64_t share = i % c->tasks * c->each + i / c->tasks;
-        if (share < c->shares) c->work(c->job, share, task);
+    for (dealt = task; (i = spmv__take_number(&team->next, dealt)) < team->each * team->tasks; dealt += team->tasks) {
+        const uint64_t share = i % team->tasks * team->each + i / team->tasks;
+        if (share < team->shares) team->work(team->job, share, task);
         if (SPMV__LEAVES) return;
     }
 }
@@ -257,14 +257,14 @@ static void spmv__share_task(void *sharing, size_t task)
 SPMV__APART void spmv__share_among(spmv__work_in work, void *job, uint64_t shares, uint64_t threads)
 {
     const uint64_t team = spmv__share_team(); /* may have changed since the threads were counted */
-    spmv__sharing c;
-    c.work = work;
-    c.job = job;
-    c.shares = shares;
-    c.tasks = (size_t)(threads < 2 ? 1 : threads < team ? threads : team);
-    c.each = spmv__ceil_div(shares, c.tasks);
-    c.next = 0;
-    spmv__parallel(spmv__share_task, &c, c.tasks, (size_t)team);
+    spmv__sharing sharing;
+    sharing.work = work;
+    sharing.job = job;
+    sharing.shares = shares;
+    sharing.tasks = (size_t)(threads < 2 ? 1 : threads < team ? threads : team);
+    sharing.each = spmv__ceil_div(shares, sharing.tasks);
+    sharing.next = 0;
+    spmv__parallel(spmv__share_task, &sharing, sharing.tasks, (size_t)team);
 }
 
 /* Work that does not ask for the number of its thread. */
@@ -275,9 +275,9 @@ typedef struct spmv__plain_work {
 
 static void spmv__work_plainly(void *plain, uint64_t share, size_t thread)
 {
-    const spmv__plain_work *p = (const spmv__plain_work *)plain;
+    const spmv__plain_work *work = (const spmv__plain_work *)plain;
     (void)thread;
-    p->work(p->job, share);
+    work->work(work->job, share);
 }
 
 /* Calls work for each share, in threads if the build has them. */

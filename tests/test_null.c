@@ -319,7 +319,7 @@ Test(null, matrices)
     desc.plan = "csr";
     desc.updatable = 1;
     desc.hooks = h;
-    REFUSED("m", spmv_create(NULL, &desc));
+    REFUSED("matrix", spmv_create(NULL, &desc));
     memset(&m, 0x5a, sizeof m);
     REFUSED_UNHEARD(spmv_create(&m, NULL));
     cr_assert(zeroed(&m, sizeof m));
@@ -498,7 +498,7 @@ Test(null, groups)
     desc.count = 1;
     REFUSED_AND_ZEROED("desc->device", g, spmv_group_create(&g, &desc));
     desc.device = on;
-    REFUSED("g", spmv_group_create(NULL, &desc));
+    REFUSED("group", spmv_group_create(NULL, &desc));
     memset(&g, 0x5a, sizeof g);
     REFUSED_UNHEARD(spmv_group_create(&g, NULL));
     cr_assert(zeroed(&g, sizeof g));

@@ -49,49 +49,51 @@ static int spmv__device_filled(const spmv_store *st)
 
 /* Uploads the stored parts to the device, with kernels of the given variant, and makes the exec of spmv_mul. Does nothing for the host.
  * What was made before a failure is freed by spmv__off_device. */
-static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const char *variant)
+static spmv_status spmv__to_device(spmv_matrix *matrix, const spmv_desc *desc, const char *variant)
 {
-    const spmv_hooks *h = &d->hooks;
-    void *matrix = NULL, *exec = NULL, *variants = NULL;
+    const spmv_hooks *hooks = &desc->hooks;
+    void *on_device = NULL, *exec = NULL, *variants = NULL;
     spmv_status s;
-    m->device = d->device;
-    if (!m->device) return SPMV_OK;
-    spmv__phase(h, SPMV_PHASE_UPLOAD);
-    s = spmv__new(h, &matrix, 1, sizeof *m->on_device, 0);
-    m->on_device = (spmv_device_matrix *)matrix;
-    if (!s) s = spmv__new(h, &exec, 1, sizeof *m->exec, 0);
-    m->exec = (spmv_exec *)exec;
-    if (!s) s = spmv__new(h, &variants, (uint64_t)m->store.count + 1, sizeof(spmv_variant), 0); /* without nonzeros there is no part */
-    if (!s) s = spmv_variants_parse((spmv_variant *)variants, &m->store, variant, h);
-    if (!s) s = spmv_device_matrix_create(m->on_device, m->device, m->store.rows, m->store.cols, m->store.type, m->store.part,
-                                          (size_t)m->store.count, (const spmv_variant *)variants);
-    spmv_free(h, variants);
-    if (!s && spmv__device_filled(&m->store)) s = spmv_device_finish(m->device); /* products may start early */
-    if (!s) s = spmv_exec_create(m->exec, m->on_device, NULL);
-    if (!s && !m->updatable) spmv__release_arrays(&m->store);
+    matrix->device = desc->device;
+    if (!matrix->device) return SPMV_OK;
+    spmv__phase(hooks, SPMV_PHASE_UPLOAD);
+    s = spmv__new(hooks, &on_device, 1, sizeof *matrix->on_device, 0);
+    matrix->on_device = (spmv_device_matrix *)on_device;
+    if (!s) s = spmv__new(hooks, &exec, 1, sizeof *matrix->exec, 0);
+    matrix->exec = (spmv_exec *)exec;
+    if (!s)
+        s = spmv__new(hooks, &variants, (uint64_t)matrix->store.count + 1, sizeof(spmv_variant), 0); /* without nonzeros there is no part */
+    if (!s) s = spmv_variants_parse((spmv_variant *)variants, &matrix->store, variant, hooks);
+    if (!s)
+        s = spmv_device_matrix_create(matrix->on_device, matrix->device, matrix->store.rows, matrix->store.cols, matrix->store.type,
+                                      matrix->store.part, (size_t)matrix->store.count, (const spmv_variant *)variants);
+    spmv_free(hooks, variants);
+    if (!s && spmv__device_filled(&matrix->store)) s = spmv_device_finish(matrix->device); /* products may start early */
+    if (!s) s = spmv_exec_create(matrix->exec, matrix->on_device, NULL);
+    if (!s && !matrix->updatable) spmv__release_arrays(&matrix->store);
     return s;
 }
 
-static void spmv__off_device(spmv_matrix *m)
+static void spmv__off_device(spmv_matrix *matrix)
 {
-    if (m->exec) spmv_exec_destroy(m->exec);
-    if (m->on_device) spmv_device_matrix_destroy(m->on_device);
-    spmv_free(&m->store.hooks, m->exec);
-    spmv_free(&m->store.hooks, m->on_device);
-    m->exec = NULL;
-    m->on_device = NULL;
+    if (matrix->exec) spmv_exec_destroy(matrix->exec);
+    if (matrix->on_device) spmv_device_matrix_destroy(matrix->on_device);
+    spmv_free(&matrix->store.hooks, matrix->exec);
+    spmv_free(&matrix->store.hooks, matrix->on_device);
+    matrix->exec = NULL;
+    matrix->on_device = NULL;
 }
 
 /* Checks that a buffer of the description holds count elements. */
-static spmv_status spmv__holds(const spmv_desc *d, const char *what, const void *buffer, uint64_t count, uint64_t width)
+static spmv_status spmv__holds(const spmv_desc *desc, const char *what, const void *buffer, uint64_t count, uint64_t width)
 {
-    return spmv__dev_holds(d->device, &d->hooks, "buffers", what, (void *)(uintptr_t)buffer, count, width);
+    return spmv__dev_holds(desc->device, &desc->hooks, "buffers", what, (void *)(uintptr_t)buffer, count, width);
 }
 
 /* 1 if arrays are to be filled on the device, as far as it can. */
-static int spmv__converts_there(const spmv_desc *d)
+static int spmv__converts_there(const spmv_desc *desc)
 {
-    return d->convert == SPMV_CONVERT_DEFAULT ? spmv_convert_here(d->device) : d->convert == SPMV_CONVERT_ON_DEVICE;
+    return desc->convert == SPMV_CONVERT_DEFAULT ? spmv_convert_here(desc->device) : desc->convert == SPMV_CONVERT_ON_DEVICE;
 }
 
 /* 1 if the device finds out all that the sizes of the plan follow from: one part that takes all nonzeros, in a format whose longest rows,
@@ -109,14 +111,14 @@ static int spmv__pointers_stay(const spmv_plan *plan)
 
 /* 1 if no columns are needed on the host to split the matrix by the plan, as in the format of spmv__leave_unseen. The converter reads them
  * if a part needs them. *rows: 1 if no row pointers are needed there, either. */
-static int spmv__columns_stay(const spmv_desc *d, spmv_format unseen, int *rows)
+static int spmv__columns_stay(const spmv_desc *desc, spmv_format unseen, int *rows)
 {
-    spmv_hooks quiet = d->hooks;
+    spmv_hooks quiet = desc->hooks;
     spmv_plan plan;
     quiet.log = spmv__dev_hush;
     *rows = unseen != SPMV_FORMAT_COUNT;
     if (*rows) return 1;
-    if (spmv_plan_parse(&plan, spmv__plan_text(d), NULL, &quiet)) return spmv__builds_by_rows(spmv__plan_text(d));
+    if (spmv_plan_parse(&plan, spmv__plan_text(desc), NULL, &quiet)) return spmv__builds_by_rows(spmv__plan_text(desc));
     *rows = spmv__pointers_stay(&plan);
     return !spmv__split_reads_columns(&plan);
 }
@@ -131,39 +133,40 @@ typedef struct spmv__taken {
 } spmv__taken;
 
 /* The last row pointer: *nnz. */
-static spmv_status spmv__last_pointer(const spmv_device *d, const spmv__taken *t, uint64_t *nnz)
+static spmv_status spmv__last_pointer(const spmv_device *device, const spmv__taken *taken, uint64_t *nnz)
 {
-    const spmv_backend *b = d->info.backend;
-    const uint64_t width = (uint64_t)t->work.ptr_bits / 8;
+    const spmv_backend *back = device->info.backend;
+    const uint64_t width = (uint64_t)taken->work.ptr_bits / 8;
     uint32_t narrow = 0;
-    spmv_status s = b->transfer->get(d, d->queue, t->ptr, t->work.rows * width, width, width == 8 ? (void *)nnz : (void *)&narrow);
-    if (!s) s = b->finish(d, d->queue);
+    spmv_status s = back->transfer->get(device, device->queue, taken->ptr, taken->work.rows * width, width,
+                                        width == 8 ? (void *)nnz : (void *)&narrow);
+    if (!s) s = back->finish(device, device->queue);
     if (width != 8) *nnz = narrow;
     return s;
 }
 
 /* Has the device check the matrix. Where this fails or finds a fault, the host checks it. The last row pointer is read only if the caller
  * has not said how many nonzeros there are; else the check contains it. */
-static void spmv__look_there(const spmv_desc *d, spmv__taken *t)
+static void spmv__look_there(const spmv_desc *desc, spmv__taken *taken)
 {
-    const spmv_backend *b = d->device->info.backend;
-    const uint64_t most = t->in.nnz || t->work.ptr_bits == 64 ? UINT64_MAX : 0x7fffffff;
-    void *col = (void *)(uintptr_t)d->matrix.col;
+    const spmv_backend *back = desc->device->info.backend;
+    const uint64_t most = taken->in.nnz || taken->work.ptr_bits == 64 ? UINT64_MAX : 0x7fffffff;
+    void *col = (void *)(uintptr_t)desc->matrix.col;
     uint64_t bytes = 0;
     spmv_csr a;
     spmv_status s = SPMV_OK;
     memset(&a, 0, sizeof a);
-    a.rows = t->work.rows;
-    a.cols = t->work.cols;
-    a.nnz = (uint64_t)t->in.nnz;
-    if (!spmv__converts_there(d) || !b->transfer || !a.rows || !a.cols || !col) return;
-    if (!a.nnz) s = spmv__last_pointer(d->device, t, &a.nnz);
-    if (!s) s = b->buffer_bytes(d->device, col, &bytes);
+    a.rows = taken->work.rows;
+    a.cols = taken->work.cols;
+    a.nnz = (uint64_t)taken->in.nnz;
+    if (!spmv__converts_there(desc) || !back->transfer || !a.rows || !a.cols || !col) return;
+    if (!a.nnz) s = spmv__last_pointer(desc->device, taken, &a.nnz);
+    if (!s) s = back->buffer_bytes(desc->device, col, &bytes);
     if (!s && (!a.nnz || a.nnz > most || a.nnz > bytes / 4)) return;
-    if (!s) s = spmv__convert_check(d->device, &a, t->ptr, t->work.ptr_bits, col, &t->found);
-    if (s) spmv_log(&d->hooks, SPMV_OK, "the matrix could not be checked on the device (%s); the host checks it", spmv_status_text(s));
-    t->there = t->found.pointers;
-    if (t->there) t->work.entries = a.nnz;
+    if (!s) s = spmv__convert_check(desc->device, &a, taken->ptr, taken->work.ptr_bits, col, &taken->found);
+    if (s) spmv_log(&desc->hooks, SPMV_OK, "the matrix could not be checked on the device (%s); the host checks it", spmv_status_text(s));
+    taken->there = taken->found.pointers;
+    if (taken->there) taken->work.entries = a.nnz;
 }
 
 #ifndef SPMV_NO_AUTO
@@ -176,51 +179,51 @@ typedef struct spmv__kept {
 
 static void spmv__kept_free(void *kept)
 {
-    spmv__kept *k = (spmv__kept *)kept;
-    spmv_hooks h = k->hooks;
-    spmv_tuning_destroy(&k->table);
-    spmv_free(&h, k);
+    spmv__kept *tuning = (spmv__kept *)kept;
+    spmv_hooks hooks = tuning->hooks;
+    spmv_tuning_destroy(&tuning->table);
+    spmv_free(&hooks, tuning);
 }
 
 /* Reads the device's bundled table: *out, or NULL on failure. */
-static spmv_status spmv__kept_make(spmv_device *d, const spmv_target *target, spmv__kept **out)
+static spmv_status spmv__kept_make(spmv_device *device, const spmv_target *target, spmv__kept **out)
 {
     void *block;
-    spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof **out, 0);
+    spmv_status s = spmv__new(&device->hooks, &block, 1, sizeof **out, 0);
     *out = (spmv__kept *)block;
     if (s) return s;
-    (*out)->hooks = d->hooks;
-    s = spmv__bundled_table(&(*out)->table, &(*out)->exact, target, &d->hooks);
-    if (s) spmv_free(&d->hooks, *out);
+    (*out)->hooks = device->hooks;
+    s = spmv__bundled_table(&(*out)->table, &(*out)->exact, target, &device->hooks);
+    if (s) spmv_free(&device->hooks, *out);
     if (s) *out = NULL;
     return s;
 }
 
 /* The table that the device keeps; NULL: none. If it keeps none yet, it keeps made from now on. */
-static spmv__kept *spmv__kept_of(spmv_device *d, spmv__kept *made)
+static spmv__kept *spmv__kept_of(spmv_device *device, spmv__kept *made)
 {
-    spmv__common *c = d->common;
+    spmv__common *common = device->common;
     void *kept;
-    spmv__lock(&c->lock);
-    if (!c->kept && made) {
-        c->kept = made;
-        c->kept_free = spmv__kept_free;
+    spmv__lock(&common->lock);
+    if (!common->kept && made) {
+        common->kept = made;
+        common->kept_free = spmv__kept_free;
     }
-    kept = c->kept;
-    spmv__unlock(&c->lock);
+    kept = common->kept;
+    spmv__unlock(&common->lock);
     return (spmv__kept *)kept;
 }
 
 /* Sets target->table to the device's bundled table, which is read for the first matrix and kept until the device is closed. */
-static spmv_status spmv__keep_table(spmv_device *d, spmv_target *target)
+static spmv_status spmv__keep_table(spmv_device *device, spmv_target *target)
 {
-    spmv__kept *k = spmv__kept_of(d, NULL), *made = NULL;
-    spmv_status s = k ? SPMV_OK : spmv__kept_make(d, target, &made);
+    spmv__kept *kept = spmv__kept_of(device, NULL), *made = NULL;
+    spmv_status s = kept ? SPMV_OK : spmv__kept_make(device, target, &made);
     if (s) return s;
-    if (!k) k = spmv__kept_of(d, made);
-    if (made && k != made) spmv__kept_free(made); /* another thread has read it as well */
-    target->table = &k->table;
-    target->exact = k->exact;
+    if (!kept) kept = spmv__kept_of(device, made);
+    if (made && kept != made) spmv__kept_free(made); /* another thread has read it as well */
+    target->table = &kept->table;
+    target->exact = kept->exact;
     return SPMV_OK;
 }
 #endif
@@ -230,55 +233,56 @@ static spmv_status spmv__keep_table(spmv_device *d, spmv_target *target)
 #else
 /* Sets *only to the format in which the matrix is stored if the host is not to look at it (spmv__plan_unseen). That is decided only where
  * the library is free to choose, and the device has looked at the matrix and can store it by itself. */
-static spmv_status spmv__leave_unseen(const spmv_desc *d, const spmv__taken *t, spmv_format *only)
+static spmv_status spmv__leave_unseen(const spmv_desc *desc, const spmv__taken *taken, spmv_format *only)
 {
     const unsigned both = SPMV_BIT_TCSR | SPMV_BIT_SELL;
-    const spmv_build_hints *hints = d->hints;
+    const spmv_build_hints *hints = desc->hints;
     const spmv_tuning *table = hints ? hints->tuning : NULL;
-    spmv_target target = spmv_target_of(d->device);
+    spmv_target target = spmv_target_of(desc->device);
     spmv_build how;
     spmv_csr a;
     double padded;
     spmv_status s = SPMV_OK;
-    if (!t->there || (d->plan && !spmv__is_auto(d->plan)) || d->reproducible || d->strict || d->max_bytes) return s;
+    if (!taken->there || (desc->plan && !spmv__is_auto(desc->plan)) || desc->reproducible || desc->strict || desc->max_bytes) return s;
     if (target.device_class != SPMV_DEVICE_CLASS_GPU) return s;
     if (hints && (hints->choice || hints->without & both)) return s;
     memset(&a, 0, sizeof a);
     memset(&how, 0, sizeof how);
-    a.rows = t->work.rows;
-    a.cols = t->work.cols;
-    a.nnz = t->work.entries;
-    a.type = how.type = spmv__desc_type(d);
-    if (!table) s = spmv__keep_table(d->device, &target);
-    padded = s ? 0 : spmv__convert_padding(d->device, &a, t->ptr, t->work.ptr_bits, &d->hooks);
+    a.rows = taken->work.rows;
+    a.cols = taken->work.cols;
+    a.nnz = taken->work.entries;
+    a.type = how.type = spmv__desc_type(desc);
+    if (!table) s = spmv__keep_table(desc->device, &target);
+    padded = s ? 0 : spmv__convert_padding(desc->device, &a, taken->ptr, taken->work.ptr_bits, &desc->hooks);
     if (padded > 0) *only = spmv__plan_unseen(table ? table : target.table, &a, &how, hints, padded);
     return s;
 }
 #endif
 
 /* Copies the row pointers to the host if they are needed there, and has it check them unless the device has. */
-static spmv_status spmv__take_pointers(const spmv_desc *d, spmv__taken *t, int stay)
+static spmv_status spmv__take_pointers(const spmv_desc *desc, spmv__taken *taken, int stay)
 {
     void *ptr = NULL;
     spmv_status s;
-    if (t->found.columns && stay) return SPMV_OK;
-    s = spmv__dev_fetch(d->device, &d->hooks, t->ptr, t->work.rows + 1, (uint64_t)t->work.ptr_bits / 8, &ptr);
-    t->in.ptr = ptr;
-    t->work.index = d->matrix.col;
-    return s || t->there ? s : spmv__import_pointers(&t->work);
+    if (taken->found.columns && stay) return SPMV_OK;
+    s = spmv__dev_fetch(desc->device, &desc->hooks, taken->ptr, taken->work.rows + 1, (uint64_t)taken->work.ptr_bits / 8, &ptr);
+    taken->in.ptr = ptr;
+    taken->work.index = desc->matrix.col;
+    return s || taken->there ? s : spmv__import_pointers(&taken->work);
 }
 
 /* Tells the first column that is outside the matrix or does not exceed the one before it. */
-static spmv_status spmv__bad_columns(const spmv__import *m)
+static spmv_status spmv__bad_columns(const spmv__import *work)
 {
     uint64_t r, i;
-    for (r = 0; r < m->rows; r++) {
-        const uint64_t begin = spmv__index(m->in->ptr, m->ptr_bits, 0, r), end = spmv__index(m->in->ptr, m->ptr_bits, 0, r + 1);
+    for (r = 0; r < work->rows; r++) {
+        const uint64_t begin = spmv__index(work->in->ptr, work->ptr_bits, 0, r), end = spmv__index(work->in->ptr, work->ptr_bits, 0, r + 1);
         for (i = begin; i < end; i++) {
-            const uint64_t c = spmv__index(m->index, 32, 0, i), before = i > begin ? spmv__index(m->index, 32, 0, i - 1) : 0;
-            if (c >= m->cols) return spmv__bad_index(m, "column", m->index, i, m->cols, "row", r);
+            const uint64_t c = spmv__index(work->index, 32, 0, i), before = i > begin ? spmv__index(work->index, 32, 0, i - 1) : 0;
+            if (c >= work->cols) return spmv__bad_index(work, "column", work->index, i, work->cols, "row", r);
             if (i > begin && c <= before)
-                return spmv_log(m->h, SPMV_ERR_UNSUPPORTED, "buffers: entry %llu in row %llu: column %llu does not exceed %llu before it",
+                return spmv_log(work->hooks, SPMV_ERR_UNSUPPORTED,
+                                "buffers: entry %llu in row %llu: column %llu does not exceed %llu before it",
                                 (spmv__ull)i, (spmv__ull)r, (spmv__ull)c, (spmv__ull)before);
         }
     }
@@ -286,108 +290,112 @@ static spmv_status spmv__bad_columns(const spmv__import *m)
 }
 
 /* Copies the columns to the host if they are needed there: *col; and has it check them unless the device has. */
-static spmv_status spmv__take_columns(const spmv_desc *d, spmv__taken *t, int stay, void **col)
+static spmv_status spmv__take_columns(const spmv_desc *desc, spmv__taken *taken, int stay, void **col)
 {
-    spmv_status s = spmv__holds(d, "matrix.col", d->matrix.col, t->work.entries, 4);
-    if (!s && (!t->found.columns || !stay))
-        s = spmv__dev_fetch(d->device, &d->hooks, (void *)(uintptr_t)d->matrix.col, t->work.entries, 4, col);
-    t->work.index = *col;
-    return s || t->found.columns || spmv__import_in_order(&t->work) ? s : spmv__bad_columns(&t->work);
+    spmv_status s = spmv__holds(desc, "matrix.col", desc->matrix.col, taken->work.entries, 4);
+    if (!s && (!taken->found.columns || !stay))
+        s = spmv__dev_fetch(desc->device, &desc->hooks, (void *)(uintptr_t)desc->matrix.col, taken->work.entries, 4, col);
+    taken->work.index = *col;
+    return s || taken->found.columns || spmv__import_in_order(&taken->work) ? s : spmv__bad_columns(&taken->work);
 }
 
-/* Makes the CSR form of a matrix in buffers, whose values stay where they are: m->own.val is NULL, and m->own.ptr and col may be. */
-SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d, spmv_format *only)
+/* Makes the CSR form of a matrix in buffers, whose values stay where they are: matrix->own.val is NULL, and matrix->own.ptr and col may
+ * be. */
+SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *matrix, const spmv_desc *desc, spmv_format *only)
 {
-    const spmv_type stored = spmv__stored_type(spmv__desc_type(d));
-    spmv__taken t;
+    const spmv_type stored = spmv__stored_type(spmv__desc_type(desc));
+    spmv__taken taken;
     void *col = NULL;
     int rows_stay, columns_stay;
     spmv_status s;
-    memset(&t, 0, sizeof t);
-    t.in = d->matrix;
-    if (!d->device) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: there is no device");
-    if (d->csr) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: csr must be NULL");
-    if (!t.in.val_type) t.in.val_type = stored;
-    if (t.in.form != SPMV_IN_CSR || t.in.base || t.in.transpose || t.in.symmetry || t.in.drop_zeros ||
-        (t.in.index_bits && t.in.index_bits != 32) || t.in.val_type != stored)
-        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "buffers: the matrix must be zero-based general CSR with 32-bit columns and "
+    memset(&taken, 0, sizeof taken);
+    taken.in = desc->matrix;
+    if (!desc->device) return spmv_log(&desc->hooks, SPMV_ERR_ARGUMENT, "buffers: there is no device");
+    if (desc->csr) return spmv_log(&desc->hooks, SPMV_ERR_ARGUMENT, "buffers: csr must be NULL");
+    if (!taken.in.val_type) taken.in.val_type = stored;
+    if (taken.in.form != SPMV_IN_CSR || taken.in.base || taken.in.transpose || taken.in.symmetry || taken.in.drop_zeros ||
+        (taken.in.index_bits && taken.in.index_bits != 32) || taken.in.val_type != stored)
+        return spmv_log(&desc->hooks, SPMV_ERR_UNSUPPORTED, "buffers: the matrix must be zero-based general CSR with 32-bit columns and "
                         "values of the type stored");
-    t.ptr = (void *)(uintptr_t)t.in.ptr;
-    t.in.ptr = NULL;
-    t.in.borrow = 1;
-    t.work.in = &t.in;
-    t.work.h = &d->hooks;
-    t.work.ptr_bits = t.in.ptr_bits == 64 ? 64 : 32;
-    t.work.index_bits = 32;
-    m->own.hooks = d->hooks;
-    s = spmv__import_shape(&t.work);
-    if (!s) s = spmv__holds(d, "matrix.ptr", t.ptr, t.work.rows + 1, (uint64_t)t.work.ptr_bits / 8);
-    if (!s) spmv__look_there(d, &t);
-    if (!s) s = spmv__leave_unseen(d, &t, only);
-    columns_stay = spmv__columns_stay(d, *only, &rows_stay);
-    if (!s) s = spmv__take_pointers(d, &t, rows_stay);
-    if (!s) s = spmv__take_columns(d, &t, columns_stay, &col);
-    if (!s) s = spmv__holds(d, "matrix.val", d->matrix.val, t.work.entries, spmv_value_size(stored));
-    t.in.val = &t.in; /* borrowed and not looked at */
-    t.in.val_type = m->own.type = stored;
-    m->own.rows = t.work.rows;
-    m->own.cols = t.work.cols;
-    m->own.nnz = t.work.entries;
-    if (!s && t.in.ptr) s = spmv__import_copy(&m->own, &t.work);
-    m->own.val = NULL;
-    if (col) m->own.owned |= 2u;
-    if (m->own.ptr && (const void *)m->own.ptr == t.in.ptr) m->own.owned |= 1u;
-    else spmv_free(&d->hooks, (void *)(uintptr_t)t.in.ptr);
-    m->own.col = (const uint32_t *)col;
+    taken.ptr = (void *)(uintptr_t)taken.in.ptr;
+    taken.in.ptr = NULL;
+    taken.in.borrow = 1;
+    taken.work.in = &taken.in;
+    taken.work.hooks = &desc->hooks;
+    taken.work.ptr_bits = taken.in.ptr_bits == 64 ? 64 : 32;
+    taken.work.index_bits = 32;
+    matrix->own.hooks = desc->hooks;
+    s = spmv__import_shape(&taken.work);
+    if (!s) s = spmv__holds(desc, "matrix.ptr", taken.ptr, taken.work.rows + 1, (uint64_t)taken.work.ptr_bits / 8);
+    if (!s) spmv__look_there(desc, &taken);
+    if (!s) s = spmv__leave_unseen(desc, &taken, only);
+    columns_stay = spmv__columns_stay(desc, *only, &rows_stay);
+    if (!s) s = spmv__take_pointers(desc, &taken, rows_stay);
+    if (!s) s = spmv__take_columns(desc, &taken, columns_stay, &col);
+    if (!s) s = spmv__holds(desc, "matrix.val", desc->matrix.val, taken.work.entries, spmv_value_size(stored));
+    taken.in.val = &taken.in; /* borrowed and not looked at */
+    taken.in.val_type = matrix->own.type = stored;
+    matrix->own.rows = taken.work.rows;
+    matrix->own.cols = taken.work.cols;
+    matrix->own.nnz = taken.work.entries;
+    if (!s && taken.in.ptr) s = spmv__import_copy(&matrix->own, &taken.work);
+    matrix->own.val = NULL;
+    if (col) matrix->own.owned |= 2u;
+    if (matrix->own.ptr && (const void *)matrix->own.ptr == taken.in.ptr) matrix->own.owned |= 1u;
+    else spmv_free(&desc->hooks, (void *)(uintptr_t)taken.in.ptr);
+    matrix->own.col = (const uint32_t *)col;
     return s;
 }
 
 /* Tells the converter where the matrix is. Its kernels read row pointers of 64 bits. */
-static spmv_status spmv__give_buffers(spmv_matrix *m, const spmv_desc *d)
+static spmv_status spmv__give_buffers(spmv_matrix *matrix, const spmv_desc *desc)
 {
-    void *ptr = (void *)(uintptr_t)d->matrix.ptr;
-    const int wide = d->matrix.ptr_bits == 64;
-    spmv_status s = spmv__converter_give(m->converter, &m->own, wide ? ptr : NULL, (void *)(uintptr_t)d->matrix.col,
-                                         (void *)(uintptr_t)d->matrix.val);
-    if (!s && !wide) spmv__converter_give_narrow(m->converter, ptr);
+    void *ptr = (void *)(uintptr_t)desc->matrix.ptr;
+    const int wide = desc->matrix.ptr_bits == 64;
+    spmv_status s = spmv__converter_give(matrix->converter, &matrix->own, wide ? ptr : NULL, (void *)(uintptr_t)desc->matrix.col,
+                                         (void *)(uintptr_t)desc->matrix.val);
+    if (!s && !wide) spmv__converter_give_narrow(matrix->converter, ptr);
     return s;
 }
 
-static void spmv__close_converter(spmv_matrix *m)
+static void spmv__close_converter(spmv_matrix *matrix)
 {
-    spmv__converter_destroy(m->converter);
-    m->converter = NULL;
+    spmv__converter_destroy(matrix->converter);
+    matrix->converter = NULL;
 }
 
 /* Finds the plan and stores the matrix by it, on the device if it converts. Then the kernels are done and the CSR matrix is no longer
  * there. */
-static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, spmv_build *how, spmv_format only)
+static spmv_status spmv__plan_and_convert(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr, spmv_build *how,
+                                          spmv_format only)
 {
     spmv_status s = SPMV_OK, end;
-    if (d->device && (d->buffers || spmv__converts_there(d)))
-        s = spmv__converter_create(&m->converter, d->device, csr);
-    if (!s && m->converter) spmv__converter_set_thrifty(m->converter, d->convert == SPMV_CONVERT_DEFAULT && !d->buffers && !d->updatable);
-    if (!s && d->buffers) s = spmv__give_buffers(m, d);
-    how->converter = m->converter;
-    if (!s && m->converter && !(d->hints && d->hints->measure)) spmv__converter_begin(m->converter); /* measuring uses the device */
-    if (!s) s = spmv__plan_and_store(m, d, csr, how, only);
-    if (!m->converter) return s;
-    end = spmv__converter_finish(m->converter);
-    if (!m->updatable || !spmv__converter_count(m->converter)) spmv__close_converter(m);
+    if (desc->device && (desc->buffers || spmv__converts_there(desc)))
+        s = spmv__converter_create(&matrix->converter, desc->device, csr);
+    if (!s && matrix->converter)
+        spmv__converter_set_thrifty(matrix->converter, desc->convert == SPMV_CONVERT_DEFAULT && !desc->buffers && !desc->updatable);
+    if (!s && desc->buffers) s = spmv__give_buffers(matrix, desc);
+    how->converter = matrix->converter;
+    if (!s && matrix->converter && !(desc->hints && desc->hints->measure))
+        spmv__converter_begin(matrix->converter); /* measuring uses the device */
+    if (!s) s = spmv__plan_and_store(matrix, desc, csr, how, only);
+    if (!matrix->converter) return s;
+    end = spmv__converter_finish(matrix->converter);
+    if (!matrix->updatable || !spmv__converter_count(matrix->converter)) spmv__close_converter(matrix);
     return s ? s : end;
 }
 
 #ifndef SPMV_NO_AUTO
-SPMV_API spmv_target spmv_target_of(const spmv_device *d)
+SPMV_API spmv_target spmv_target_of(const spmv_device *device)
 {
-    spmv_target p;
-    memset(&p, 0, sizeof p); /* the host */
-    if (!d) return p;
-    p.device = d->info.name;
-    p.device_class = d->info.type == SPMV_DEVICE_GPU ? SPMV_DEVICE_CLASS_GPU : SPMV_DEVICE_CLASS_CPU;
-    p.cache = d->info.cache_bytes;
-    p.read = d->info.memory_rate;
-    return p;
+    spmv_target target;
+    memset(&target, 0, sizeof target); /* the host */
+    if (!device) return target;
+    target.device = device->info.name;
+    target.device_class = device->info.type == SPMV_DEVICE_GPU ? SPMV_DEVICE_CLASS_GPU : SPMV_DEVICE_CLASS_CPU;
+    target.cache = device->info.cache_bytes;
+    target.read = device->info.memory_rate;
+    return target;
 }
 #endif
 

@@ -37,21 +37,21 @@ typedef struct spmv__checker {
     spmv_device device;         /* on the caller's context and queue, with programs of its own */
     spmv_check  now;
     char        message[1024];
-    spmv__check_case c[SPMV__CHECK_MATRICES];
+    spmv__check_case test[SPMV__CHECK_MATRICES];
 } spmv__checker;
 
 static void *spmv__check_resize(void *user, void *block, size_t bytes)
 {
-    const spmv__checker *k = (const spmv__checker *)user;
-    return spmv__resize(&k->outer, block, bytes);
+    const spmv__checker *checker = (const spmv__checker *)user;
+    return spmv__resize(&checker->outer, block, bytes);
 }
 
 /* Keeps the first message about a variant, which tells the cause. */
 static void spmv__check_hear(void *user, spmv_status s, const char *message)
 {
-    spmv__checker *k = (spmv__checker *)user;
+    spmv__checker *checker = (spmv__checker *)user;
     (void)s;
-    if (!k->message[0]) spmv_print(k->message, sizeof k->message, "%s", message);
+    if (!checker->message[0]) spmv_print(checker->message, sizeof checker->message, "%s", message);
 }
 
 static uint32_t spmv__check_noise(uint32_t *state)
@@ -78,24 +78,24 @@ static int spmv__check_filled(int which, uint32_t r, uint32_t c)
     }
 }
 
-static void *spmv__check_new(spmv__checker *k, uint64_t count, uint64_t size, spmv_status *s)
+static void *spmv__check_new(spmv__checker *checker, uint64_t count, uint64_t size, spmv_status *s)
 {
-    void *block = *s ? NULL : spmv_alloc(&k->hooks, count, size);
-    if (!*s && !block) *s = spmv__no_memory(&k->hooks, count, size);
+    void *block = *s ? NULL : spmv_alloc(&checker->hooks, count, size);
+    if (!*s && !block) *s = spmv__no_memory(&checker->hooks, count, size);
     if (block) memset(block, 0, (size_t)(count * size));
     return block;
 }
 
 /* Fills in the nonzeros of a matrix whose row pointers are set, in whole numbers. */
-static void spmv__check_entries(spmv__check_case *c, int which, uint32_t *state)
+static void spmv__check_entries(spmv__check_case *test, int which, uint32_t *state)
 {
     uint64_t n = 0;
     uint32_t r, j;
-    for (r = 0; r < c->rows; r++)
-        for (j = 0; j < c->cols; j++)
+    for (r = 0; r < test->rows; r++)
+        for (j = 0; j < test->cols; j++)
             if (spmv__check_filled(which, r, j)) {
-                c->col[n] = j;
-                c->val[n++] = spmv__check_whole(state);
+                test->col[n] = j;
+                test->val[n++] = spmv__check_whole(state);
             }
 }
 
@@ -107,206 +107,206 @@ static void spmv__check_vector(double *v, uint32_t n, uint32_t *state)
 }
 
 /* Makes matrix number which and its vectors. */
-static spmv_status spmv__check_make(spmv__checker *k, int which)
+static spmv_status spmv__check_make(spmv__checker *checker, int which)
 {
     static const uint32_t shape[SPMV__CHECK_MATRICES][2] = { { 45, 41 }, { 33, 70 }, { 142, 71 }, { 5, 300 } };
-    spmv__check_case *c = &k->c[which];
+    spmv__check_case *test = &checker->test[which];
     uint32_t r, j, state = 7u + (uint32_t)which;
     uint64_t n = 0;
     spmv_status s = SPMV_OK;
-    c->rows = shape[which][0];
-    c->cols = shape[which][1];
-    c->ptr = (uint64_t *)spmv__check_new(k, c->rows + 1, sizeof *c->ptr, &s);
-    for (r = 0; !s && r < c->rows; r++) {
-        for (j = 0; j < c->cols; j++) n += (uint64_t)spmv__check_filled(which, r, j);
-        c->ptr[r + 1] = n;
+    test->rows = shape[which][0];
+    test->cols = shape[which][1];
+    test->ptr = (uint64_t *)spmv__check_new(checker, test->rows + 1, sizeof *test->ptr, &s);
+    for (r = 0; !s && r < test->rows; r++) {
+        for (j = 0; j < test->cols; j++) n += (uint64_t)spmv__check_filled(which, r, j);
+        test->ptr[r + 1] = n;
     }
-    c->col = (uint32_t *)spmv__check_new(k, n, sizeof *c->col, &s);
-    c->val = (double *)spmv__check_new(k, n, sizeof *c->val, &s);
-    c->x = (double *)spmv__check_new(k, 2 * (uint64_t)c->cols, sizeof *c->x, &s);
-    c->y = (double *)spmv__check_new(k, 2 * (uint64_t)c->rows, sizeof *c->y, &s);
-    c->ys = spmv__check_new(k, c->rows + SPMV__CHECK_Y0 + SPMV__CHECK_BEHIND, sizeof(double), &s);
-    c->again = spmv__check_new(k, c->rows + SPMV__CHECK_Y0 + SPMV__CHECK_BEHIND, sizeof(double), &s);
+    test->col = (uint32_t *)spmv__check_new(checker, n, sizeof *test->col, &s);
+    test->val = (double *)spmv__check_new(checker, n, sizeof *test->val, &s);
+    test->x = (double *)spmv__check_new(checker, 2 * (uint64_t)test->cols, sizeof *test->x, &s);
+    test->y = (double *)spmv__check_new(checker, 2 * (uint64_t)test->rows, sizeof *test->y, &s);
+    test->ys = spmv__check_new(checker, test->rows + SPMV__CHECK_Y0 + SPMV__CHECK_BEHIND, sizeof(double), &s);
+    test->again = spmv__check_new(checker, test->rows + SPMV__CHECK_Y0 + SPMV__CHECK_BEHIND, sizeof(double), &s);
     if (s) return s;
-    spmv__check_entries(c, which, &state);
-    spmv__check_vector(c->x, c->cols, &state);
-    spmv__check_vector(c->y, c->rows, &state);
+    spmv__check_entries(test, which, &state);
+    spmv__check_vector(test->x, test->cols, &state);
+    spmv__check_vector(test->y, test->rows, &state);
     return SPMV_OK;
 }
 
-static void spmv__check_set(spmv_type t, void *v, uint64_t i, double x)
+static void spmv__check_set(spmv_type type, void *v, uint64_t i, double x)
 {
-    if (t == SPMV_F32) ((float *)v)[i] = (float)x;
+    if (type == SPMV_F32) ((float *)v)[i] = (float)x;
     else ((double *)v)[i] = x;
 }
 
-static double spmv__check_get(spmv_type t, const void *v, uint64_t i)
+static double spmv__check_get(spmv_type type, const void *v, uint64_t i)
 {
-    return t == SPMV_F32 ? (double)((const float *)v)[i] : ((const double *)v)[i];
+    return type == SPMV_F32 ? (double)((const float *)v)[i] : ((const double *)v)[i];
 }
 
 /* Where the reals of x begin: an odd element after the whole numbers. */
-static uint64_t spmv__check_x_reals(const spmv__check_case *c)
+static uint64_t spmv__check_x_reals(const spmv__check_case *test)
 {
-    return ((uint64_t)SPMV__CHECK_X0 + c->cols + SPMV__CHECK_BEHIND) | 1;
+    return ((uint64_t)SPMV__CHECK_X0 + test->cols + SPMV__CHECK_BEHIND) | 1;
 }
 
-static uint64_t spmv__check_x_size(const spmv__check_case *c)
+static uint64_t spmv__check_x_size(const spmv__check_case *test)
 {
-    return spmv__check_x_reals(c) + c->cols + SPMV__CHECK_BEHIND;
+    return spmv__check_x_reals(test) + test->cols + SPMV__CHECK_BEHIND;
 }
 
-static uint64_t spmv__check_y_size(const spmv__check_case *c)
+static uint64_t spmv__check_y_size(const spmv__check_case *test)
 {
-    return (uint64_t)SPMV__CHECK_Y0 + c->rows + SPMV__CHECK_BEHIND;
+    return (uint64_t)SPMV__CHECK_Y0 + test->rows + SPMV__CHECK_BEHIND;
 }
 
 /* Creates the buffers of a matrix's vectors; the elements around x are NaN. */
-static spmv_status spmv__check_buffers(spmv__checker *k, spmv__check_case *c, spmv_type type)
+static spmv_status spmv__check_buffers(spmv__checker *checker, spmv__check_case *test, spmv_type type)
 {
-    uint64_t i, size = spmv_vector_size(type), bytes = spmv__check_x_size(c) * size, reals = spmv__check_x_reals(c);
+    uint64_t i, size = spmv_vector_size(type), bytes = spmv__check_x_size(test) * size, reals = spmv__check_x_reals(test);
     spmv_status s = SPMV_OK;
-    void *x = spmv__check_new(k, spmv__check_x_size(c), size, &s);
+    void *x = spmv__check_new(checker, spmv__check_x_size(test), size, &s);
     if (!s) {
         memset(x, 0xff, (size_t)bytes);
-        for (i = 0; i < c->cols; i++) {
-            spmv__check_set(type, x, SPMV__CHECK_X0 + i, c->x[i]);
-            spmv__check_set(type, x, reals + i, c->x[c->cols + i]);
+        for (i = 0; i < test->cols; i++) {
+            spmv__check_set(type, x, SPMV__CHECK_X0 + i, test->x[i]);
+            spmv__check_set(type, x, reals + i, test->x[test->cols + i]);
         }
-        s = spmv__dev_new_buffer(&k->device, bytes, 1, &c->xd);
+        s = spmv__dev_new_buffer(&checker->device, bytes, 1, &test->xd);
     }
-    if (!s) s = spmv__dev_new_buffer(&k->device, spmv__check_y_size(c) * size, 0, &c->yd);
-    if (!s) s = k->device.info.backend->write(&k->device, k->device.queue, c->xd, bytes, x);
-    spmv_free(&k->hooks, x);
+    if (!s) s = spmv__dev_new_buffer(&checker->device, spmv__check_y_size(test) * size, 0, &test->yd);
+    if (!s) s = checker->device.info.backend->write(&checker->device, checker->device.queue, test->xd, bytes, x);
+    spmv_free(&checker->hooks, x);
     return s;
 }
 
-static void spmv__check_buffers_free(const spmv__checker *k, spmv__check_case *c)
+static void spmv__check_buffers_free(const spmv__checker *checker, spmv__check_case *test)
 {
-    spmv__dev_buffer_free(&k->device, c->xd);
-    spmv__dev_buffer_free(&k->device, c->yd);
-    c->xd = c->yd = NULL;
+    spmv__dev_buffer_free(&checker->device, test->xd);
+    spmv__dev_buffer_free(&checker->device, test->yd);
+    test->xd = test->yd = NULL;
 }
 
 /* Computes one product, real or of whole numbers, into out. y begins as NaN where beta is 0, so that reading it would show. */
-static spmv_status spmv__check_product(spmv__checker *k, spmv__check_case *c, spmv_exec *e, int real, double alpha,
+static spmv_status spmv__check_product(spmv__checker *checker, spmv__check_case *test, spmv_exec *exec, int real, double alpha,
                                        double beta, void *out)
 {
-    const spmv_device *d = &k->device;
-    spmv_type t = k->now.type;
-    uint64_t i, n = spmv__check_y_size(c);
-    size_t bytes = (size_t)(n * spmv_vector_size(t));
+    const spmv_device *device = &checker->device;
+    spmv_type type = checker->now.type;
+    uint64_t i, n = spmv__check_y_size(test);
+    size_t bytes = (size_t)(n * spmv_vector_size(type));
     spmv_status s;
     memset(out, 0xff, bytes);
     for (i = 0; i < n; i++) {
-        int inside = i >= SPMV__CHECK_Y0 && i < SPMV__CHECK_Y0 + (uint64_t)c->rows;
-        if (!inside) spmv__check_set(t, out, i, SPMV__CHECK_CANARY);
-        else if (beta != 0) spmv__check_set(t, out, i, c->y[i - SPMV__CHECK_Y0 + (real ? c->rows : 0)]);
+        int inside = i >= SPMV__CHECK_Y0 && i < SPMV__CHECK_Y0 + (uint64_t)test->rows;
+        if (!inside) spmv__check_set(type, out, i, SPMV__CHECK_CANARY);
+        else if (beta != 0) spmv__check_set(type, out, i, test->y[i - SPMV__CHECK_Y0 + (real ? test->rows : 0)]);
     }
-    k->counts->products++;
-    s = d->info.backend->write(d, d->queue, c->yd, bytes, out);
-    if (!s) s = spmv_exec_mul(e, alpha, c->xd, real ? spmv__check_x_reals(c) : (uint64_t)SPMV__CHECK_X0, beta, c->yd,
+    checker->counts->products++;
+    s = device->info.backend->write(device, device->queue, test->yd, bytes, out);
+    if (!s) s = spmv_exec_mul(exec, alpha, test->xd, real ? spmv__check_x_reals(test) : (uint64_t)SPMV__CHECK_X0, beta, test->yd,
                               SPMV__CHECK_Y0);
-    if (!s) s = d->info.backend->read(d, d->queue, c->yd, bytes, out, NULL);
+    if (!s) s = device->info.backend->read(device, device->queue, test->yd, bytes, out, NULL);
     return s;
 }
 
 static long double spmv__check_abs(long double v) { return v < 0 ? -v : v; }
 
-/* 1 if the result in c->ys is right; else logs what is wrong. */
-static int spmv__check_right(spmv__checker *k, const spmv__check_case *c, int real, double alpha, double beta)
+/* 1 if the result in test->ys is right; else logs what is wrong. */
+static int spmv__check_right(spmv__checker *checker, const spmv__check_case *test, int real, double alpha, double beta)
 {
-    spmv_type t = k->now.type;
-    const double *x = c->x + (real ? c->cols : 0), *y = c->y + (real ? c->rows : 0);
-    long double u = t == SPMV_F32 ? 1.0L / 16777216 : 1.0L / 9007199254740992.0L;
-    uint64_t i, j, n = spmv__check_y_size(c);
+    spmv_type type = checker->now.type;
+    const double *x = test->x + (real ? test->cols : 0), *y = test->y + (real ? test->rows : 0);
+    long double u = type == SPMV_F32 ? 1.0L / 16777216 : 1.0L / 9007199254740992.0L;
+    uint64_t i, j, n = spmv__check_y_size(test);
     for (i = 0; i < n; i++) {
-        double got = spmv__check_get(t, c->ys, i);
+        double got = spmv__check_get(type, test->ys, i);
         long double sum = 0, size = 0, want, most;
         uint64_t r = i - SPMV__CHECK_Y0;
-        if (i < SPMV__CHECK_Y0 || r >= c->rows) {
+        if (i < SPMV__CHECK_Y0 || r >= test->rows) {
             if (got == (double)SPMV__CHECK_CANARY) continue;
-            spmv__check_hear(k, SPMV_OK, i < SPMV__CHECK_Y0 ? "the kernel writes before y" : "the kernel writes after y");
+            spmv__check_hear(checker, SPMV_OK, i < SPMV__CHECK_Y0 ? "the kernel writes before y" : "the kernel writes after y");
             return 0;
         }
-        for (j = c->ptr[r]; j < c->ptr[r + 1]; j++) {
-            long double term = (long double)c->val[j] * x[c->col[j]];
+        for (j = test->ptr[r]; j < test->ptr[r + 1]; j++) {
+            long double term = (long double)test->val[j] * x[test->col[j]];
             sum += term;
             size += spmv__check_abs(term);
         }
         want = alpha * sum + (beta != 0 ? (long double)beta * y[r] : 0);
         size = spmv__check_abs(alpha) * size + spmv__check_abs((long double)beta * y[r]);
-        most = real ? (long double)(c->ptr[r + 1] - c->ptr[r] + 4) * u * size : 0;
+        most = real ? (long double)(test->ptr[r + 1] - test->ptr[r] + 4) * u * size : 0;
         if (spmv__check_abs(got - want) <= most) continue;
-        spmv_log(&k->hooks, SPMV_OK, "%ux%u, %s, alpha %f, beta %f: row %llu is %f, expected %f", (unsigned)c->rows, (unsigned)c->cols,
-                  real ? "reals" : "integers", alpha, beta, (spmv__ull)r, got, (double)want);
+        spmv_log(&checker->hooks, SPMV_OK, "%ux%u, %s, alpha %f, beta %f: row %llu is %f, expected %f", (unsigned)test->rows,
+                 (unsigned)test->cols, real ? "reals" : "integers", alpha, beta, (spmv__ull)r, got, (double)want);
         return 0;
     }
     return 1;
 }
 
 /* Computes all products with one matrix and clears now.exact or now.bound if one is wrong. atomic: sums may vary in their last bits. */
-static spmv_status spmv__check_products(spmv__checker *k, spmv__check_case *c, spmv_exec *e, int atomic)
+static spmv_status spmv__check_products(spmv__checker *checker, spmv__check_case *test, spmv_exec *exec, int atomic)
 {
     static const double alpha[2][2] = { { 1, -2 }, { 1, -2.5 } }, beta[2][2] = { { 0, 3 }, { 0, 1.5 } };
-    size_t bytes = (size_t)(spmv__check_y_size(c) * spmv_vector_size(k->now.type));
+    size_t bytes = (size_t)(spmv__check_y_size(test) * spmv_vector_size(checker->now.type));
     spmv_status s = SPMV_OK;
-    int brief = k->desc->brief, first = brief && c != k->c, last = brief ? first : 1, real, i;
+    int brief = checker->desc->brief, first = brief && test != checker->test, last = brief ? first : 1, real, i;
     for (real = 0; real < 2 - brief; real++)
         for (i = first; !s && i <= last; i++) {
-            s = spmv__check_product(k, c, e, real, alpha[real][i], beta[real][i], c->ys);
-            if (!s && !spmv__check_right(k, c, real, alpha[real][i], beta[real][i]))
-                *(real ? &k->now.bound : &k->now.exact) = 0;
+            s = spmv__check_product(checker, test, exec, real, alpha[real][i], beta[real][i], test->ys);
+            if (!s && !spmv__check_right(checker, test, real, alpha[real][i], beta[real][i]))
+                *(real ? &checker->now.bound : &checker->now.exact) = 0;
         }
     if (atomic || brief) return s;
-    if (!s) s = spmv__check_product(k, c, e, 1, alpha[1][1], beta[1][1], c->again);
-    if (!s && memcmp(c->ys, c->again, bytes) != 0) {
-        k->now.bound = 0;
-        spmv__check_hear(k, SPMV_OK, "the same product gave different bits the second time");
+    if (!s) s = spmv__check_product(checker, test, exec, 1, alpha[1][1], beta[1][1], test->again);
+    if (!s && memcmp(test->ys, test->again, bytes) != 0) {
+        checker->now.bound = 0;
+        spmv__check_hear(checker, SPMV_OK, "the same product gave different bits the second time");
     }
     return s;
 }
 
 /* Tries one variant (NULL: all defaults) with one matrix; skips the products if the variant is the default one, else sets *own. */
-static spmv_status spmv__check_matrix(spmv__checker *k, spmv__check_case *c, const spmv_variant *wish, int *own)
+static spmv_status spmv__check_matrix(spmv__checker *checker, spmv__check_case *test, const spmv_variant *wish, int *own)
 {
-    spmv_device_matrix m;
-    spmv_exec e;
-    const spmv_variant *v;
-    spmv_status s = spmv_device_matrix_create(&m, &k->device, c->rows, c->cols, k->now.type, c->store.part,
-                                   (size_t)c->store.count, wish);
+    spmv_device_matrix matrix;
+    spmv_exec exec;
+    const spmv_variant *variant;
+    spmv_status s = spmv_device_matrix_create(&matrix, &checker->device, test->rows, test->cols, checker->now.type, test->store.part,
+                                   (size_t)test->store.count, wish);
     if (s) return s;
-    v = spmv_device_matrix_variant(&m, 0);
-    if (!wish) c->plain = *v;
-    if (!wish || v->set != c->plain.set || memcmp(v->value, c->plain.value, sizeof v->value) != 0) {
+    variant = spmv_device_matrix_variant(&matrix, 0);
+    if (!wish) test->plain = *variant;
+    if (!wish || variant->set != test->plain.set || memcmp(variant->value, test->plain.value, sizeof variant->value) != 0) {
         *own = 1;
-        s = spmv_exec_create(&e, &m, NULL);
-        if (!s) s = spmv__check_products(k, c, &e, v->value[SPMV_KNOB_ATOMIC] != 0);
-        spmv_exec_destroy(&e);
+        s = spmv_exec_create(&exec, &matrix, NULL);
+        if (!s) s = spmv__check_products(checker, test, &exec, variant->value[SPMV_KNOB_ATOMIC] != 0);
+        spmv_exec_destroy(&exec);
     }
-    spmv_device_matrix_destroy(&m);
+    spmv_device_matrix_destroy(&matrix);
     return s;
 }
 
-static spmv_check_result spmv__check_judge(spmv_status s, const spmv_check *c)
+static spmv_check_result spmv__check_judge(spmv_status s, const spmv_check *check)
 {
     if (spmv_status_is_refusal(s) || s == SPMV_ERR_NO_F64) return SPMV_CHECK_REFUSED;
     if (s) return SPMV_CHECK_FAILED;
-    return c->exact && c->bound ? SPMV_CHECK_USABLE : SPMV_CHECK_WRONG;
+    return check->exact && check->bound ? SPMV_CHECK_USABLE : SPMV_CHECK_WRONG;
 }
 
-static void spmv__check_report(spmv__checker *k, spmv_check_result result, spmv_status s)
+static void spmv__check_report(spmv__checker *checker, spmv_check_result result, spmv_status s)
 {
-    k->now.result = result;
-    k->now.status = s;
-    k->now.message = k->message;
-    if (s && !k->message[0]) k->now.message = spmv_status_text(s);
-    if (k->desc->report) k->desc->report(k->desc->user, &k->now);
+    checker->now.result = result;
+    checker->now.status = s;
+    checker->now.message = checker->message;
+    if (s && !checker->message[0]) checker->now.message = spmv_status_text(s);
+    if (checker->desc->report) checker->desc->report(checker->desc->user, &checker->now);
 }
 
 /* Tries one variant with all matrices, counts and reports it. *out gets the status of the attempt; the function fails only with
  * SPMV_ERR_MEMORY, which ends the check. */
-static spmv_status spmv__check_variant(spmv__checker *k, const spmv_variant *wish, spmv_status *out)
+static spmv_status spmv__check_variant(spmv__checker *checker, const spmv_variant *wish, spmv_status *out)
 {
     char text[SPMV_VARIANT_TEXT];
     spmv_check_result result;
@@ -314,49 +314,49 @@ static spmv_status spmv__check_variant(spmv__checker *k, const spmv_variant *wis
     int i, own = 0;
     text[0] = 0;
     if (wish) spmv_variant_print(wish, text, sizeof text);
-    k->now.variant = text;
-    k->now.exact = k->now.bound = 1;
-    k->now.built = 0;
-    k->message[0] = 0;
-    spmv__check_report(k, SPMV_CHECK_BEGINS, SPMV_OK);
+    checker->now.variant = text;
+    checker->now.exact = checker->now.bound = 1;
+    checker->now.built = 0;
+    checker->message[0] = 0;
+    spmv__check_report(checker, SPMV_CHECK_BEGINS, SPMV_OK);
     for (i = 0; !s && i < SPMV__CHECK_MATRICES; i++)
-        if (k->c[i].stored) s = spmv__check_matrix(k, &k->c[i], wish, &own);
+        if (checker->test[i].stored) s = spmv__check_matrix(checker, &checker->test[i], wish, &own);
     *out = s;
     if (s == SPMV_ERR_MEMORY) return s;
     /* the combination does not exist, or the value changes nothing here: not counted */
     if (s == SPMV_ERR_ARGUMENT || s == SPMV_ERR_PLAN || (!s && !own)) return SPMV_OK;
-    k->now.built = s == SPMV_OK;
-    if (s) k->now.exact = k->now.bound = 0;
-    result = spmv__check_judge(s, &k->now);
-    k->counts->variants++;
-    k->counts->usable += result == SPMV_CHECK_USABLE;
-    k->counts->refused += result == SPMV_CHECK_REFUSED;
-    k->counts->failed += result == SPMV_CHECK_FAILED;
-    k->counts->wrong += result == SPMV_CHECK_WRONG;
-    spmv__check_report(k, result, s);
+    checker->now.built = s == SPMV_OK;
+    if (s) checker->now.exact = checker->now.bound = 0;
+    result = spmv__check_judge(s, &checker->now);
+    checker->counts->variants++;
+    checker->counts->usable += result == SPMV_CHECK_USABLE;
+    checker->counts->refused += result == SPMV_CHECK_REFUSED;
+    checker->counts->failed += result == SPMV_CHECK_FAILED;
+    checker->counts->wrong += result == SPMV_CHECK_WRONG;
+    spmv__check_report(checker, result, s);
     return SPMV_OK;
 }
 
-/* Tries every value of each knob from number first on, added to the knobs in v. deep: pairs with later knobs as well. */
-static spmv_status spmv__check_knobs(spmv__checker *k, const spmv_variant *v, int first, int deep)
+/* Tries every value of each knob from number first on, added to the knobs in variant. deep: pairs with later knobs as well. */
+static spmv_status spmv__check_knobs(spmv__checker *checker, const spmv_variant *variant, int first, int deep)
 {
     spmv_status s = SPMV_OK, what;
     int knob;
     for (knob = first; !s && knob < SPMV_KNOB_COUNT; knob++) {
         int values[64];
-        size_t i, n = spmv_knob_values(k->now.format, (spmv_knob)knob, values, 64);
+        size_t i, n = spmv_knob_values(checker->now.format, (spmv_knob)knob, values, 64);
         for (i = 0; !s && i < n && i < 64; i++) {
-            spmv_variant next = *v;
+            spmv_variant next = *variant;
             spmv__dev_knob_choose(&next, (spmv_knob)knob, values[i]);
-            s = spmv__check_variant(k, &next, &what);
-            if (!s && deep) s = spmv__check_knobs(k, &next, knob + 1, 0);
+            s = spmv__check_variant(checker, &next, &what);
+            if (!s && deep) s = spmv__check_knobs(checker, &next, knob + 1, 0);
         }
     }
     return s;
 }
 
-/* Stores a matrix in the layout being tried; c->stored stays 0 if it cannot have that layout. */
-static spmv_status spmv__check_store(spmv__checker *k, spmv__check_case *c)
+/* Stores a matrix in the layout being tried; test->stored stays 0 if it cannot have that layout. */
+static spmv_status spmv__check_store(spmv__checker *checker, spmv__check_case *test)
 {
     spmv_plan plan;
     spmv_input in;
@@ -365,45 +365,45 @@ static spmv_status spmv__check_store(spmv__checker *k, spmv__check_case *c)
     spmv_status s;
     memset(&in, 0, sizeof in);
     memset(&how, 0, sizeof how);
-    in.rows = c->rows;
-    in.cols = c->cols;
-    in.ptr = c->ptr;
+    in.rows = test->rows;
+    in.cols = test->cols;
+    in.ptr = test->ptr;
     in.ptr_bits = 64;
-    in.col = c->col;
-    in.val = c->val;
+    in.col = test->col;
+    in.val = test->val;
     in.val_type = SPMV_F64;
-    how.type = k->now.type;
-    how.reproducible = k->desc->reproducible;
-    s = spmv_plan_parse(&plan, k->now.plan, NULL, &k->hooks);
-    if (!s) s = spmv_csr_create(&csr, &in, how.type, &k->hooks);
+    how.type = checker->now.type;
+    how.reproducible = checker->desc->reproducible;
+    s = spmv_plan_parse(&plan, checker->now.plan, NULL, &checker->hooks);
+    if (!s) s = spmv_csr_create(&csr, &in, how.type, &checker->hooks);
     if (s) return s;
-    s = spmv_store_create(&c->store, &plan, &csr, &how, &k->hooks);
+    s = spmv_store_create(&test->store, &plan, &csr, &how, &checker->hooks);
     spmv_csr_destroy(&csr);
-    c->stored = !s;
+    test->stored = !s;
     return spmv_status_is_refusal(s) && s != SPMV_ERR_MEMORY ? SPMV_OK : s; /* without memory the check ends */
 }
 
 /* Tries all variants of one layout, then frees its stores and programs. */
-static spmv_status spmv__check_layout(spmv__checker *k, const char *plan)
+static spmv_status spmv__check_layout(spmv__checker *checker, const char *plan)
 {
     spmv_variant none;
     spmv_status s = SPMV_OK, what = SPMV_OK;
     int i, any = 0;
     memset(&none, 0, sizeof none);
-    k->now.plan = plan;
-    k->message[0] = 0;
+    checker->now.plan = plan;
+    checker->message[0] = 0;
     for (i = 0; !s && i < SPMV__CHECK_MATRICES; i++) {
-        if (i == SPMV__CHECK_LONGEST && k->desc->brief) continue;
-        s = spmv__check_store(k, &k->c[i]);
-        any |= k->c[i].stored;
+        if (i == SPMV__CHECK_LONGEST && checker->desc->brief) continue;
+        s = spmv__check_store(checker, &checker->test[i]);
+        any |= checker->test[i].stored;
     }
-    if (!s && any) s = spmv__check_variant(k, NULL, &what);
-    if (!s && any && what != SPMV_ERR_NO_F64) s = spmv__check_knobs(k, &none, 0, k->desc->pairs);
+    if (!s && any) s = spmv__check_variant(checker, NULL, &what);
+    if (!s && any && what != SPMV_ERR_NO_F64) s = spmv__check_knobs(checker, &none, 0, checker->desc->pairs);
     for (i = 0; i < SPMV__CHECK_MATRICES; i++) {
-        if (k->c[i].stored) spmv_store_destroy(&k->c[i].store);
-        k->c[i].stored = 0;
+        if (checker->test[i].stored) spmv_store_destroy(&checker->test[i].store);
+        checker->test[i].stored = 0;
     }
-    spmv__programs_free(&k->device);
+    spmv__programs_free(&checker->device);
     return s;
 }
 
@@ -417,83 +417,84 @@ static size_t spmv__check_word(const char **list)
 }
 
 /* Tries the layouts that the format's record names. */
-static spmv_status spmv__check_format(spmv__checker *k, spmv_format f)
+static spmv_status spmv__check_format(spmv__checker *checker, spmv_format format)
 {
-    const char *p = spmv__dev_formats[f]->check;
+    const char *p = spmv__dev_formats[format]->check;
     char plan[128];
     size_t n;
     spmv_status s = SPMV_OK;
-    k->now.format = f;
+    checker->now.format = format;
     for (; !s && (n = spmv__check_word(&p)) != 0; p += n) {
         spmv_print(plan, n + 1 < sizeof plan ? n + 1 : sizeof plan, "%s", p);
-        s = spmv__check_layout(k, plan);
+        s = spmv__check_layout(checker, plan);
     }
     return s;
 }
 
 /* Tries all chosen formats with one type. */
-static spmv_status spmv__check_type(spmv__checker *k, spmv_type t)
+static spmv_status spmv__check_type(spmv__checker *checker, spmv_type type)
 {
     spmv_status s = SPMV_OK;
     int f, i;
-    k->now.type = t;
-    for (i = 0; !s && i < SPMV__CHECK_MATRICES; i++) s = spmv__check_buffers(k, &k->c[i], t);
+    checker->now.type = type;
+    for (i = 0; !s && i < SPMV__CHECK_MATRICES; i++) s = spmv__check_buffers(checker, &checker->test[i], type);
     for (f = 0; !s && f < SPMV_FORMAT_COUNT; f++) {
-        if (!spmv_format_built((spmv_format)f) || (k->desc->formats && !(k->desc->formats >> f & 1u))) continue;
-        if (k->desc->reproducible && !(spmv_format_flags((spmv_format)f) & SPMV_REPEATS)) continue;
-        s = spmv__check_format(k, (spmv_format)f);
+        if (!spmv_format_built((spmv_format)f) || (checker->desc->formats && !(checker->desc->formats >> f & 1u))) continue;
+        if (checker->desc->reproducible && !(spmv_format_flags((spmv_format)f) & SPMV_REPEATS)) continue;
+        s = spmv__check_format(checker, (spmv_format)f);
     }
-    for (i = 0; i < SPMV__CHECK_MATRICES; i++) spmv__check_buffers_free(k, &k->c[i]);
+    for (i = 0; i < SPMV__CHECK_MATRICES; i++) spmv__check_buffers_free(checker, &checker->test[i]);
     return s;
 }
 
 /* Frees matrices, vectors and what the copy of the device keeps. */
-static void spmv__check_free(spmv__checker *k)
+static void spmv__check_free(spmv__checker *checker)
 {
     int i;
     for (i = 0; i < SPMV__CHECK_MATRICES; i++) {
-        spmv__check_case *c = &k->c[i];
-        spmv_free(&k->hooks, c->ptr);
-        spmv_free(&k->hooks, c->col);
-        spmv_free(&k->hooks, c->val);
-        spmv_free(&k->hooks, c->x);
-        spmv_free(&k->hooks, c->y);
-        spmv_free(&k->hooks, c->ys);
-        spmv_free(&k->hooks, c->again);
+        spmv__check_case *test = &checker->test[i];
+        spmv_free(&checker->hooks, test->ptr);
+        spmv_free(&checker->hooks, test->col);
+        spmv_free(&checker->hooks, test->val);
+        spmv_free(&checker->hooks, test->x);
+        spmv_free(&checker->hooks, test->y);
+        spmv_free(&checker->hooks, test->ys);
+        spmv_free(&checker->hooks, test->again);
     }
-    if (k->device.common) k->device.common->images = NULL; /* they belong to the device that is checked */
-    spmv__common_free(&k->device);
+    if (checker->device.common) checker->device.common->images = NULL; /* they belong to the device that is checked */
+    spmv__common_free(&checker->device);
 }
 
-SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc, spmv_check_counts *counts)
+SPMV_API spmv_status spmv_self_check(spmv_device *device, const spmv_check_desc *desc, spmv_check_counts *counts)
 {
-    if (!d || !counts) return spmv__null(d ? &d->hooks : NULL, "spmv_self_check", !d ? "d" : "counts", counts, sizeof *counts);
-    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_self_check", counts, sizeof *counts);
+    if (!device || !counts)
+        return spmv__null(device ? &device->hooks : NULL, "spmv_self_check", !device ? "device" : "counts", counts, sizeof *counts);
+    if (!spmv__dev_is_here(device)) return spmv__dev_not_here(device, "spmv_self_check", counts, sizeof *counts);
     spmv_check_desc all;
-    spmv_hooks h = d->hooks;
-    spmv__checker *k = (spmv__checker *)spmv_alloc(&h, 1, sizeof *k);
+    spmv_hooks hooks = device->hooks;
+    spmv__checker *checker = (spmv__checker *)spmv_alloc(&hooks, 1, sizeof *checker);
     spmv_status s = SPMV_OK;
     int i;
     memset(counts, 0, sizeof *counts);
     memset(&all, 0, sizeof all);
-    if (!k) return spmv__no_memory(&h, 1, sizeof *k);
-    memset(k, 0, sizeof *k);
-    k->desc = desc ? desc : &all;
-    k->counts = counts;
-    k->outer = h;
-    k->hooks.user = k;
-    k->hooks.resize = spmv__check_resize;
-    k->hooks.log = spmv__check_hear;
-    k->device = spmv__dev_quiet(d);
-    k->device.hooks = k->hooks;
-    s = spmv__common_make(&k->device); /* programs and memory of its own */
-    if (!s) k->device.common->images = spmv__dev_images(d);
-    for (i = 0; !s && i < SPMV__CHECK_MATRICES; i++) s = spmv__check_make(k, i);
+    if (!checker) return spmv__no_memory(&hooks, 1, sizeof *checker);
+    memset(checker, 0, sizeof *checker);
+    checker->desc = desc ? desc : &all;
+    checker->counts = counts;
+    checker->outer = hooks;
+    checker->hooks.user = checker;
+    checker->hooks.resize = spmv__check_resize;
+    checker->hooks.log = spmv__check_hear;
+    checker->device = spmv__dev_quiet(device);
+    checker->device.hooks = checker->hooks;
+    s = spmv__common_make(&checker->device); /* programs and memory of its own */
+    if (!s) checker->device.common->images = spmv__dev_images(device);
+    for (i = 0; !s && i < SPMV__CHECK_MATRICES; i++) s = spmv__check_make(checker, i);
     for (i = SPMV_F64; !s && i < SPMV_TYPE_COUNT; i++)
-        if (!k->desc->types || k->desc->types >> i & 1u) s = spmv__check_type(k, (spmv_type)i);
-    if (s) spmv_log(&h, s, "self-check: %s", k->message);
-    spmv__check_free(k);
-    spmv_free(&h, k);
+        if (!checker->desc->types || checker->desc->types >> i & 1u) s = spmv__check_type(checker, (spmv_type)i);
+    if (s) spmv_log(&hooks, s, "self-check: %s", checker->message);
+    spmv__check_free(checker);
+    spmv_free(&hooks, checker);
     return s;
 }
 

@@ -25,29 +25,29 @@
     X(cl_int, clGetDeviceIDs, (cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *out, cl_uint *count))        \
     X(cl_int, clGetDeviceInfo, (cl_device_id device, cl_device_info what, size_t size, void *out, size_t *bytes))                     \
     X(cl_context, clCreateContext, (const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,              \
-                                    void (CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user, cl_int *e))   \
+                                    void (CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user, cl_int *error)) \
     X(cl_int, clRetainContext, (cl_context context)) X(cl_int, clReleaseContext, (cl_context context))                                \
     X(cl_command_queue, clCreateCommandQueue, (cl_context context, cl_device_id device, cl_command_queue_properties properties,       \
-                                               cl_int *e))                                                                            \
+                                               cl_int *error))                                                                        \
     X(cl_int, clRetainCommandQueue, (cl_command_queue queue)) X(cl_int, clReleaseCommandQueue, (cl_command_queue queue))              \
     X(cl_int, clGetCommandQueueInfo, (cl_command_queue queue, cl_command_queue_info what, size_t size, void *out, size_t *bytes))     \
     X(cl_int, clFlush, (cl_command_queue queue)) X(cl_int, clFinish, (cl_command_queue queue))                                        \
-    X(cl_program, clCreateProgramWithSource, (cl_context context, cl_uint count, const char **text, const size_t *size, cl_int *e))   \
+    X(cl_program, clCreateProgramWithSource, (cl_context context, cl_uint count, const char **text, const size_t *size, cl_int *error)) \
     X(cl_program, clCreateProgramWithBinary, (cl_context context, cl_uint count, const cl_device_id *devices, const size_t *size,     \
-                                              const unsigned char **image, cl_int *status, cl_int *e))                                \
+                                              const unsigned char **image, cl_int *status, cl_int *error))                            \
     X(cl_int, clBuildProgram, (cl_program program, cl_uint count, const cl_device_id *devices, const char *options,                   \
                                void (CL_CALLBACK *notify)(cl_program, void *), void *user))                                           \
     X(cl_int, clGetProgramInfo, (cl_program program, cl_program_info what, size_t size, void *out, size_t *bytes))                    \
     X(cl_int, clGetProgramBuildInfo, (cl_program program, cl_device_id device, cl_program_build_info what, size_t size, void *out,    \
                                       size_t *bytes))                                                                                 \
     X(cl_int, clReleaseProgram, (cl_program program))                                                                                 \
-    X(cl_kernel, clCreateKernel, (cl_program program, const char *name, cl_int *e)) X(cl_int, clReleaseKernel, (cl_kernel kernel))    \
+    X(cl_kernel, clCreateKernel, (cl_program program, const char *name, cl_int *error)) X(cl_int, clReleaseKernel, (cl_kernel kernel)) \
     X(cl_int, clGetKernelWorkGroupInfo, (cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, size_t size,          \
                                          void *out, size_t *bytes))                                                                   \
     X(cl_int, clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void *value))                                      \
-    X(cl_mem, clCreateBuffer, (cl_context context, cl_mem_flags flags, size_t bytes, void *from, cl_int *e))                          \
+    X(cl_mem, clCreateBuffer, (cl_context context, cl_mem_flags flags, size_t bytes, void *from, cl_int *error))                      \
     X(cl_mem, clCreateImage, (cl_context context, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *desc,       \
-                              void *from, cl_int *e))                                                                                 \
+                              void *from, cl_int *error))                                                                             \
     X(cl_int, clGetSupportedImageFormats, (cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_uint room,             \
                                            cl_image_format *out, cl_uint *count))                                                     \
     X(cl_int, clRetainMemObject, (cl_mem object)) X(cl_int, clReleaseMemObject, (cl_mem object))                                      \
@@ -60,7 +60,7 @@
     X(cl_int, clEnqueueFillBuffer, (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t size, size_t offset,           \
                                     size_t bytes, cl_uint count, const cl_event *wait, cl_event *event))                              \
     X(void *, clEnqueueMapBuffer, (cl_command_queue queue, cl_mem buffer, cl_bool blocks, cl_map_flags flags, size_t offset,          \
-                                   size_t bytes, cl_uint count, const cl_event *wait, cl_event *event, cl_int *e))                    \
+                                   size_t bytes, cl_uint count, const cl_event *wait, cl_event *event, cl_int *error))                \
     X(cl_int, clEnqueueUnmapMemObject, (cl_command_queue queue, cl_mem object, void *at, cl_uint count, const cl_event *wait,         \
                                         cl_event *event))                                                                             \
     X(cl_int, clEnqueueNDRangeKernel, (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,            \
@@ -90,7 +90,7 @@ static struct spmv__cl_loaded {
 } spmv__cl_api;
 
 /* A program that calls OpenCL itself, or a tool that watches it, has the functions already. */
-static int spmv__cl_load_library(const spmv_hooks *h)
+static int spmv__cl_load_library(const spmv_hooks *hooks)
 {
 #define X(result, name, parameters) { #name, &spmv__cl_api.p_##name },
     static const spmv__wanted list[] = { SPMV__CL_FUNCTIONS(X) { NULL, NULL } };
@@ -105,25 +105,25 @@ static int spmv__cl_load_library(const spmv_hooks *h)
     if (!library) library = spmv__library("libOpenCL.so");
 #endif
     if (!library) return SPMV__LOAD_ABSENT;
-    return spmv__symbols(library, "the OpenCL library", list, h) ? SPMV__LOADED : SPMV__LOAD_FAILED;
+    return spmv__symbols(library, "the OpenCL library", list, hooks) ? SPMV__LOADED : SPMV__LOAD_FAILED;
 }
 #endif
 
 /* 1 if the library is there. */
-static int spmv__cl_ready(const spmv_hooks *h)
+static int spmv__cl_ready(const spmv_hooks *hooks)
 {
 #ifdef SPMV_CL_LINK
-    (void)h;
+    (void)hooks;
     return 1;
 #else
-    return spmv__load_once(&spmv__cl_api.library, spmv__cl_load_library, h);
+    return spmv__load_once(&spmv__cl_api.library, spmv__cl_load_library, hooks);
 #endif
 }
 
 /* ---- the status of OpenCL calls ------------------------------------------------------------------------------------ */
 
 /* OpenCL's name of an error, without "CL_". */
-static const char *spmv__cl_error_name(cl_int e)
+static const char *spmv__cl_error_name(cl_int error)
 {
     static const char *const low[] = {
         "SUCCESS", "DEVICE_NOT_FOUND", "DEVICE_NOT_AVAILABLE", "COMPILER_NOT_AVAILABLE", "MEM_OBJECT_ALLOCATION_FAILURE",
@@ -141,14 +141,14 @@ static const char *spmv__cl_error_name(cl_int e)
         "INVALID_EVENT", "INVALID_OPERATION", "INVALID_GL_OBJECT", "INVALID_BUFFER_SIZE", "INVALID_MIP_LEVEL",
         "INVALID_GLOBAL_WORK_SIZE", "INVALID_PROPERTY", "INVALID_IMAGE_DESCRIPTOR", "INVALID_COMPILER_OPTIONS",
         "INVALID_LINKER_OPTIONS", "INVALID_DEVICE_PARTITION_COUNT" };
-    if (e <= 0 && e > -(cl_int)(sizeof low / sizeof *low)) return low[-e];
-    if (e <= -30 && e > -30 - (cl_int)(sizeof high / sizeof *high)) return high[-30 - e];
-    return e == -1001 ? "PLATFORM_NOT_FOUND_KHR" : "unknown error";
+    if (error <= 0 && error > -(cl_int)(sizeof low / sizeof *low)) return low[-error];
+    if (error <= -30 && error > -30 - (cl_int)(sizeof high / sizeof *high)) return high[-30 - error];
+    return error == -1001 ? "PLATFORM_NOT_FOUND_KHR" : "unknown error";
 }
 
-static spmv_status spmv__cl_status(cl_int e)
+static spmv_status spmv__cl_status(cl_int error)
 {
-    switch (e) {
+    switch (error) {
     case CL_SUCCESS: return SPMV_OK;
     case CL_OUT_OF_HOST_MEMORY:
     case CL_MEM_OBJECT_ALLOCATION_FAILURE: return SPMV_ERR_MEMORY;
@@ -160,53 +160,53 @@ static spmv_status spmv__cl_status(cl_int e)
 }
 
 /* Turns the result of an OpenCL call into a status, and logs it unless it is CL_SUCCESS. */
-static spmv_status spmv__cl(const spmv_hooks *h, const char *call, cl_int e)
+static spmv_status spmv__cl(const spmv_hooks *hooks, const char *call, cl_int error)
 {
-    if (e == CL_SUCCESS) return SPMV_OK;
-    return spmv_log(h, spmv__cl_status(e), "%s: CL_%s (%d)", call, spmv__cl_error_name(e), (int)e);
+    if (error == CL_SUCCESS) return SPMV_OK;
+    return spmv_log(hooks, spmv__cl_status(error), "%s: CL_%s (%d)", call, spmv__cl_error_name(error), (int)error);
 }
 #define SPMV__CL(h, name, arguments) spmv__cl((h), #name, SPMV__OPENCL(name) arguments)
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 
 /* Reads a text about a device or, if id is NULL, a platform, and cuts it to size; "" if the query fails. */
-static void spmv__cl_text(cl_device_id id, cl_platform_id platform, cl_uint what, char *out, size_t size, const spmv_hooks *h)
+static void spmv__cl_text(cl_device_id id, cl_platform_id platform, cl_uint what, char *out, size_t size, const spmv_hooks *hooks)
 {
     size_t n = 0;
     char *text;
-    cl_int e = id ? SPMV__OPENCL(clGetDeviceInfo)(id, what, 0, NULL, &n) : SPMV__OPENCL(clGetPlatformInfo)(platform, what, 0, NULL, &n);
+    cl_int error = id ? SPMV__OPENCL(clGetDeviceInfo)(id, what, 0, NULL, &n) : SPMV__OPENCL(clGetPlatformInfo)(platform, what, 0, NULL, &n);
     out[0] = 0;
-    if (e != CL_SUCCESS || !n) return;
-    text = (char *)spmv_alloc(h, n + 1, 1);
+    if (error != CL_SUCCESS || !n) return;
+    text = (char *)spmv_alloc(hooks, n + 1, 1);
     if (!text) return;
-    e = id ? SPMV__OPENCL(clGetDeviceInfo)(id, what, n, text, NULL) : SPMV__OPENCL(clGetPlatformInfo)(platform, what, n, text, NULL);
+    error = id ? SPMV__OPENCL(clGetDeviceInfo)(id, what, n, text, NULL) : SPMV__OPENCL(clGetPlatformInfo)(platform, what, n, text, NULL);
     text[n] = 0;
-    if (e == CL_SUCCESS) spmv_print(out, size, "%s", text);
-    spmv_free(h, text);
+    if (error == CL_SUCCESS) spmv_print(out, size, "%s", text);
+    spmv_free(hooks, text);
 }
 
 static cl_int spmv__cl_uint(cl_device_id id, cl_device_info what, unsigned *out)
 {
     cl_uint v = 0;
-    cl_int e = SPMV__OPENCL(clGetDeviceInfo)(id, what, sizeof v, &v, NULL);
+    cl_int error = SPMV__OPENCL(clGetDeviceInfo)(id, what, sizeof v, &v, NULL);
     *out = (unsigned)v;
-    return e;
+    return error;
 }
 
 static cl_int spmv__cl_ulong(cl_device_id id, cl_device_info what, uint64_t *out)
 {
     cl_ulong v = 0;
-    cl_int e = SPMV__OPENCL(clGetDeviceInfo)(id, what, sizeof v, &v, NULL);
+    cl_int error = SPMV__OPENCL(clGetDeviceInfo)(id, what, sizeof v, &v, NULL);
     *out = v;
-    return e;
+    return error;
 }
 
 static cl_int spmv__cl_size(cl_device_id id, cl_device_info what, uint64_t *out)
 {
     size_t v = 0;
-    cl_int e = SPMV__OPENCL(clGetDeviceInfo)(id, what, sizeof v, &v, NULL);
+    cl_int error = SPMV__OPENCL(clGetDeviceInfo)(id, what, sizeof v, &v, NULL);
     *out = v;
-    return e;
+    return error;
 }
 
 static int spmv__cl_has_f64(cl_device_id id)
@@ -221,15 +221,15 @@ static int spmv__cl_has_f64(cl_device_id id)
 #endif
 
 /* Fills in what depends on extensions: atomics64 and nvidia. */
-static void spmv__cl_describe_vendor(spmv_device_info *out, const spmv_hooks *h)
+static void spmv__cl_describe_vendor(spmv_device_info *out, const spmv_hooks *hooks)
 {
     char text[4096]; /* of extensions; NVIDIA's and PoCL's take about 1000 */
     cl_device_id id = (cl_device_id)out->id;
     unsigned major = 0, minor = 0;
-    spmv__cl_text(id, NULL, CL_DEVICE_EXTENSIONS, text, sizeof text, h);
+    spmv__cl_text(id, NULL, CL_DEVICE_EXTENSIONS, text, sizeof text, hooks);
     out->atomics64 = spmv__dev_contains(text, "cl_khr_int64_base_atomics");
     if (!spmv__dev_contains(text, "cl_nv_device_attribute_query") || out->address_bits != 64) return;
-    spmv__cl_text(NULL, (cl_platform_id)out->platform_id, CL_PLATFORM_NAME, text, sizeof text, h);
+    spmv__cl_text(NULL, (cl_platform_id)out->platform_id, CL_PLATFORM_NAME, text, sizeof text, hooks);
     if (!spmv__dev_contains(text, "NVIDIA")) return;
     if (spmv__cl_uint(id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, &major) == CL_SUCCESS &&
         spmv__cl_uint(id, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, &minor) == CL_SUCCESS)
@@ -244,7 +244,7 @@ static spmv_device_type spmv__cl_type(cl_device_type type)
 }
 
 /* Fills in all of *out for a device. */
-static spmv_status spmv__cl_describe(spmv_device_info *out, cl_device_id id, const spmv_hooks *h)
+static spmv_status spmv__cl_describe(spmv_device_info *out, cl_device_id id, const spmv_hooks *hooks)
 {
     cl_command_queue_properties queue = 0;
     cl_device_type type = 0;
@@ -254,17 +254,17 @@ static spmv_status spmv__cl_describe(spmv_device_info *out, cl_device_id id, con
     memset(out, 0, sizeof *out);
     out->backend = spmv_opencl();
     out->id = id;
-    s = SPMV__CL(h, clGetDeviceInfo, (id, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL));
-    if (!s) s = SPMV__CL(h, clGetDeviceInfo, (id, CL_DEVICE_TYPE, sizeof type, &type, NULL));
-    if (!s) s = SPMV__CL(h, clGetDeviceInfo, (id, CL_DEVICE_QUEUE_PROPERTIES, sizeof queue, &queue, NULL));
-    if (!s) s = SPMV__CL(h, clGetDeviceInfo, (id, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, NULL));
-    if (!s) s = SPMV__CL(h, clGetDeviceInfo, (id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified, NULL));
-    if (!s) s = spmv__cl(h, "clGetDeviceInfo", spmv__cl_uint(id, CL_DEVICE_MAX_COMPUTE_UNITS, &out->compute_units));
-    if (!s) s = spmv__cl(h, "clGetDeviceInfo", spmv__cl_uint(id, CL_DEVICE_ADDRESS_BITS, &out->address_bits));
-    if (!s) s = spmv__cl(h, "clGetDeviceInfo", spmv__cl_ulong(id, CL_DEVICE_GLOBAL_MEM_SIZE, &out->global_bytes));
-    if (!s) s = spmv__cl(h, "clGetDeviceInfo", spmv__cl_ulong(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &out->alloc_bytes));
-    if (!s) s = spmv__cl(h, "clGetDeviceInfo", spmv__cl_ulong(id, CL_DEVICE_LOCAL_MEM_SIZE, &out->local_bytes));
-    if (!s) s = spmv__cl(h, "clGetDeviceInfo", spmv__cl_size(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, &out->group_size));
+    s = SPMV__CL(hooks, clGetDeviceInfo, (id, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL));
+    if (!s) s = SPMV__CL(hooks, clGetDeviceInfo, (id, CL_DEVICE_TYPE, sizeof type, &type, NULL));
+    if (!s) s = SPMV__CL(hooks, clGetDeviceInfo, (id, CL_DEVICE_QUEUE_PROPERTIES, sizeof queue, &queue, NULL));
+    if (!s) s = SPMV__CL(hooks, clGetDeviceInfo, (id, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, NULL));
+    if (!s) s = SPMV__CL(hooks, clGetDeviceInfo, (id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified, NULL));
+    if (!s) s = spmv__cl(hooks, "clGetDeviceInfo", spmv__cl_uint(id, CL_DEVICE_MAX_COMPUTE_UNITS, &out->compute_units));
+    if (!s) s = spmv__cl(hooks, "clGetDeviceInfo", spmv__cl_uint(id, CL_DEVICE_ADDRESS_BITS, &out->address_bits));
+    if (!s) s = spmv__cl(hooks, "clGetDeviceInfo", spmv__cl_ulong(id, CL_DEVICE_GLOBAL_MEM_SIZE, &out->global_bytes));
+    if (!s) s = spmv__cl(hooks, "clGetDeviceInfo", spmv__cl_ulong(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &out->alloc_bytes));
+    if (!s) s = spmv__cl(hooks, "clGetDeviceInfo", spmv__cl_ulong(id, CL_DEVICE_LOCAL_MEM_SIZE, &out->local_bytes));
+    if (!s) s = spmv__cl(hooks, "clGetDeviceInfo", spmv__cl_size(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, &out->group_size));
     if (!s && images) spmv__cl_size(id, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE, &out->image_texels);
     out->platform_id = platform;
     out->type = spmv__cl_type(type);
@@ -272,36 +272,36 @@ static spmv_status spmv__cl_describe(spmv_device_info *out, cl_device_id id, con
     out->out_of_order = (queue & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
     out->f64 = spmv__cl_has_f64(id);
     out->unified = unified == CL_TRUE;
-    spmv__cl_describe_vendor(out, h);
-    spmv__cl_text(id, NULL, CL_DEVICE_NAME, out->name, sizeof out->name, h);
-    spmv__cl_text(id, NULL, CL_DEVICE_VENDOR, out->vendor, sizeof out->vendor, h);
-    spmv__cl_text(id, NULL, CL_DEVICE_VERSION, out->version, sizeof out->version, h);
-    spmv__cl_text(id, NULL, CL_DRIVER_VERSION, out->driver, sizeof out->driver, h);
-    if (!s) spmv__cl_text(NULL, (cl_platform_id)out->platform_id, CL_PLATFORM_NAME, out->platform, sizeof out->platform, h);
+    spmv__cl_describe_vendor(out, hooks);
+    spmv__cl_text(id, NULL, CL_DEVICE_NAME, out->name, sizeof out->name, hooks);
+    spmv__cl_text(id, NULL, CL_DEVICE_VENDOR, out->vendor, sizeof out->vendor, hooks);
+    spmv__cl_text(id, NULL, CL_DEVICE_VERSION, out->version, sizeof out->version, hooks);
+    spmv__cl_text(id, NULL, CL_DRIVER_VERSION, out->driver, sizeof out->driver, hooks);
+    if (!s) spmv__cl_text(NULL, (cl_platform_id)out->platform_id, CL_PLATFORM_NAME, out->platform, sizeof out->platform, hooks);
     return s;
 }
 
 /* Adds the devices of one platform to the *count that are listed already. */
 static spmv_status spmv__cl_list_platform(cl_platform_id platform, spmv_device_info *out, size_t max, size_t *count,
-                                          const spmv_hooks *h)
+                                          const spmv_hooks *hooks)
 {
     cl_uint i, n = 0;
     cl_device_id *ids;
-    cl_int e = SPMV__OPENCL(clGetDeviceIDs)(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n);
+    cl_int error = SPMV__OPENCL(clGetDeviceIDs)(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n);
     spmv_status s;
-    if (e == CL_DEVICE_NOT_FOUND || (e == CL_SUCCESS && !n)) return SPMV_OK;
-    s = spmv__cl(h, "clGetDeviceIDs", e);
+    if (error == CL_DEVICE_NOT_FOUND || (error == CL_SUCCESS && !n)) return SPMV_OK;
+    s = spmv__cl(hooks, "clGetDeviceIDs", error);
     if (s) return s;
-    ids = (cl_device_id *)spmv_alloc(h, n, sizeof *ids);
-    if (!ids) return spmv__no_memory(h, n, sizeof *ids);
-    s = SPMV__CL(h, clGetDeviceIDs, (platform, CL_DEVICE_TYPE_ALL, n, ids, NULL));
+    ids = (cl_device_id *)spmv_alloc(hooks, n, sizeof *ids);
+    if (!ids) return spmv__no_memory(hooks, n, sizeof *ids);
+    s = SPMV__CL(hooks, clGetDeviceIDs, (platform, CL_DEVICE_TYPE_ALL, n, ids, NULL));
     for (i = 0; !s && i < n; i++) {
         spmv_device_info info;
-        if (spmv__cl_describe(&info, ids[i], h)) continue;
+        if (spmv__cl_describe(&info, ids[i], hooks)) continue;
         if (*count < max) out[*count] = info;
         ++*count;
     }
-    spmv_free(h, ids);
+    spmv_free(hooks, ids);
     return s;
 }
 
@@ -310,13 +310,13 @@ static spmv_status spmv__cl_list(spmv_device_info *out, size_t max, size_t *coun
 {
     cl_uint i, n = 0;
     cl_platform_id *ids;
-    cl_int e;
+    cl_int error;
     spmv_status s;
     *count = 0;
     if (!spmv__cl_ready(hooks)) return SPMV_OK;
-    e = SPMV__OPENCL(clGetPlatformIDs)(0, NULL, &n);
-    if (e == -1001 || (e == CL_SUCCESS && !n)) return SPMV_OK;
-    s = spmv__cl(hooks, "clGetPlatformIDs", e);
+    error = SPMV__OPENCL(clGetPlatformIDs)(0, NULL, &n);
+    if (error == -1001 || (error == CL_SUCCESS && !n)) return SPMV_OK;
+    s = spmv__cl(hooks, "clGetPlatformIDs", error);
     if (s) return s;
     ids = (cl_platform_id *)spmv_alloc(hooks, n, sizeof *ids);
     if (!ids) return spmv__no_memory(hooks, n, sizeof *ids);
@@ -341,98 +341,98 @@ static const char *spmv__cl_absent(void)
 /* ---- devices: context and queue ------------------------------------------------------------------------------------ */
 
 /* Takes over the caller's context, device and queue, which it retains; the queue alone is enough. */
-static spmv_status spmv__cl_adopt(spmv_device *d, const spmv_device_desc *desc)
+static spmv_status spmv__cl_adopt(spmv_device *device, const spmv_device_desc *desc)
 {
-    const spmv_hooks *h = &d->hooks;
+    const spmv_hooks *hooks = &device->hooks;
     cl_context context = (cl_context)desc->context;
     cl_device_id id = (cl_device_id)desc->id;
     cl_command_queue queue = (cl_command_queue)desc->queue;
     spmv_status s = SPMV_OK;
     if (queue) {
-        s = SPMV__CL(h, clGetCommandQueueInfo, (queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL));
-        if (!s) s = SPMV__CL(h, clGetCommandQueueInfo, (queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL));
+        s = SPMV__CL(hooks, clGetCommandQueueInfo, (queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL));
+        if (!s) s = SPMV__CL(hooks, clGetCommandQueueInfo, (queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL));
     }
     if (s) return s;
     if (!context || !id || (desc->context && desc->context != context) || (desc->id && desc->id != id))
-        return spmv_log(h, SPMV_ERR_ARGUMENT, "context and device must be given together, and must be those of the queue");
-    s = spmv__cl_describe(&d->info, id, h);
-    if (!s) s = SPMV__CL(h, clRetainContext, (context));
-    if (!s) d->context = context;
-    if (!s && queue) s = SPMV__CL(h, clRetainCommandQueue, (queue));
-    if (!s) d->queue = queue;
+        return spmv_log(hooks, SPMV_ERR_ARGUMENT, "context and device must be given together, and must be those of the queue");
+    s = spmv__cl_describe(&device->info, id, hooks);
+    if (!s) s = SPMV__CL(hooks, clRetainContext, (context));
+    if (!s) device->context = context;
+    if (!s && queue) s = SPMV__CL(hooks, clRetainCommandQueue, (queue));
+    if (!s) device->queue = queue;
     return s;
 }
 
-static spmv_status spmv__cl_new_context(spmv_device *d)
+static spmv_status spmv__cl_new_context(spmv_device *device)
 {
     cl_context_properties properties[3];
-    cl_device_id id = (cl_device_id)d->info.id;
-    cl_int e;
+    cl_device_id id = (cl_device_id)device->info.id;
+    cl_int error;
     properties[0] = CL_CONTEXT_PLATFORM;
-    properties[1] = (cl_context_properties)d->info.platform_id;
+    properties[1] = (cl_context_properties)device->info.platform_id;
     properties[2] = 0;
-    d->context = SPMV__OPENCL(clCreateContext)(properties, 1, &id, NULL, NULL, &e);
-    return spmv__cl(&d->hooks, "clCreateContext", e);
+    device->context = SPMV__OPENCL(clCreateContext)(properties, 1, &id, NULL, NULL, &error);
+    return spmv__cl(&device->hooks, "clCreateContext", error);
 }
 
-static spmv_status spmv__cl_open(spmv_device *d, const spmv_device_desc *desc)
+static spmv_status spmv__cl_open(spmv_device *device, const spmv_device_desc *desc)
 {
     int own = desc->context || desc->id || desc->queue;
     spmv_status s;
-    cl_int e;
-    if (!spmv__cl_ready(&d->hooks)) return spmv_log(&d->hooks, SPMV_ERR_NO_DEVICE, "%s", spmv__cl_absent());
-    s = own ? spmv__cl_adopt(d, desc) : spmv__cl_new_context(d);
-    if (s || d->queue) return s;
-    d->queue = SPMV__OPENCL(clCreateCommandQueue)((cl_context)d->context, (cl_device_id)d->info.id,
-                                    desc->profile ? (cl_command_queue_properties)CL_QUEUE_PROFILING_ENABLE : 0, &e);
-    return spmv__cl(&d->hooks, "clCreateCommandQueue", e);
+    cl_int error;
+    if (!spmv__cl_ready(&device->hooks)) return spmv_log(&device->hooks, SPMV_ERR_NO_DEVICE, "%s", spmv__cl_absent());
+    s = own ? spmv__cl_adopt(device, desc) : spmv__cl_new_context(device);
+    if (s || device->queue) return s;
+    device->queue = SPMV__OPENCL(clCreateCommandQueue)((cl_context)device->context, (cl_device_id)device->info.id,
+                                                       desc->profile ? (cl_command_queue_properties)CL_QUEUE_PROFILING_ENABLE : 0, &error);
+    return spmv__cl(&device->hooks, "clCreateCommandQueue", error);
 }
 
-static void spmv__cl_close(spmv_device *d)
+static void spmv__cl_close(spmv_device *device)
 {
-    if (d->queue) SPMV__OPENCL(clReleaseCommandQueue)((cl_command_queue)d->queue);
-    if (d->context) SPMV__OPENCL(clReleaseContext)((cl_context)d->context);
+    if (device->queue) SPMV__OPENCL(clReleaseCommandQueue)((cl_command_queue)device->queue);
+    if (device->context) SPMV__OPENCL(clReleaseContext)((cl_context)device->context);
 }
 
 /* ---- programs and kernels -------------------------------------------------------------------------------------------- */
 
 /* The compiler's output, which the caller frees; NULL if there is none. */
-static char *spmv__cl_build_log(const spmv_device *d, cl_program program)
+static char *spmv__cl_build_log(const spmv_device *device, cl_program program)
 {
-    cl_device_id id = (cl_device_id)d->info.id;
+    cl_device_id id = (cl_device_id)device->info.id;
     size_t size = 0;
     char *text = NULL;
     if (SPMV__OPENCL(clGetProgramBuildInfo)(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) == CL_SUCCESS)
-        text = (char *)spmv_alloc(&d->hooks, (uint64_t)size + 1, 1);
+        text = (char *)spmv_alloc(&device->hooks, (uint64_t)size + 1, 1);
     if (text && SPMV__OPENCL(clGetProgramBuildInfo)(program, id, CL_PROGRAM_BUILD_LOG, size, text, NULL) != CL_SUCCESS) size = 0;
     if (text) text[size] = 0;
     return text;
 }
 
 /* Compiles a program; the message of a failure has the options and the compiler's output. */
-static spmv_status spmv__cl_build(const spmv_device *d, const spmv_kernel_source *source, void **out)
+static spmv_status spmv__cl_build(const spmv_device *device, const spmv_kernel_source *source, void **out)
 {
-    cl_device_id id = (cl_device_id)d->info.id;
+    cl_device_id id = (cl_device_id)device->info.id;
     cl_program program;
     char *text;
-    cl_int e;
+    cl_int error;
     const char *text_of[SPMV_KERNEL_TEXTS];
     unsigned i;
     spmv_status s;
     for (i = 0; i < source->count; i++) text_of[i] = source->text[i];
-    program = SPMV__OPENCL(clCreateProgramWithSource)((cl_context)d->context, source->count, text_of, source->size, &e);
-    s = spmv__cl(&d->hooks, "clCreateProgramWithSource", e);
+    program = SPMV__OPENCL(clCreateProgramWithSource)((cl_context)device->context, source->count, text_of, source->size, &error);
+    s = spmv__cl(&device->hooks, "clCreateProgramWithSource", error);
     if (s) return s;
     *out = program;
-    e = SPMV__OPENCL(clBuildProgram)(program, 1, &id, source->options, NULL, NULL);
-    if (e == CL_SUCCESS) return SPMV_OK;
-    if (e == CL_BUILD_PROGRAM_FAILURE || e == CL_INVALID_BUILD_OPTIONS) {
-        text = spmv__cl_build_log(d, program);
-        s = spmv_log(&d->hooks, SPMV_ERR_BUILD, "kernels/%s did not build with %s: CL_%s\n%s", source->file, source->options,
-                     spmv__cl_error_name(e), text ? text : "");
-        spmv_free(&d->hooks, text);
+    error = SPMV__OPENCL(clBuildProgram)(program, 1, &id, source->options, NULL, NULL);
+    if (error == CL_SUCCESS) return SPMV_OK;
+    if (error == CL_BUILD_PROGRAM_FAILURE || error == CL_INVALID_BUILD_OPTIONS) {
+        text = spmv__cl_build_log(device, program);
+        s = spmv_log(&device->hooks, SPMV_ERR_BUILD, "kernels/%s did not build with %s: CL_%s\n%s", source->file, source->options,
+                     spmv__cl_error_name(error), text ? text : "");
+        spmv_free(&device->hooks, text);
     } else {
-        s = spmv__cl(&d->hooks, "clBuildProgram", e);
+        s = spmv__cl(&device->hooks, "clBuildProgram", error);
     }
     SPMV__OPENCL(clReleaseProgram)(program);
     *out = NULL;
@@ -440,101 +440,101 @@ static spmv_status spmv__cl_build(const spmv_device *d, const spmv_kernel_source
 }
 
 /* The place of the device among those of a program, and how many there are: a context of the caller's may have several. */
-static spmv_status spmv__cl_program_place(const spmv_device *d, cl_program program, cl_uint *place, cl_uint *count)
+static spmv_status spmv__cl_program_place(const spmv_device *device, cl_program program, cl_uint *place, cl_uint *count)
 {
     cl_device_id *all;
     void *block = NULL;
-    spmv_status s = SPMV__CL(&d->hooks, clGetProgramInfo, (program, CL_PROGRAM_NUM_DEVICES, sizeof *count, count, NULL));
-    if (!s) s = spmv__new(&d->hooks, &block, *count, sizeof *all, 0);
+    spmv_status s = SPMV__CL(&device->hooks, clGetProgramInfo, (program, CL_PROGRAM_NUM_DEVICES, sizeof *count, count, NULL));
+    if (!s) s = spmv__new(&device->hooks, &block, *count, sizeof *all, 0);
     all = (cl_device_id *)block;
-    if (!s) s = SPMV__CL(&d->hooks, clGetProgramInfo, (program, CL_PROGRAM_DEVICES, *count * sizeof *all, all, NULL));
-    for (*place = 0; !s && *place < *count && all[*place] != (cl_device_id)d->info.id;) ++*place;
-    spmv_free(&d->hooks, block);
+    if (!s) s = SPMV__CL(&device->hooks, clGetProgramInfo, (program, CL_PROGRAM_DEVICES, *count * sizeof *all, all, NULL));
+    for (*place = 0; !s && *place < *count && all[*place] != (cl_device_id)device->info.id;) ++*place;
+    spmv_free(&device->hooks, block);
     return s;
 }
 
 /* The binary of the program for the device. Sizes and binaries are asked for in arrays over all devices of the program. */
-static spmv_status spmv__cl_image_of(const spmv_device *d, void *handle, void **image, size_t *bytes)
+static spmv_status spmv__cl_image_of(const spmv_device *device, void *handle, void **image, size_t *bytes)
 {
     cl_program program = (cl_program)handle;
     cl_uint place, count = 0;
     void *sizes = NULL, *images = NULL;
-    spmv_status s = spmv__cl_program_place(d, program, &place, &count);
+    spmv_status s = spmv__cl_program_place(device, program, &place, &count);
     *image = NULL;
     *bytes = 0;
     if (s || place >= count) return s;
-    s = spmv__new(&d->hooks, &sizes, count, sizeof(size_t), 0);
-    if (!s) s = spmv__new(&d->hooks, &images, count, sizeof(unsigned char *), 0); /* those that stay NULL are not copied */
-    if (!s) s = SPMV__CL(&d->hooks, clGetProgramInfo, (program, CL_PROGRAM_BINARY_SIZES, count * sizeof(size_t), sizes, NULL));
+    s = spmv__new(&device->hooks, &sizes, count, sizeof(size_t), 0);
+    if (!s) s = spmv__new(&device->hooks, &images, count, sizeof(unsigned char *), 0); /* those that stay NULL are not copied */
+    if (!s) s = SPMV__CL(&device->hooks, clGetProgramInfo, (program, CL_PROGRAM_BINARY_SIZES, count * sizeof(size_t), sizes, NULL));
     if (!s) *bytes = ((size_t *)sizes)[place];
-    if (!s) s = spmv__room(&d->hooks, image, *bytes, 1);
+    if (!s) s = spmv__room(&device->hooks, image, *bytes, 1);
     if (!s && *bytes) {
         ((unsigned char **)images)[place] = (unsigned char *)*image;
-        s = SPMV__CL(&d->hooks, clGetProgramInfo, (program, CL_PROGRAM_BINARIES, count * sizeof(unsigned char *), images, NULL));
+        s = SPMV__CL(&device->hooks, clGetProgramInfo, (program, CL_PROGRAM_BINARIES, count * sizeof(unsigned char *), images, NULL));
     }
-    spmv_free(&d->hooks, images);
-    spmv_free(&d->hooks, sizes);
-    if (s) spmv_free(&d->hooks, *image);
+    spmv_free(&device->hooks, images);
+    spmv_free(&device->hooks, sizes);
+    if (s) spmv_free(&device->hooks, *image);
     if (s) *image = NULL, *bytes = 0;
     return s;
 }
 
-static spmv_status spmv__cl_load(const spmv_device *d, const char *options, const void *image, size_t bytes, void **out)
+static spmv_status spmv__cl_load(const spmv_device *device, const char *options, const void *image, size_t bytes, void **out)
 {
-    cl_device_id id = (cl_device_id)d->info.id;
+    cl_device_id id = (cl_device_id)device->info.id;
     const unsigned char *from = (const unsigned char *)image;
-    cl_int e, own = CL_SUCCESS;
-    cl_program program = SPMV__OPENCL(clCreateProgramWithBinary)((cl_context)d->context, 1, &id, &bytes, &from, &own, &e);
-    spmv_status s = spmv__cl(&d->hooks, "clCreateProgramWithBinary", e);
+    cl_int error, own = CL_SUCCESS;
+    cl_program program = SPMV__OPENCL(clCreateProgramWithBinary)((cl_context)device->context, 1, &id, &bytes, &from, &own, &error);
+    spmv_status s = spmv__cl(&device->hooks, "clCreateProgramWithBinary", error);
     if (s) return s;
-    s = spmv__cl(&d->hooks, "clCreateProgramWithBinary", own);
-    if (!s) s = SPMV__CL(&d->hooks, clBuildProgram, (program, 1, &id, options, NULL, NULL));
+    s = spmv__cl(&device->hooks, "clCreateProgramWithBinary", own);
+    if (!s) s = SPMV__CL(&device->hooks, clBuildProgram, (program, 1, &id, options, NULL, NULL));
     if (s) SPMV__OPENCL(clReleaseProgram)(program);
     else *out = program;
     return s;
 }
 
-static void spmv__cl_program_free(const spmv_device *d, void *program)
+static void spmv__cl_program_free(const spmv_device *device, void *program)
 {
-    (void)d;
+    (void)device;
     SPMV__OPENCL(clReleaseProgram)((cl_program)program);
 }
 
-static spmv_status spmv__cl_kernel(const spmv_device *d, void *program, const char *name, void **out)
+static spmv_status spmv__cl_kernel(const spmv_device *device, void *program, const char *name, void **out)
 {
-    cl_int e;
-    *out = SPMV__OPENCL(clCreateKernel)((cl_program)program, name, &e);
-    return spmv__cl(&d->hooks, "clCreateKernel", e);
+    cl_int error;
+    *out = SPMV__OPENCL(clCreateKernel)((cl_program)program, name, &error);
+    return spmv__cl(&device->hooks, "clCreateKernel", error);
 }
 
-static void spmv__cl_kernel_free(const spmv_device *d, void *kernel)
+static void spmv__cl_kernel_free(const spmv_device *device, void *kernel)
 {
-    (void)d;
+    (void)device;
     SPMV__OPENCL(clReleaseKernel)((cl_kernel)kernel);
 }
 
 /* NVIDIA's driver has answered 256 for a kernel that was compiled for work-groups of exactly 512 (reqd_work_group_size, which limits
  * the registers that the compiler uses), so for that driver the size compiled for counts. */
-static spmv_status spmv__cl_kernel_limits(const spmv_device *d, void *handle, uint64_t *group, uint64_t *local)
+static spmv_status spmv__cl_kernel_limits(const spmv_device *device, void *handle, uint64_t *group, uint64_t *local)
 {
-    const spmv_hooks *h = &d->hooks;
+    const spmv_hooks *hooks = &device->hooks;
     cl_kernel kernel = (cl_kernel)handle;
-    cl_device_id id = (cl_device_id)d->info.id;
+    cl_device_id id = (cl_device_id)device->info.id;
     cl_ulong bytes = 0;
     size_t most = 0, compiled[3] = { 0, 0, 0 };
-    spmv_status s = SPMV__CL(h, clGetKernelWorkGroupInfo, (kernel, id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL));
-    if (!s && d->info.nvidia)
-        s = SPMV__CL(h, clGetKernelWorkGroupInfo, (kernel, id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof compiled, compiled, NULL));
-    if (most < compiled[0] && compiled[0] <= d->info.group_size) most = compiled[0];
-    if (!s) s = SPMV__CL(h, clGetKernelWorkGroupInfo, (kernel, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL));
+    spmv_status s = SPMV__CL(hooks, clGetKernelWorkGroupInfo, (kernel, id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL));
+    if (!s && device->info.nvidia)
+        s = SPMV__CL(hooks, clGetKernelWorkGroupInfo, (kernel, id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof compiled, compiled, NULL));
+    if (most < compiled[0] && compiled[0] <= device->info.group_size) most = compiled[0];
+    if (!s) s = SPMV__CL(hooks, clGetKernelWorkGroupInfo, (kernel, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL));
     *group = most;
     *local = bytes;
     return s;
 }
 
-static spmv_status spmv__cl_argument(const spmv_device *d, void *kernel, unsigned index, const void *value, size_t size)
+static spmv_status spmv__cl_argument(const spmv_device *device, void *kernel, unsigned index, const void *value, size_t size)
 {
-    return SPMV__CL(&d->hooks, clSetKernelArg, ((cl_kernel)kernel, index, size, value));
+    return SPMV__CL(&device->hooks, clSetKernelArg, ((cl_kernel)kernel, index, size, value));
 }
 
 /* ---- buffers ------------------------------------------------------------------------------------------------------- */
@@ -550,16 +550,16 @@ static void CL_CALLBACK spmv__cl_free_block(cl_mem buffer, void *block)
  * caches took 1.2 to 1.8 times as long in small pages). The memory is freed with the buffer, by any
  * thread of the driver's, and so not taken from an allocator in hooks. Returns NULL if the buffer is small or cannot
  * be made; the driver then finds the memory. */
-static cl_mem spmv__cl_large_buffer(const spmv_device *d, cl_mem_flags flags, uint64_t bytes, const void *from)
+static cl_mem spmv__cl_large_buffer(const spmv_device *device, cl_mem_flags flags, uint64_t bytes, const void *from)
 {
     const uint64_t least = (uint64_t)1 << 20; /* half a large page: spmv__large_block leaves smaller blocks in small ones */
-    void *block = d->info.type == SPMV_DEVICE_CPU && !d->hooks.resize && bytes >= least ? spmv__large_block((size_t)bytes) : NULL;
+    void *block = device->info.type == SPMV_DEVICE_CPU && !device->hooks.resize && bytes >= least ? spmv__large_block((size_t)bytes) : NULL;
     cl_mem m;
-    cl_int e;
+    cl_int error;
     if (!block) return NULL;
     if (from) memcpy(block, from, (size_t)bytes);
-    m = SPMV__OPENCL(clCreateBuffer)((cl_context)d->context, flags | CL_MEM_USE_HOST_PTR, (size_t)bytes, block, &e);
-    if (e != CL_SUCCESS) {
+    m = SPMV__OPENCL(clCreateBuffer)((cl_context)device->context, flags | CL_MEM_USE_HOST_PTR, (size_t)bytes, block, &error);
+    if (error != CL_SUCCESS) {
         SPMV_FREE(block);
         return NULL;
     }
@@ -570,271 +570,272 @@ static cl_mem spmv__cl_large_buffer(const spmv_device *d, cl_mem_flags flags, ui
 }
 #endif
 
-static spmv_status spmv__cl_buffer(const spmv_device *d, uint64_t bytes, int read_only, const void *from, void **out)
+static spmv_status spmv__cl_buffer(const spmv_device *device, uint64_t bytes, int read_only, const void *from, void **out)
 {
     cl_mem_flags flags = read_only ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
-    cl_int e;
+    cl_int error;
 #ifdef SPMV__LARGE_PAGES
-    *out = spmv__cl_large_buffer(d, flags, bytes, from);
+    *out = spmv__cl_large_buffer(device, flags, bytes, from);
     if (*out) return SPMV_OK;
 #endif
     if (from) flags |= CL_MEM_COPY_HOST_PTR;
-    *out = SPMV__OPENCL(clCreateBuffer)((cl_context)d->context, flags, (size_t)bytes, (void *)(uintptr_t)from, &e);
-    return spmv__cl(&d->hooks, "clCreateBuffer", e);
+    *out = SPMV__OPENCL(clCreateBuffer)((cl_context)device->context, flags, (size_t)bytes, (void *)(uintptr_t)from, &error);
+    return spmv__cl(&device->hooks, "clCreateBuffer", error);
 }
 
-static void spmv__cl_buffer_free(const spmv_device *d, void *buffer)
+static void spmv__cl_buffer_free(const spmv_device *device, void *buffer)
 {
-    (void)d;
+    (void)device;
     SPMV__OPENCL(clReleaseMemObject)((cl_mem)buffer);
 }
 
-static spmv_status spmv__cl_buffer_bytes(const spmv_device *d, void *buffer, uint64_t *bytes)
+static spmv_status spmv__cl_buffer_bytes(const spmv_device *device, void *buffer, uint64_t *bytes)
 {
     size_t n = 0;
-    spmv_status s = SPMV__CL(&d->hooks, clGetMemObjectInfo, ((cl_mem)buffer, CL_MEM_SIZE, sizeof n, &n, NULL));
+    spmv_status s = SPMV__CL(&device->hooks, clGetMemObjectInfo, ((cl_mem)buffer, CL_MEM_SIZE, sizeof n, &n, NULL));
     *bytes = n;
     return s;
 }
 
-static spmv_status spmv__cl_write(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, const void *from)
+static spmv_status spmv__cl_write(const spmv_device *device, void *queue, void *buffer, uint64_t bytes, const void *from)
 {
-    return SPMV__CL(&d->hooks, clEnqueueWriteBuffer, ((cl_command_queue)queue, (cl_mem)buffer, CL_TRUE, 0, (size_t)bytes, from, 0, NULL,
-                                                    NULL));
+    return SPMV__CL(&device->hooks, clEnqueueWriteBuffer, ((cl_command_queue)queue, (cl_mem)buffer, CL_TRUE, 0, (size_t)bytes, from, 0,
+                                                           NULL, NULL));
 }
 
-static spmv_status spmv__cl_read(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, void *to, void *after)
+static spmv_status spmv__cl_read(const spmv_device *device, void *queue, void *buffer, uint64_t bytes, void *to, void *after)
 {
     cl_event event = (cl_event)after;
-    return SPMV__CL(&d->hooks, clEnqueueReadBuffer, ((cl_command_queue)queue, (cl_mem)buffer, CL_TRUE, 0, (size_t)bytes, to, event != NULL,
-                                                   event ? &event : NULL, NULL));
+    return SPMV__CL(&device->hooks, clEnqueueReadBuffer, ((cl_command_queue)queue, (cl_mem)buffer, CL_TRUE, 0, (size_t)bytes, to,
+                                                          event != NULL, event ? &event : NULL, NULL));
 }
 
-static spmv_status spmv__cl_fill(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, uint32_t word)
+static spmv_status spmv__cl_fill(const spmv_device *device, void *queue, void *buffer, uint64_t bytes, uint32_t word)
 {
-    return SPMV__CL(&d->hooks, clEnqueueFillBuffer, ((cl_command_queue)queue, (cl_mem)buffer, &word, sizeof word, 0, (size_t)bytes, 0,
-                                                   NULL, NULL));
+    return SPMV__CL(&device->hooks, clEnqueueFillBuffer, ((cl_command_queue)queue, (cl_mem)buffer, &word, sizeof word, 0, (size_t)bytes, 0,
+                                                          NULL, NULL));
 }
 
 /* ---- queues, launches, events ---------------------------------------------------------------------------------------- */
 
-/* Checks that a queue belongs to d, tells its properties, and retains it. */
-static spmv_status spmv__cl_queue_keep(const spmv_device *d, void *handle, int *out_of_order, int *profiles)
+/* Checks that a queue belongs to device, tells its properties, and retains it. */
+static spmv_status spmv__cl_queue_keep(const spmv_device *device, void *handle, int *out_of_order, int *profiles)
 {
-    const spmv_hooks *h = &d->hooks;
+    const spmv_hooks *hooks = &device->hooks;
     cl_command_queue queue = (cl_command_queue)handle;
     cl_context context = NULL;
     cl_device_id id = NULL;
     cl_command_queue_properties properties = 0;
-    spmv_status s = SPMV__CL(h, clGetCommandQueueInfo, (queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL));
-    if (!s) s = SPMV__CL(h, clGetCommandQueueInfo, (queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL));
-    if (!s) s = SPMV__CL(h, clGetCommandQueueInfo, (queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
-    if (!s && (context != d->context || id != d->info.id))
-        s = spmv_log(h, SPMV_ERR_ARGUMENT, "the queue belongs to another context or device than the matrix");
+    spmv_status s = SPMV__CL(hooks, clGetCommandQueueInfo, (queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL));
+    if (!s) s = SPMV__CL(hooks, clGetCommandQueueInfo, (queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL));
+    if (!s) s = SPMV__CL(hooks, clGetCommandQueueInfo, (queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
+    if (!s && (context != device->context || id != device->info.id))
+        s = spmv_log(hooks, SPMV_ERR_ARGUMENT, "the queue belongs to another context or device than the matrix");
     *out_of_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
     *profiles = (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
-    return s ? s : SPMV__CL(h, clRetainCommandQueue, (queue));
+    return s ? s : SPMV__CL(hooks, clRetainCommandQueue, (queue));
 }
 
-static void spmv__cl_queue_free(const spmv_device *d, void *queue)
+static void spmv__cl_queue_free(const spmv_device *device, void *queue)
 {
-    (void)d;
+    (void)device;
     SPMV__OPENCL(clReleaseCommandQueue)((cl_command_queue)queue);
 }
 
-static spmv_status spmv__cl_finish(const spmv_device *d, void *queue)
+static spmv_status spmv__cl_finish(const spmv_device *device, void *queue)
 {
-    return SPMV__CL(&d->hooks, clFinish, ((cl_command_queue)queue));
+    return SPMV__CL(&device->hooks, clFinish, ((cl_command_queue)queue));
 }
 
-static spmv_status spmv__cl_launch(const spmv_device *d, void *queue, void *kernel, uint64_t groups, uint64_t wg, const spmv_order *order,
-                                   void **event)
+static spmv_status spmv__cl_launch(const spmv_device *device, void *queue, void *kernel, uint64_t groups, uint64_t wg,
+                                   const spmv_order *order, void **event)
 {
     size_t local = (size_t)wg, global = (size_t)(groups * wg);
     cl_event after = (cl_event)order->after, done = NULL;
-    spmv_status s = SPMV__CL(&d->hooks, clEnqueueNDRangeKernel, ((cl_command_queue)queue, (cl_kernel)kernel, 1, NULL, &global, &local,
+    spmv_status s = SPMV__CL(&device->hooks, clEnqueueNDRangeKernel, ((cl_command_queue)queue, (cl_kernel)kernel, 1, NULL, &global, &local,
                                                                after ? 1 : order->count,
                                                                after ? &after : (const cl_event *)order->wait, event ? &done : NULL));
     if (event) *event = done;
     return s;
 }
 
-static spmv_status spmv__cl_marker(const spmv_device *d, void *queue, const spmv_order *order, void **event)
+static spmv_status spmv__cl_marker(const spmv_device *device, void *queue, const spmv_order *order, void **event)
 {
     cl_event after = (cl_event)order->after, done = NULL;
-    spmv_status s = SPMV__CL(&d->hooks, clEnqueueMarkerWithWaitList, ((cl_command_queue)queue, after ? 1 : order->count,
+    spmv_status s = SPMV__CL(&device->hooks, clEnqueueMarkerWithWaitList, ((cl_command_queue)queue, after ? 1 : order->count,
                                                                     after ? &after : (const cl_event *)order->wait, &done));
     *event = done;
     return s;
 }
 
-static spmv_status spmv__cl_event_keep(const spmv_device *d, void *event)
+static spmv_status spmv__cl_event_keep(const spmv_device *device, void *event)
 {
-    return SPMV__CL(&d->hooks, clRetainEvent, ((cl_event)event));
+    return SPMV__CL(&device->hooks, clRetainEvent, ((cl_event)event));
 }
 
-static void spmv__cl_event_free(const spmv_device *d, void *event)
+static void spmv__cl_event_free(const spmv_device *device, void *event)
 {
-    (void)d;
+    (void)device;
     SPMV__OPENCL(clReleaseEvent)((cl_event)event);
 }
 
-static spmv_status spmv__cl_seconds(const spmv_device *d, void *first, void *last, double *seconds)
+static spmv_status spmv__cl_seconds(const spmv_device *device, void *first, void *last, double *seconds)
 {
-    const spmv_hooks *h = &d->hooks;
+    const spmv_hooks *hooks = &device->hooks;
     cl_event begins = (cl_event)first, ends = (cl_event)last;
     cl_ulong begin = 0, end = 0;
-    spmv_status s = SPMV__CL(h, clWaitForEvents, (1, &ends));
-    if (!s) s = SPMV__CL(h, clGetEventProfilingInfo, (begins, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL));
-    if (!s) s = SPMV__CL(h, clGetEventProfilingInfo, (ends, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL));
+    spmv_status s = SPMV__CL(hooks, clWaitForEvents, (1, &ends));
+    if (!s) s = SPMV__CL(hooks, clGetEventProfilingInfo, (begins, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL));
+    if (!s) s = SPMV__CL(hooks, clGetEventProfilingInfo, (ends, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL));
     if (!s && end > begin) *seconds = (double)(end - begin) * 1e-9;
     return s;
 }
 
 /* ---- images of x ------------------------------------------------------------------------------------------------------ */
 
-static cl_image_format spmv__cl_image_format(spmv_type t, int texel)
+static cl_image_format spmv__cl_image_format(spmv_type type, int texel)
 {
-    cl_image_format f;
-    f.image_channel_order = t != SPMV_F32 ? CL_RG : texel == 4 ? CL_RGBA : CL_R;
-    f.image_channel_data_type = t != SPMV_F32 ? CL_UNSIGNED_INT32 : CL_FLOAT;
-    return f;
+    cl_image_format format;
+    format.image_channel_order = type != SPMV_F32 ? CL_RG : texel == 4 ? CL_RGBA : CL_R;
+    format.image_channel_data_type = type != SPMV_F32 ? CL_UNSIGNED_INT32 : CL_FLOAT;
+    return format;
 }
 
 /* Where a part uses texels of four elements, images with one are needed as well: for an x that does not begin at a multiple of four. */
-static spmv_status spmv__cl_image_check(const spmv_device *d, spmv_type type, int texel)
+static spmv_status spmv__cl_image_check(const spmv_device *device, spmv_type type, int texel)
 {
-    const spmv_hooks *h = &d->hooks;
-    cl_context context = (cl_context)d->context;
+    const spmv_hooks *hooks = &device->hooks;
+    cl_context context = (cl_context)device->context;
     int one = 0, four = texel != 4;
     cl_image_format want = spmv__cl_image_format(type, 1), wide = spmv__cl_image_format(type, 4), *list;
     cl_uint i, n = 0;
-    spmv_status s = SPMV__CL(h, clGetSupportedImageFormats, (context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE1D_BUFFER, 0, NULL, &n));
+    spmv_status s = SPMV__CL(hooks, clGetSupportedImageFormats, (context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE1D_BUFFER, 0, NULL, &n));
     if (s) return s;
-    list = (cl_image_format *)spmv_alloc(h, n, sizeof *list);
-    if (n && !list) return spmv__no_memory(h, n, sizeof *list);
-    if (n) s = SPMV__CL(h, clGetSupportedImageFormats, (context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE1D_BUFFER, n, list, NULL));
+    list = (cl_image_format *)spmv_alloc(hooks, n, sizeof *list);
+    if (n && !list) return spmv__no_memory(hooks, n, sizeof *list);
+    if (n) s = SPMV__CL(hooks, clGetSupportedImageFormats, (context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE1D_BUFFER, n, list, NULL));
     for (i = 0; !s && i < n; i++) {
         one |= list[i].image_channel_order == want.image_channel_order && list[i].image_channel_data_type == want.image_channel_data_type;
         four |= list[i].image_channel_order == wide.image_channel_order && list[i].image_channel_data_type == wide.image_channel_data_type;
     }
-    spmv_free(h, list);
+    spmv_free(hooks, list);
     if (!s && !(one && four))
-        s = spmv_log(h, SPMV_ERR_UNSUPPORTED, "IMG=1: %s has no images of %s", d->info.name,
+        s = spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "IMG=1: %s has no images of %s", device->info.name,
                      type == SPMV_F32 ? "float" : "pairs of 32-bit words");
     return s;
 }
 
-static spmv_status spmv__cl_image(const spmv_device *d, void *buffer, spmv_type type, int texel, uint64_t texels, void **image)
+static spmv_status spmv__cl_image(const spmv_device *device, void *buffer, spmv_type type, int texel, uint64_t texels, void **image)
 {
     cl_image_format format = spmv__cl_image_format(type, texel);
     cl_image_desc desc;
-    cl_int e;
+    cl_int error;
     memset(&desc, 0, sizeof desc);
     desc.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER;
     desc.image_width = (size_t)texels;
     desc.buffer = (cl_mem)buffer;
-    *image = SPMV__OPENCL(clCreateImage)((cl_context)d->context, CL_MEM_READ_ONLY, &format, &desc, NULL, &e);
-    return spmv__cl(&d->hooks, "clCreateImage", e);
+    *image = SPMV__OPENCL(clCreateImage)((cl_context)device->context, CL_MEM_READ_ONLY, &format, &desc, NULL, &error);
+    return spmv__cl(&device->hooks, "clCreateImage", error);
 }
 
-static spmv_status spmv__cl_buffer_keep(const spmv_device *d, void *buffer)
+static spmv_status spmv__cl_buffer_keep(const spmv_device *device, void *buffer)
 {
-    return SPMV__CL(&d->hooks, clRetainMemObject, ((cl_mem)buffer));
+    return SPMV__CL(&device->hooks, clRetainMemObject, ((cl_mem)buffer));
 }
 
 /* ---- several devices --------------------------------------------------------------------------------------------------- */
 
-static spmv_status spmv__cl_queue_new(const spmv_device *d, void **out)
+static spmv_status spmv__cl_queue_new(const spmv_device *device, void **out)
 {
-    cl_int e;
-    *out = SPMV__OPENCL(clCreateCommandQueue)((cl_context)d->context, (cl_device_id)d->info.id, 0, &e);
-    return spmv__cl(&d->hooks, "clCreateCommandQueue", e);
+    cl_int error;
+    *out = SPMV__OPENCL(clCreateCommandQueue)((cl_context)device->context, (cl_device_id)device->info.id, 0, &error);
+    return spmv__cl(&device->hooks, "clCreateCommandQueue", error);
 }
 
-static void spmv__cl_queue_end(const spmv_device *d, void *queue)
+static void spmv__cl_queue_end(const spmv_device *device, void *queue)
 {
-    spmv__cl_finish(d, queue);
-    spmv__cl_queue_free(d, queue);
+    spmv__cl_finish(device, queue);
+    spmv__cl_queue_free(device, queue);
 }
 
-static void spmv__cl_unpin(const spmv_device *d, void *at, void *handle)
+static void spmv__cl_unpin(const spmv_device *device, void *at, void *handle)
 {
-    if (!SPMV__CL(&d->hooks, clEnqueueUnmapMemObject, ((cl_command_queue)d->queue, (cl_mem)handle, at, 0, NULL, NULL)))
-        spmv__cl_finish(d, d->queue);
+    if (!SPMV__CL(&device->hooks, clEnqueueUnmapMemObject, ((cl_command_queue)device->queue, (cl_mem)handle, at, 0, NULL, NULL)))
+        spmv__cl_finish(device, device->queue);
     SPMV__OPENCL(clReleaseMemObject)((cl_mem)handle);
 }
 
 /* A buffer that the driver allocates on the host stays mapped: that is what drivers pin. */
-static spmv_status spmv__cl_pin(const spmv_device *d, uint64_t bytes, void **at, void **handle)
+static spmv_status spmv__cl_pin(const spmv_device *device, uint64_t bytes, void **at, void **handle)
 {
-    cl_int e;
-    cl_mem m = SPMV__OPENCL(clCreateBuffer)((cl_context)d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, (size_t)bytes, NULL, &e);
-    spmv_status s = spmv__cl(&d->hooks, "clCreateBuffer", e);
+    cl_int error;
+    cl_mem m = SPMV__OPENCL(clCreateBuffer)((cl_context)device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, (size_t)bytes, NULL,
+                                            &error);
+    spmv_status s = spmv__cl(&device->hooks, "clCreateBuffer", error);
     if (s) return s;
-    *at = SPMV__OPENCL(clEnqueueMapBuffer)((cl_command_queue)d->queue, m, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, (size_t)bytes, 0, NULL,
-                                           NULL, &e);
-    s = spmv__cl(&d->hooks, "clEnqueueMapBuffer", e);
+    *at = SPMV__OPENCL(clEnqueueMapBuffer)((cl_command_queue)device->queue, m, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, (size_t)bytes, 0,
+                                           NULL, NULL, &error);
+    s = spmv__cl(&device->hooks, "clEnqueueMapBuffer", error);
     if (s) SPMV__OPENCL(clReleaseMemObject)(m);
     else *handle = m;
     return s;
 }
 
-static spmv_status spmv__cl_get(const spmv_device *d, void *queue, void *buffer, uint64_t offset, uint64_t bytes, void *to)
+static spmv_status spmv__cl_get(const spmv_device *device, void *queue, void *buffer, uint64_t offset, uint64_t bytes, void *to)
 {
-    return SPMV__CL(&d->hooks, clEnqueueReadBuffer, ((cl_command_queue)queue, (cl_mem)buffer, CL_FALSE, (size_t)offset, (size_t)bytes, to,
-                                                     0, NULL, NULL));
+    return SPMV__CL(&device->hooks, clEnqueueReadBuffer, ((cl_command_queue)queue, (cl_mem)buffer, CL_FALSE, (size_t)offset, (size_t)bytes,
+                                                          to, 0, NULL, NULL));
 }
 
-static spmv_status spmv__cl_put(const spmv_device *d, void *queue, void *buffer, uint64_t offset, uint64_t bytes, const void *from)
+static spmv_status spmv__cl_put(const spmv_device *device, void *queue, void *buffer, uint64_t offset, uint64_t bytes, const void *from)
 {
-    return SPMV__CL(&d->hooks, clEnqueueWriteBuffer, ((cl_command_queue)queue, (cl_mem)buffer, CL_FALSE, (size_t)offset, (size_t)bytes,
-                                                      from, 0, NULL, NULL));
+    return SPMV__CL(&device->hooks, clEnqueueWriteBuffer, ((cl_command_queue)queue, (cl_mem)buffer, CL_FALSE, (size_t)offset, (size_t)bytes,
+                                                           from, 0, NULL, NULL));
 }
 
-static spmv_status spmv__cl_start(const spmv_device *d, void *queue)
+static spmv_status spmv__cl_start(const spmv_device *device, void *queue)
 {
-    return SPMV__CL(&d->hooks, clFlush, ((cl_command_queue)queue));
+    return SPMV__CL(&device->hooks, clFlush, ((cl_command_queue)queue));
 }
 
 /* A point is the place of an event. */
-static spmv_status spmv__cl_point(const spmv_device *d, void **out)
+static spmv_status spmv__cl_point(const spmv_device *device, void **out)
 {
-    cl_event *point = (cl_event *)spmv_alloc(&d->hooks, 1, sizeof *point);
-    if (!point) return spmv__no_memory(&d->hooks, 1, sizeof *point);
+    cl_event *point = (cl_event *)spmv_alloc(&device->hooks, 1, sizeof *point);
+    if (!point) return spmv__no_memory(&device->hooks, 1, sizeof *point);
     *point = NULL;
     *out = point;
     return SPMV_OK;
 }
 
-static void spmv__cl_point_free(const spmv_device *d, void *point)
+static void spmv__cl_point_free(const spmv_device *device, void *point)
 {
     cl_event event = *(cl_event *)point;
     if (event) SPMV__OPENCL(clReleaseEvent)(event);
-    spmv_free(&d->hooks, point);
+    spmv_free(&device->hooks, point);
 }
 
-static spmv_status spmv__cl_point_set(const spmv_device *d, void *queue, void *point)
+static spmv_status spmv__cl_point_set(const spmv_device *device, void *queue, void *point)
 {
     cl_event *at = (cl_event *)point, event = NULL;
-    spmv_status s = SPMV__CL(&d->hooks, clEnqueueMarkerWithWaitList, ((cl_command_queue)queue, 0, NULL, &event));
+    spmv_status s = SPMV__CL(&device->hooks, clEnqueueMarkerWithWaitList, ((cl_command_queue)queue, 0, NULL, &event));
     if (s) return s;
     if (*at) SPMV__OPENCL(clReleaseEvent)(*at);
     *at = event;
-    return spmv__cl_start(d, queue);
+    return spmv__cl_start(device, queue);
 }
 
-static spmv_status spmv__cl_follow(const spmv_device *d, void *queue, void *point)
+static spmv_status spmv__cl_follow(const spmv_device *device, void *queue, void *point)
 {
     const cl_event *at = (const cl_event *)point;
     if (!*at) return SPMV_OK;
-    return SPMV__CL(&d->hooks, clEnqueueBarrierWithWaitList, ((cl_command_queue)queue, 1, at, NULL));
+    return SPMV__CL(&device->hooks, clEnqueueBarrierWithWaitList, ((cl_command_queue)queue, 1, at, NULL));
 }
 
-static spmv_status spmv__cl_point_wait(const spmv_device *d, void *point)
+static spmv_status spmv__cl_point_wait(const spmv_device *device, void *point)
 {
     const cl_event *at = (const cl_event *)point;
-    return *at ? SPMV__CL(&d->hooks, clWaitForEvents, (1, at)) : SPMV_OK;
+    return *at ? SPMV__CL(&device->hooks, clWaitForEvents, (1, at)) : SPMV_OK;
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------------- */
@@ -858,11 +859,11 @@ SPMV_API const spmv_backend *spmv_opencl(void)
     return &table;
 }
 
-SPMV_API spmv_status spmv_cl_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
+SPMV_API spmv_status spmv_cl_mul(spmv_exec *exec, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
                                  uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event)
 {
     void *done = NULL;
-    spmv_status s = spmv__exec_mul(e, "spmv_cl_mul", alpha, x, x_offset, beta, y, y_offset, num_wait, wait, event ? &done : NULL);
+    spmv_status s = spmv__exec_mul(exec, "spmv_cl_mul", alpha, x, x_offset, beta, y, y_offset, num_wait, wait, event ? &done : NULL);
     if (event) *event = (cl_event)done;
     return s;
 }
@@ -879,13 +880,13 @@ static spmv_status spmv__cl_list(spmv_device_info *out, size_t max, size_t *coun
     return SPMV_OK;
 }
 
-static spmv_status spmv__cl_open(spmv_device *d, const spmv_device_desc *desc)
+static spmv_status spmv__cl_open(spmv_device *device, const spmv_device_desc *desc)
 {
     (void)desc;
-    return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "OpenCL: %s", spmv__cl_absent());
+    return spmv_log(&device->hooks, SPMV_ERR_UNSUPPORTED, "OpenCL: %s", spmv__cl_absent());
 }
 
-static void spmv__cl_close(spmv_device *d) { (void)d; }
+static void spmv__cl_close(spmv_device *device) { (void)device; }
 
 SPMV_API const spmv_backend *spmv_opencl(void)
 {

@@ -31,7 +31,7 @@ typedef struct spmv__convert_format {
     int start;            /* the array where rows, slices or bands start; SPMV__NO_ARRAY: rows start where starts says, if anywhere */
     /* Fills the arrays that the host fills, behind the format's lay; NULL: lay has filled them. A format whose flags the device fills does
      * without lay. */
-    void (*outline)(struct spmv__convert_job *j);
+    void (*outline)(struct spmv__convert_job *job);
 } spmv__convert_format;
 
 /* The converter's state, whose first member is what spmv_build.converter points to. */
@@ -64,11 +64,11 @@ typedef struct spmv__convert {
  * stays. */
 typedef struct spmv__convert_job {
     struct spmv__convert_job *next;
-    spmv__convert *c;
+    spmv__convert *convert;
     spmv_part     *p;
-    spmv__source  *s;
-    const spmv__convert_format *t;
-    spmv_elsewhere *e;
+    spmv__source  *source;
+    const spmv__convert_format *format;
+    spmv_elsewhere *elsewhere;
     uint64_t      *tile_at;                      /* on the host: the nonzero with which each tile begins, and the number of all */
     uint32_t      *inverse;                      /* the row of the part for each row of the matrix, if the part has a row list */
     void          *place, *owner, *before, *first, *start, *kernel;
@@ -93,60 +93,61 @@ typedef struct spmv__convert_copy {
 
 static void spmv__convert_copy_share(void *job, uint64_t share)
 {
-    const spmv__convert_copy *c = (const spmv__convert_copy *)job;
-    const uint64_t n = c->to->count, begin = n / c->shares * share, end = share + 1 < c->shares ? n / c->shares * (share + 1) : n;
-    uint32_t *narrow = (uint32_t *)c->to->data;
+    const spmv__convert_copy *copy = (const spmv__convert_copy *)job;
+    const uint64_t n = copy->to->count, begin = n / copy->shares * share;
+    const uint64_t end = share + 1 < copy->shares ? n / copy->shares * (share + 1) : n;
+    uint32_t *narrow = (uint32_t *)copy->to->data;
     uint64_t i;
-    if (c->to->width == 8) memcpy((uint64_t *)c->to->data + begin, c->from + begin, (size_t)(end - begin) * 8);
+    if (copy->to->width == 8) memcpy((uint64_t *)copy->to->data + begin, copy->from + begin, (size_t)(end - begin) * 8);
     else
-        for (i = begin; i < end; i++) narrow[i] = (uint32_t)c->from[i];
+        for (i = begin; i < end; i++) narrow[i] = (uint32_t)copy->from[i];
 }
 
 /* Fills an array with offsets, of 32 or 64 bits as it has them. */
 static void spmv__convert_copy_offsets(spmv_array *to, const uint64_t *from)
 {
-    spmv__convert_copy c;
-    c.to = to;
-    c.from = from;
-    c.shares = spmv__share_count(to->count);
-    spmv__share_out(spmv__convert_copy_share, &c, c.shares);
+    spmv__convert_copy copy;
+    copy.to = to;
+    copy.from = from;
+    copy.shares = spmv__share_count(to->count);
+    spmv__share_out(spmv__convert_copy_share, &copy, copy.shares);
 }
 
 /* Row pointers; the runs were laid. */
-static void spmv__csr_outline(spmv__convert_job *j) { spmv__convert_copy_offsets(&j->p->a[SPMV_CSR_PTR], j->s->ptr); }
+static void spmv__csr_outline(spmv__convert_job *job) { spmv__convert_copy_offsets(&job->p->a[SPMV_CSR_PTR], job->source->ptr); }
 #else
 #define spmv__csr_outline NULL
 #endif
 
 #ifdef SPMV__ANY_ELL
 /* The base of rows first .. end - 1: their lowest column, 0 if they are empty. */
-static uint32_t spmv__convert_base(const spmv__source *s, uint64_t first, uint64_t end)
+static uint32_t spmv__convert_base(const spmv__source *source, uint64_t first, uint64_t end)
 {
     uint64_t low, high;
-    spmv__span(s, first, end, &low, &high);
+    spmv__span(source, first, end, &low, &high);
     return low > high ? 0 : (uint32_t)low;
 }
 #endif
 
 #ifndef SPMV__NO_ELL
-static void spmv__ell_outline(spmv__convert_job *j)
+static void spmv__ell_outline(spmv__convert_job *job)
 {
-    spmv_part *p = j->p;
+    spmv_part *p = job->p;
     uint64_t t;
     for (t = 0; t < p->a[SPMV_ELL_BASE].count; t++)
-        ((uint32_t *)p->a[SPMV_ELL_BASE].data)[t] = spmv__convert_base(j->s, t * 32, spmv__smaller((t + 1) * 32, p->rows));
+        ((uint32_t *)p->a[SPMV_ELL_BASE].data)[t] = spmv__convert_base(job->source, t * 32, spmv__smaller((t + 1) * 32, p->rows));
 }
 #else
 #define spmv__ell_outline NULL
 #endif
 
 #ifndef SPMV__NO_SELL
-static void spmv__sell_outline(spmv__convert_job *j)
+static void spmv__sell_outline(spmv__convert_job *job)
 {
-    spmv_part *p = j->p;
+    spmv_part *p = job->p;
     uint64_t t;
     for (t = 0; t < p->a[SPMV_SELL_BASE].count; t++)
-        ((uint32_t *)p->a[SPMV_SELL_BASE].data)[t] = spmv__convert_base(j->s, spmv__slice_first(p, t), spmv__slice_end(p, t));
+        ((uint32_t *)p->a[SPMV_SELL_BASE].data)[t] = spmv__convert_base(job->source, spmv__slice_first(p, t), spmv__slice_end(p, t));
 }
 #else
 #define spmv__sell_outline NULL
@@ -154,65 +155,65 @@ static void spmv__sell_outline(spmv__convert_job *j)
 
 #ifndef SPMV__NO_TCSR
 /* The first nonzeros of tiles, and the rows that are cut, tile by tile. */
-static void spmv__tcsr_begins(spmv__convert_job *j)
+static void spmv__tcsr_begins(spmv__convert_job *job)
 {
-    const uint64_t *ptr = j->s->ptr, rows = j->p->rows, tile = j->p->n[SPMV_TCSR_TILE];
-    uint32_t *piece = (uint32_t *)j->p->a[SPMV_TCSR_PIECE].data;
+    const uint64_t *ptr = job->source->ptr, rows = job->p->rows, tile = job->p->n[SPMV_TCSR_TILE];
+    uint32_t *piece = (uint32_t *)job->p->a[SPMV_TCSR_PIECE].data;
     uint64_t at = 0, t = 0, cuts = 0, i;
-    for (i = 0; i < j->p->a[SPMV_TCSR_PIECE].count; i++) piece[i] = (uint32_t)(i / 2);
-    j->tile_at[t] = 0;
+    for (i = 0; i < job->p->a[SPMV_TCSR_PIECE].count; i++) piece[i] = (uint32_t)(i / 2);
+    job->tile_at[t] = 0;
     for (i = 0; rows && (i = spmv__tile_full(ptr, rows, tile, i, &at)) < rows; i++) {
         const uint64_t begin = spmv__tile_slot(tile, at, ptr[i + 1] - ptr[i]), end = begin + ptr[i + 1] - ptr[i];
         while ((t + 1) * tile <= end) {
             t++;
-            j->tile_at[t] = ptr[i] + (t * tile > begin ? t * tile - begin : 0);
+            job->tile_at[t] = ptr[i] + (t * tile > begin ? t * tile - begin : 0);
         }
         at = end;
-        if (spmv__tile_cuts(tile, begin, at)) spmv__tcsr_cut_row(j->p, begin, at, &cuts);
+        if (spmv__tile_cuts(tile, begin, at)) spmv__tcsr_cut_row(job->p, begin, at, &cuts);
     }
-    j->tile_at[j->p->n[SPMV_TCSR_TILES]] = j->p->nnz;
+    job->tile_at[job->p->n[SPMV_TCSR_TILES]] = job->p->nnz;
 }
 
 /* Rows in shares, with the number of those before each share that are not empty. */
 typedef struct spmv__tcsr_rows {
-    const spmv__convert_job *j;
+    const spmv__convert_job *job;
     uint64_t                 shares, before[SPMV__MOST_SHARES + 1];
 } spmv__tcsr_rows;
 
-static uint64_t spmv__tcsr_rows_first(const spmv__tcsr_rows *c, uint64_t share) { return c->j->p->rows * share / c->shares; }
+static uint64_t spmv__tcsr_rows_first(const spmv__tcsr_rows *rows, uint64_t share) { return rows->job->p->rows * share / rows->shares; }
 
 static void spmv__tcsr_rows_count(void *job, uint64_t share)
 {
-    spmv__tcsr_rows *c = (spmv__tcsr_rows *)job;
-    const uint64_t *ptr = c->j->s->ptr, end = spmv__tcsr_rows_first(c, share + 1);
+    spmv__tcsr_rows *rows = (spmv__tcsr_rows *)job;
+    const uint64_t *ptr = rows->job->source->ptr, end = spmv__tcsr_rows_first(rows, share + 1);
     uint64_t i, n = 0;
-    for (i = spmv__tcsr_rows_first(c, share); i < end; i++) n += (uint64_t)(ptr[i] < ptr[i + 1]);
-    c->before[share + 1] = n;
+    for (i = spmv__tcsr_rows_first(rows, share); i < end; i++) n += (uint64_t)(ptr[i] < ptr[i + 1]);
+    rows->before[share + 1] = n;
 }
 
 static void spmv__tcsr_rows_fill(void *job, uint64_t share)
 {
-    const spmv__tcsr_rows *c = (const spmv__tcsr_rows *)job;
-    uint32_t *row = (uint32_t *)c->j->p->a[SPMV_TCSR_ROW].data, *empty = (uint32_t *)c->j->p->a[SPMV_TCSR_EMPTY].data;
-    const uint64_t *ptr = c->j->s->ptr, end = spmv__tcsr_rows_first(c, share + 1);
-    uint64_t i, n = c->before[share];
-    for (i = spmv__tcsr_rows_first(c, share); i < end; i++) {
+    const spmv__tcsr_rows *rows = (const spmv__tcsr_rows *)job;
+    uint32_t *row = (uint32_t *)rows->job->p->a[SPMV_TCSR_ROW].data, *empty = (uint32_t *)rows->job->p->a[SPMV_TCSR_EMPTY].data;
+    const uint64_t *ptr = rows->job->source->ptr, end = spmv__tcsr_rows_first(rows, share + 1);
+    uint64_t i, n = rows->before[share];
+    for (i = spmv__tcsr_rows_first(rows, share); i < end; i++) {
         if (ptr[i] < ptr[i + 1]) row[n++] = (uint32_t)i;
         else empty[i - n] = (uint32_t)i;
     }
 }
 
 /* Lists the rows that are empty and those that are not. */
-static void spmv__tcsr_list(const spmv__convert_job *j)
+static void spmv__tcsr_list(const spmv__convert_job *job)
 {
-    spmv__tcsr_rows c;
+    spmv__tcsr_rows rows;
     uint64_t share;
-    c.j = j;
-    c.before[0] = 0;
-    c.shares = spmv__share_count(j->p->rows);
-    spmv__share_out(spmv__tcsr_rows_count, &c, c.shares);
-    for (share = 0; share < c.shares; share++) c.before[share + 1] += c.before[share];
-    spmv__share_out(spmv__tcsr_rows_fill, &c, c.shares);
+    rows.job = job;
+    rows.before[0] = 0;
+    rows.shares = spmv__share_count(job->p->rows);
+    spmv__share_out(spmv__tcsr_rows_count, &rows, rows.shares);
+    for (share = 0; share < rows.shares; share++) rows.before[share + 1] += rows.before[share];
+    spmv__share_out(spmv__tcsr_rows_fill, &rows, rows.shares);
 }
 
 /* How many of the rising numbers at of are below v. */
@@ -228,29 +229,29 @@ static uint64_t spmv__tcsr_below(const uint32_t *of, uint64_t count, uint64_t v)
 }
 
 /* How many rows end before each warp. */
-static void spmv__tcsr_warps(const spmv__convert_job *j)
+static void spmv__tcsr_warps(const spmv__convert_job *job)
 {
-    const spmv_part *p = j->p;
+    const spmv_part *p = job->p;
     const uint32_t *empty = (const uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
     uint32_t *end = (uint32_t *)p->a[SPMV_TCSR_END].data;
-    const uint64_t *ptr = j->s->ptr, tile = p->n[SPMV_TCSR_TILE], empties = p->n[SPMV_TCSR_EMPTIES];
+    const uint64_t *ptr = job->source->ptr, tile = p->n[SPMV_TCSR_TILE], empties = p->n[SPMV_TCSR_EMPTIES];
     uint64_t warp, low = 0;
     for (warp = 0; warp < p->a[SPMV_TCSR_END].count; warp++) {
         const uint64_t t = warp * SPMV__TCSR_WARP / tile, last = p->n[SPMV_TCSR_TILES];
-        const uint64_t k = t < last ? spmv__smaller(j->tile_at[t] + warp * SPMV__TCSR_WARP % tile, j->tile_at[t + 1]) : p->nnz;
+        const uint64_t k = t < last ? spmv__smaller(job->tile_at[t] + warp * SPMV__TCSR_WARP % tile, job->tile_at[t + 1]) : p->nnz;
         low = spmv__tile_row(ptr, low, p->rows, k); /* rows before it end with nonzero k - 1 at the latest */
         end[warp] = (uint32_t)(low - spmv__tcsr_below(empty, empties, low));
     }
 }
 
 /* All arrays but values, columns and their high bytes, and flags. */
-static void spmv__tcsr_outline(spmv__convert_job *j)
+static void spmv__tcsr_outline(spmv__convert_job *job)
 {
     uint64_t wide;
-    spmv__tcsr_begins(j);
-    if (j->p->n[SPMV_TCSR_EMPTIES]) spmv__tcsr_list(j);
-    spmv__tcsr_warps(j);
-    if (j->p->a[SPMV_TCSR_BASE].count) spmv__tcsr_bases(j->p, j->s, &wide);
+    spmv__tcsr_begins(job);
+    if (job->p->n[SPMV_TCSR_EMPTIES]) spmv__tcsr_list(job);
+    spmv__tcsr_warps(job);
+    if (job->p->a[SPMV_TCSR_BASE].count) spmv__tcsr_bases(job->p, job->source, &wide);
 }
 #else
 #define spmv__tcsr_outline NULL
@@ -258,10 +259,10 @@ static void spmv__tcsr_outline(spmv__convert_job *j)
 
 #ifdef SPMV__ANY_BLOCK
 /* The bases, from the lowest block columns. */
-static void spmv__block_outline(spmv__convert_job *j)
+static void spmv__block_outline(spmv__convert_job *job)
 {
-    const spmv_part *p = j->p;
-    const uint32_t *lowest = j->s->spans;
+    const spmv_part *p = job->p;
+    const uint32_t *lowest = job->source->spans;
     const spmv_array *base = &p->a[spmv__block_base(p)];
     const uint64_t height = spmv__block_group_height(p), block_rows = spmv__block_rows(p);
     uint64_t t, i;
@@ -277,7 +278,7 @@ static void spmv__block_outline(spmv__convert_job *j)
 #endif
 
 /* By format; those that are not named here are filled by the host. */
-static const spmv__convert_format *spmv__convert_format_of(spmv_format f)
+static const spmv__convert_format *spmv__convert_format_of(spmv_format format)
 {
     static const spmv__convert_format
         dense = { "BY_MATRIX", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
@@ -292,7 +293,7 @@ static const spmv__convert_format *spmv__convert_format_of(spmv_format f)
         bcsr = { "BY_BLOCK", SPMV_BCSR_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_BCSR_PTR, spmv__block_outline },
         cmrs = { "BY_ROW", SPMV_CMRS_INDEX, SPMV_CMRS_ROW, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
         tcsr = { "BY_ROW", SPMV_TCSR_COL, SPMV_TCSR_HIGH, SPMV_TCSR_FLAG, SPMV__NO_ARRAY, spmv__tcsr_outline };
-    switch (f) {
+    switch (format) {
     case SPMV_DENSE: return &dense;
     case SPMV_COO: return &coo;
     case SPMV_CSR: return &csr;
@@ -312,24 +313,24 @@ static const spmv__convert_format *spmv__convert_format_of(spmv_format f)
 /* ---- the CSR matrix on the device --------------------------------------------------------------------------------- */
 
 /* Uploads an array, unless its buffer is there. Give that back by spmv__scratch_give. */
-static spmv_status spmv__convert_upload(spmv_device *d, const void *from, uint64_t count, size_t width, void **out)
+static spmv_status spmv__convert_upload(spmv_device *device, const void *from, uint64_t count, size_t width, void **out)
 {
     spmv_status s;
     if (*out || !count) return SPMV_OK;
-    s = spmv__scratch_take(d, count * width, out);
-    return s ? s : spmv__dev_copy(d, *out, count * width, from);
+    s = spmv__scratch_take(device, count * width, out);
+    return s ? s : spmv__dev_copy(device, *out, count * width, from);
 }
 
 /* Launches a kernel, whose arguments are set. chain: 1: the queue is out of order, and the kernel's buffers were filled in it. */
-static spmv_status spmv__convert_start(const spmv_device *d, void *kernel, uint64_t groups, uint64_t wg, int chain)
+static spmv_status spmv__convert_start(const spmv_device *device, void *kernel, uint64_t groups, uint64_t wg, int chain)
 {
-    const spmv_backend *b = d->info.backend;
+    const spmv_backend *back = device->info.backend;
     spmv_order order;
     spmv_status s = SPMV_OK;
     memset(&order, 0, sizeof order);
-    if (chain) s = b->finish(d, d->queue);
-    if (!s) s = b->launch(d, d->queue, kernel, groups, wg, &order, NULL);
-    if (!s && chain) s = b->finish(d, d->queue);
+    if (chain) s = back->finish(device, device->queue);
+    if (!s) s = back->launch(device, device->queue, kernel, groups, wg, &order, NULL);
+    if (!s && chain) s = back->finish(device, device->queue);
     return s;
 }
 
@@ -341,49 +342,49 @@ enum { SPMV__CHECK_MATRIX = 1, SPMV__CHECK_PART };
 /* A kernel of one of these programs, and its arguments, which the caller sets. */
 typedef struct spmv__convert_look {
     spmv_device_matrix on; /* stands in for a matrix */
-    spmv__dev_args     g;
+    spmv__dev_args     args;
     void              *kernel;
 } spmv__convert_look;
 
 /* Opens a kernel. One that looks at the matrix reads row pointers of ptr_bits bits, one that looks at a part those of 64. Close it also
  * after a failure. */
-static spmv_status spmv__convert_look_open(spmv__convert_look *l, spmv_device *d, int check, const char *name, int ptr_bits)
+static spmv_status spmv__convert_look_open(spmv__convert_look *look, spmv_device *device, int check, const char *name, int ptr_bits)
 {
     void *program = NULL;
-    spmv__dev_options o;
+    spmv__dev_options options;
     spmv_status s;
-    memset(l, 0, sizeof *l);
-    l->on.device = d;
-    o.used = 0;
-    spmv__dev_option_number(&o, "CHECK", (uint64_t)check);
-    spmv__dev_option(&o, "OFF", ptr_bits == 64 ? "ulong" : "uint");
-    spmv__dev_option_number(&o, "PER", SPMV__CONVERT_PER);
-    spmv__dev_option_number(&o, "WG", (uint64_t)spmv__dev_vector_group(d));
-    s = spmv__dev_program_of(d, (int)SPMV__KERNEL_CONVERT, o.text, &program);
-    if (!s) s = d->info.backend->kernel(d, program, name, &l->kernel);
-    l->g = spmv__dev_args_of(&l->on, l->kernel);
+    memset(look, 0, sizeof *look);
+    look->on.device = device;
+    options.used = 0;
+    spmv__dev_option_number(&options, "CHECK", (uint64_t)check);
+    spmv__dev_option(&options, "OFF", ptr_bits == 64 ? "ulong" : "uint");
+    spmv__dev_option_number(&options, "PER", SPMV__CONVERT_PER);
+    spmv__dev_option_number(&options, "WG", (uint64_t)spmv__dev_vector_group(device));
+    s = spmv__dev_program_of(device, (int)SPMV__KERNEL_CONVERT, options.text, &program);
+    if (!s) s = device->info.backend->kernel(device, program, name, &look->kernel);
+    look->args = spmv__dev_args_of(&look->on, look->kernel);
     return s;
 }
 
 /* Launches it for so many elements, of which each work-item does some. */
-static spmv_status spmv__convert_look_run(const spmv__convert_look *l, uint64_t elements, uint64_t each)
+static spmv_status spmv__convert_look_run(const spmv__convert_look *look, uint64_t elements, uint64_t each)
 {
-    const spmv_device *d = l->on.device;
-    const spmv_backend *b = d->info.backend;
-    const uint64_t wg = (uint64_t)spmv__dev_vector_group(d);
+    const spmv_device *device = look->on.device;
+    const spmv_backend *back = device->info.backend;
+    const uint64_t wg = (uint64_t)spmv__dev_vector_group(device);
     uint64_t groups = 0;
     int chain = 0, profiles;
-    spmv_status s = l->g.s;
-    if (!s) s = spmv__dev_groups(d, elements, wg * each, wg, &groups);
-    if (!s) s = b->queue_keep(d, d->queue, &chain, &profiles);
+    spmv_status s = look->args.s;
+    if (!s) s = spmv__dev_groups(device, elements, wg * each, wg, &groups);
+    if (!s) s = back->queue_keep(device, device->queue, &chain, &profiles);
     if (s) return s;
-    b->queue_free(d, d->queue);
-    return spmv__convert_start(d, l->kernel, groups, wg, chain);
+    back->queue_free(device, device->queue);
+    return spmv__convert_start(device, look->kernel, groups, wg, chain);
 }
 
-static void spmv__convert_look_close(const spmv__convert_look *l)
+static void spmv__convert_look_close(const spmv__convert_look *look)
 {
-    spmv__dev_kernel_free(l->on.device, l->kernel);
+    spmv__dev_kernel_free(look->on.device, look->kernel);
 }
 
 /* What spmv__convert_check finds. */
@@ -394,138 +395,138 @@ typedef struct spmv__convert_found {
 /* Has the device check row pointers and columns.
  *   a         its rows, cols and nnz, none of which is 0
  *   ptr, col  buffers of the device with rows + 1 row pointers of ptr_bits bits, and nnz columns */
-SPMV__SHARED spmv_status spmv__convert_check(spmv_device *d, const spmv_csr *a, void *ptr, int ptr_bits, void *col,
+SPMV__SHARED spmv_status spmv__convert_check(spmv_device *device, const spmv_csr *a, void *ptr, int ptr_bits, void *col,
                                              spmv__convert_found *found)
 {
-    const spmv_backend *b = d->info.backend;
+    const spmv_backend *back = device->info.backend;
     uint32_t sum[4] = { 1, 1, 1, 0 };
     void *buffer = NULL;
-    spmv__convert_look l;
-    spmv_status s = spmv__convert_look_open(&l, d, SPMV__CHECK_MATRIX, "check", ptr_bits);
-    if (!s) s = spmv__scratch_take(d, sizeof sum, &buffer);
-    if (!s) s = b->fill(d, d->queue, buffer, sizeof sum, 0);
+    spmv__convert_look look;
+    spmv_status s = spmv__convert_look_open(&look, device, SPMV__CHECK_MATRIX, "check", ptr_bits);
+    if (!s) s = spmv__scratch_take(device, sizeof sum, &buffer);
+    if (!s) s = back->fill(device, device->queue, buffer, sizeof sum, 0);
     if (!s) {
-        spmv__dev_arg_count(&l.g, a->rows);
-        spmv__dev_arg_count(&l.g, a->cols);
-        spmv__dev_arg_count(&l.g, a->nnz);
-        spmv__dev_arg_mem(&l.g, ptr);
-        spmv__dev_arg_mem(&l.g, col);
-        spmv__dev_arg_mem(&l.g, buffer);
-        s = spmv__convert_look_run(&l, a->nnz > a->rows ? a->nnz : a->rows, SPMV__CONVERT_PER);
+        spmv__dev_arg_count(&look.args, a->rows);
+        spmv__dev_arg_count(&look.args, a->cols);
+        spmv__dev_arg_count(&look.args, a->nnz);
+        spmv__dev_arg_mem(&look.args, ptr);
+        spmv__dev_arg_mem(&look.args, col);
+        spmv__dev_arg_mem(&look.args, buffer);
+        s = spmv__convert_look_run(&look, a->nnz > a->rows ? a->nnz : a->rows, SPMV__CONVERT_PER);
     }
-    if (!s) s = b->read(d, d->queue, buffer, sizeof sum, sum, NULL);
+    if (!s) s = back->read(device, device->queue, buffer, sizeof sum, sum, NULL);
     found->pointers = !s && !sum[2];
     found->columns = found->pointers && !sum[0] && !sum[1];
-    if (s) b->finish(d, d->queue); /* before the next matrix gets the buffer */
-    spmv__scratch_give(d, buffer);
-    spmv__convert_look_close(&l);
+    if (s) back->finish(device, device->queue); /* before the next matrix gets the buffer */
+    spmv__scratch_give(device, buffer);
+    spmv__convert_look_close(&look);
     return s;
 }
 
 /* Makes a buffer with the caller's row pointers in 64 bits. */
-static spmv_status spmv__convert_widen(spmv__convert *c)
+static spmv_status spmv__convert_widen(spmv__convert *convert)
 {
-    spmv__convert_look l;
-    spmv_status s = spmv__convert_look_open(&l, c->device, SPMV__CHECK_MATRIX, "widen", 32);
-    if (!s) s = spmv__scratch_take(c->device, (c->a->rows + 1) * 8, &c->ptr);
+    spmv__convert_look look;
+    spmv_status s = spmv__convert_look_open(&look, convert->device, SPMV__CHECK_MATRIX, "widen", 32);
+    if (!s) s = spmv__scratch_take(convert->device, (convert->a->rows + 1) * 8, &convert->ptr);
     if (!s) {
-        spmv__dev_arg_count(&l.g, c->a->rows);
-        spmv__dev_arg_mem(&l.g, c->narrow);
-        spmv__dev_arg_mem(&l.g, c->ptr);
-        s = spmv__convert_look_run(&l, c->a->rows + 1, 1);
+        spmv__dev_arg_count(&look.args, convert->a->rows);
+        spmv__dev_arg_mem(&look.args, convert->narrow);
+        spmv__dev_arg_mem(&look.args, convert->ptr);
+        s = spmv__convert_look_run(&look, convert->a->rows + 1, 1);
     }
-    spmv__convert_look_close(&l);
+    spmv__convert_look_close(&look);
     return s;
 }
 
 /* Checks the longest rows, from which the sizes of arrays follow: a device may compute wrongly. */
-static spmv_status spmv__convert_check_longest(const spmv__convert *c, const spmv__source *s, uint64_t slices)
+static spmv_status spmv__convert_check_longest(const spmv__convert *convert, const spmv__source *source, uint64_t slices)
 {
     uint64_t t, all = 0;
-    for (t = 0; t < slices; t++) all += s->longest[t];
-    if (all <= c->nnz && spmv__sat_mul(all, s->longest_of) >= c->nnz) return SPMV_OK;
-    return spmv_log(s->h, SPMV_ERR_BACKEND, "the device found longest rows of %llu nonzeros in all, of %llu", (spmv__ull)all,
-                    (spmv__ull)c->nnz);
+    for (t = 0; t < slices; t++) all += source->longest[t];
+    if (all <= convert->nnz && spmv__sat_mul(all, source->longest_of) >= convert->nnz) return SPMV_OK;
+    return spmv_log(source->hooks, SPMV_ERR_BACKEND, "the device found longest rows of %llu nonzeros in all, of %llu", (spmv__ull)all,
+                    (spmv__ull)convert->nnz);
 }
 
 /* Finds the nonzeros of the longest row of each slice of so many rows, of a matrix whose row pointers are on the device. */
-static spmv_status spmv__convert_longest(const spmv__convert *c, uint64_t height, spmv__source *s)
+static spmv_status spmv__convert_longest(const spmv__convert *convert, uint64_t height, spmv__source *source)
 {
-    spmv_device *d = c->device;
-    const uint64_t slices = spmv__ceil_div(c->a->rows, height);
+    spmv_device *device = convert->device;
+    const uint64_t slices = spmv__ceil_div(convert->a->rows, height);
     void *block, *buffer = NULL;
-    spmv__convert_look l;
-    spmv_status status = spmv__room(s->h, &block, slices, sizeof *s->longest);
-    s->longest = (uint32_t *)block;
-    s->longest_of = (uint32_t)height;
+    spmv__convert_look look;
+    spmv_status status = spmv__room(source->hooks, &block, slices, sizeof *source->longest);
+    source->longest = (uint32_t *)block;
+    source->longest_of = (uint32_t)height;
     if (status) return status;
-    status = spmv__convert_look_open(&l, d, SPMV__CHECK_MATRIX, "longest", c->narrow ? 32 : 64);
-    if (!status) status = spmv__scratch_take(d, slices * sizeof *s->longest, &buffer);
+    status = spmv__convert_look_open(&look, device, SPMV__CHECK_MATRIX, "longest", convert->narrow ? 32 : 64);
+    if (!status) status = spmv__scratch_take(device, slices * sizeof *source->longest, &buffer);
     if (!status) {
-        spmv__dev_arg_count(&l.g, c->a->rows);
-        spmv__dev_arg_count(&l.g, height);
-        spmv__dev_arg_count(&l.g, slices);
-        spmv__dev_arg_mem(&l.g, c->narrow ? c->narrow : c->ptr);
-        spmv__dev_arg_mem(&l.g, buffer);
-        status = spmv__convert_look_run(&l, slices, 1);
+        spmv__dev_arg_count(&look.args, convert->a->rows);
+        spmv__dev_arg_count(&look.args, height);
+        spmv__dev_arg_count(&look.args, slices);
+        spmv__dev_arg_mem(&look.args, convert->narrow ? convert->narrow : convert->ptr);
+        spmv__dev_arg_mem(&look.args, buffer);
+        status = spmv__convert_look_run(&look, slices, 1);
     }
-    if (!status) status = spmv__dev_download(d, buffer, slices * sizeof *s->longest, s->longest);
-    spmv__scratch_give(d, buffer);
-    spmv__convert_look_close(&l);
-    return status ? status : spmv__convert_check_longest(c, s, slices);
+    if (!status) status = spmv__dev_download(device, buffer, slices * sizeof *source->longest, source->longest);
+    spmv__scratch_give(device, buffer);
+    spmv__convert_look_close(&look);
+    return status ? status : spmv__convert_check_longest(convert, source, slices);
 }
 
 /* The slots of sell for each nonzero, of a matrix whose row pointers of ptr_bits bits are in a buffer; 0: they could not be counted. */
 #ifndef SPMV__NO_SELL
-SPMV__SHARED double spmv__convert_padding(spmv_device *d, const spmv_csr *a, void *ptr, int ptr_bits, const spmv_hooks *h)
+SPMV__SHARED double spmv__convert_padding(spmv_device *device, const spmv_csr *a, void *ptr, int ptr_bits, const spmv_hooks *hooks)
 {
-    spmv__convert c;
+    spmv__convert convert;
     spmv__source from;
     spmv_spec sell;
     uint64_t height, t, slots = 0;
     spmv_status s;
-    memset(&c, 0, sizeof c);
+    memset(&convert, 0, sizeof convert);
     memset(&from, 0, sizeof from);
     memset(&sell, 0, sizeof sell);
     sell.format = SPMV_SELL;
     height = spmv__sell_height(&sell, a->rows);
-    c.device = d;
-    c.a = a;
-    c.nnz = a->nnz;
-    if (ptr_bits == 64) c.ptr = ptr;
-    else c.narrow = ptr;
-    from.h = h;
-    s = spmv__convert_longest(&c, height, &from);
+    convert.device = device;
+    convert.a = a;
+    convert.nnz = a->nnz;
+    if (ptr_bits == 64) convert.ptr = ptr;
+    else convert.narrow = ptr;
+    from.hooks = hooks;
+    s = spmv__convert_longest(&convert, height, &from);
     for (t = 0; !s && t < spmv__ceil_div(a->rows, height); t++) slots += from.longest[t];
-    spmv_free(h, from.longest);
+    spmv_free(hooks, from.longest);
     return s ? 0 : (double)slots * (double)height / (double)a->nnz;
 }
 #endif
 
 /* 1: kernels that pay only in later processes are compiled as well. */
-static int spmv__convert_for_others(const spmv_device *d)
+static int spmv__convert_for_others(const spmv_device *device)
 {
     int keeps;
-    spmv__lock(&d->common->lock);
-    keeps = d->common->keeps;
-    spmv__unlock(&d->common->lock);
+    spmv__lock(&device->common->lock);
+    keeps = device->common->keeps;
+    spmv__unlock(&device->common->lock);
     return keeps;
 }
 
 /* ---- the CSR matrix there and here -------------------------------------------------------------------------------- */
 
 /* Uploads what is not there yet of an array of the CSR matrix; with stop, as spmv__dev_copy_rest does. */
-static spmv_status spmv__convert_array(spmv__convert *c, spmv_device *d, int array, const long *stop)
+static spmv_status spmv__convert_array(spmv__convert *convert, spmv_device *device, int array, const long *stop)
 {
-    const spmv_csr *a = c->a;
-    void **buffer = array == SPMV__CONVERT_PTR ? &c->ptr : array == SPMV__CONVERT_COL ? &c->col : &c->val;
+    const spmv_csr *a = convert->a;
+    void **buffer = array == SPMV__CONVERT_PTR ? &convert->ptr : array == SPMV__CONVERT_COL ? &convert->col : &convert->val;
     const void *from = array == SPMV__CONVERT_PTR ? (const void *)a->ptr : array == SPMV__CONVERT_COL ? (const void *)a->col : a->val;
-    const uint64_t bytes = array == SPMV__CONVERT_PTR ? (a->rows + 1) * 8 : a->nnz * (array == SPMV__CONVERT_COL ? 4 : c->width);
+    const uint64_t bytes = array == SPMV__CONVERT_PTR ? (a->rows + 1) * 8 : a->nnz * (array == SPMV__CONVERT_COL ? 4 : convert->width);
     spmv_status s = SPMV_OK;
-    if (!bytes || (c->given && (array != SPMV__CONVERT_PTR || c->given_ptr))) return SPMV_OK;
-    if (array == SPMV__CONVERT_PTR && c->narrow) return c->ptr ? SPMV_OK : spmv__convert_widen(c);
-    if (!*buffer) s = spmv__scratch_take_close(d, bytes, buffer);
-    return s ? s : spmv__dev_copy_rest(d, *buffer, &c->sent[array], bytes, from, stop);
+    if (!bytes || (convert->given && (array != SPMV__CONVERT_PTR || convert->given_ptr))) return SPMV_OK;
+    if (array == SPMV__CONVERT_PTR && convert->narrow) return convert->ptr ? SPMV_OK : spmv__convert_widen(convert);
+    if (!*buffer) s = spmv__scratch_take_close(device, bytes, buffer);
+    return s ? s : spmv__dev_copy_rest(device, *buffer, &convert->sent[array], bytes, from, stop);
 }
 
 #ifdef SPMV__CONVERT_AHEAD
@@ -533,120 +534,122 @@ static spmv_status spmv__convert_array(spmv__convert *c, spmv_device *d, int arr
  * reports the failure. */
 static void *spmv__convert_upload_ahead(void *job)
 {
-    spmv__convert *c = (spmv__convert *)job;
+    spmv__convert *convert = (spmv__convert *)job;
     int k;
-    for (k = 0; k < SPMV__CONVERT_SENT && !spmv__is_set(&c->stop); k++)
-        if (spmv__convert_array(c, &c->quiet, k, &c->stop)) break;
-    c->quiet.info.backend->finish(&c->quiet, c->quiet.queue); /* CU_STREAM_PER_THREAD is another stream in the next thread */
+    for (k = 0; k < SPMV__CONVERT_SENT && !spmv__is_set(&convert->stop); k++)
+        if (spmv__convert_array(convert, &convert->quiet, k, &convert->stop)) break;
+    /* CU_STREAM_PER_THREAD is another stream in the next thread */
+    convert->quiet.info.backend->finish(&convert->quiet, convert->quiet.queue);
     return NULL;
 }
 
 /* Ends that thread. Everything that uses the device comes behind this. */
-static void spmv__convert_wait(spmv__convert *c)
+static void spmv__convert_wait(spmv__convert *convert)
 {
-    if (!c->running) return;
-    __atomic_store_n(&c->stop, 1L, __ATOMIC_RELEASE);
-    pthread_join(c->thread, NULL);
-    c->running = 0;
+    if (!convert->running) return;
+    __atomic_store_n(&convert->stop, 1L, __ATOMIC_RELEASE);
+    pthread_join(convert->thread, NULL);
+    convert->running = 0;
 }
 
 /* 1 if the device is likely to fill the first part: kernels for it are there, or they need not pay by themselves. */
-static int spmv__convert_is_likely(const spmv__convert *c)
+static int spmv__convert_is_likely(const spmv__convert *convert)
 {
-    const spmv_device *d = c->device;
-    const spmv__program *p = spmv__dev_programs(d);
-    const spmv__image *i = spmv__dev_images(d);
-    const uint64_t hash = i ? spmv__dev_source_hash((int)SPMV__KERNEL_CONVERT) : 0;
-    while (p && (int)p->format != (int)SPMV__KERNEL_CONVERT) p = p->next;
-    while (i && i->source != hash) i = i->next;
-    return !c->thrifty || p || i || spmv__convert_for_others(d);
+    const spmv_device *device = convert->device;
+    const spmv__program *program = spmv__dev_programs(device);
+    const spmv__image *image = spmv__dev_images(device);
+    const uint64_t hash = image ? spmv__dev_source_hash((int)SPMV__KERNEL_CONVERT) : 0;
+    while (program && (int)program->format != (int)SPMV__KERNEL_CONVERT) program = program->next;
+    while (image && image->source != hash) image = image->next;
+    return !convert->thrifty || program || image || spmv__convert_for_others(device);
 }
 
 /* Begins to upload the matrix in a thread of its own, if it is so large that this pays, and is likely to be needed. Until the first part
  * needs it or the converter is closed, the thread that called does not use the device. Without threads nothing happens. */
 SPMV__SHARED void spmv__converter_begin(spmv_converter *base)
 {
-    spmv__convert *c = (spmv__convert *)base;
-    spmv_device *d = c->device;
-    const uint64_t most = d->info.alloc_bytes;
-    if (c->given || !c->nnz || spmv__csr_bytes(c->a) < SPMV__STAGE_CHUNK) return;
-    if (spmv__sat_mul(c->nnz, 8) > most || (c->a->rows + 1) * 8 > most) return;
-    if (spmv__share_threads(2, 2) < 2 || !spmv__convert_is_likely(c)) return;
-    spmv__lock(&d->common->copying);
-    spmv__stage_ready(d, spmv__csr_bytes(c->a));
-    spmv__unlock(&d->common->copying);
-    c->quiet = spmv__dev_quiet(d);
-    c->running = !pthread_create(&c->thread, NULL, spmv__convert_upload_ahead, c);
+    spmv__convert *convert = (spmv__convert *)base;
+    spmv_device *device = convert->device;
+    const uint64_t most = device->info.alloc_bytes;
+    if (convert->given || !convert->nnz || spmv__csr_bytes(convert->a) < SPMV__STAGE_CHUNK) return;
+    if (spmv__sat_mul(convert->nnz, 8) > most || (convert->a->rows + 1) * 8 > most) return;
+    if (spmv__share_threads(2, 2) < 2 || !spmv__convert_is_likely(convert)) return;
+    spmv__lock(&device->common->copying);
+    spmv__stage_ready(device, spmv__csr_bytes(convert->a));
+    spmv__unlock(&device->common->copying);
+    convert->quiet = spmv__dev_quiet(device);
+    convert->running = !pthread_create(&convert->thread, NULL, spmv__convert_upload_ahead, convert);
 }
 #else
-static void spmv__convert_wait(spmv__convert *c) { (void)c; }
-SPMV__SHARED void spmv__converter_begin(spmv_converter *c) { (void)c; }
+static void spmv__convert_wait(spmv__convert *convert) { (void)convert; }
+SPMV__SHARED void spmv__converter_begin(spmv_converter *converter) { (void)converter; }
 #endif
 
 /* Uploads what is not there yet of the CSR matrix. */
-static spmv_status spmv__convert_matrix(spmv__convert *c)
+static spmv_status spmv__convert_matrix(spmv__convert *convert)
 {
     int k;
     spmv_status s;
-    spmv__convert_wait(c);
-    s = spmv__dev_none(c->device, &c->args.none);
-    for (k = 0; k < SPMV__CONVERT_SENT && !s; k++) s = spmv__convert_array(c, c->device, k, NULL);
+    spmv__convert_wait(convert);
+    s = spmv__dev_none(convert->device, &convert->args.none);
+    for (k = 0; k < SPMV__CONVERT_SENT && !s; k++) s = spmv__convert_array(convert, convert->device, k, NULL);
     return s;
 }
 
-static void spmv__convert_drop(spmv__convert *c)
+static void spmv__convert_drop(spmv__convert *convert)
 {
-    spmv__convert_wait(c);
-    if (!c->given_ptr) spmv__scratch_give(c->device, c->ptr);
-    if (!c->given) spmv__scratch_give(c->device, c->col);
-    if (!c->given) spmv__scratch_give(c->device, c->val);
-    c->ptr = c->col = c->val = NULL;
-    memset(c->sent, 0, sizeof c->sent);
+    spmv__convert_wait(convert);
+    if (!convert->given_ptr) spmv__scratch_give(convert->device, convert->ptr);
+    if (!convert->given) spmv__scratch_give(convert->device, convert->col);
+    if (!convert->given) spmv__scratch_give(convert->device, convert->val);
+    convert->ptr = convert->col = convert->val = NULL;
+    memset(convert->sent, 0, sizeof convert->sent);
 }
 
 /* ---- one part ----------------------------------------------------------------------------------------------------- */
 
 /* 1: the device fills array k. */
-static int spmv__convert_fills(const spmv__convert_job *j, int k)
+static int spmv__convert_fills(const spmv__convert_job *job, int k)
 {
-    return j->tiler[0] || k == SPMV_VAL || k == j->t->columns || k == j->t->numbers || k == j->t->flags;
+    return job->tiler[0] || k == SPMV_VAL || k == job->format->columns || k == job->format->numbers || k == job->format->flags;
 }
 
 /* 1 if the part has the columns and values of the whole CSR matrix as they are, so that it can have their buffers. */
-static int spmv__convert_is_csr(const spmv__convert *c, const spmv_part *p, const spmv__source *s, const spmv_build *how)
+static int spmv__convert_is_csr(const spmv__convert *convert, const spmv_part *p, const spmv__source *source, const spmv_build *how)
 {
-    return p->spec.format == SPMV_CSR && !c->given && !how->updatable && !s->v->owner && !s->v->list && !p->a[SPMV_CSR_BASE].count;
+    return p->spec.format == SPMV_CSR && !convert->given && !how->updatable && !source->view->owner && !source->view->list &&
+           !p->a[SPMV_CSR_BASE].count;
 }
 
 /* 1 if the device can fill the part. */
-static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const spmv__source *s)
+static int spmv__convert_takes(const spmv__convert *convert, const spmv_part *p, const spmv__source *source)
 {
-    const spmv_csr *a = c->a;
-    const uint64_t most = c->device->info.alloc_bytes;
+    const spmv_csr *a = convert->a;
+    const uint64_t most = convert->device->info.alloc_bytes;
     int k, fits = spmv__sat_mul(a->nnz, 8) <= most && (a->rows + 1) * 8 <= most;
-    if (c->off || s->v->a != a || !p->nnz || !spmv__convert_format_of(p->spec.format)) return 0;
-    if (spmv__dev_has_blocks(p->spec.format) && !c->counted) return 0;
+    if (convert->off || source->view->a != a || !p->nnz || !spmv__convert_format_of(p->spec.format)) return 0;
+    if (spmv__dev_has_blocks(p->spec.format) && !convert->counted) return 0;
     if (p->spec.format == SPMV_CMRS && p->spec.key[SPMV_KEY_SORT]) return 0;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) fits &= spmv__sat_mul(p->a[k].count, p->a[k].width) <= most;
     return fits;
 }
 
 /* 1: kernels with these options are there, or need not pay. */
-static int spmv__convert_is_free(const spmv__convert *c, const char *options)
+static int spmv__convert_is_free(const spmv__convert *convert, const char *options)
 {
-    spmv_device *d = c->device;
-    return !c->thrifty || spmv__convert_for_others(d) || spmv__dev_built(d, (int)SPMV__KERNEL_CONVERT, options) ||
-           spmv__dev_image_of(d, (int)SPMV__KERNEL_CONVERT, options);
+    spmv_device *device = convert->device;
+    return !convert->thrifty || spmv__convert_for_others(device) || spmv__dev_built(device, (int)SPMV__KERNEL_CONVERT, options) ||
+           spmv__dev_image_of(device, (int)SPMV__KERNEL_CONVERT, options);
 }
 
 /* Is it worth compiling kernels with these options, if they are not there, to have the device fill a part? The host takes so many seconds
  * instead. It is when the host has taken as long as compiling for this part and those before it. In this way all takes at most about twice
  * as long as if it were known how many more parts there will be. */
-static int spmv__convert_pays(const spmv__convert *c, const char *options, double host, double compile)
+static int spmv__convert_pays(const spmv__convert *convert, const char *options, double host, double compile)
 {
-    spmv__common *all = c->device->common;
+    spmv__common *all = convert->device->common;
     int pays;
-    if (spmv__convert_is_free(c, options)) return 1;
+    if (spmv__convert_is_free(convert, options)) return 1;
     spmv__lock(&all->lock);
     all->rented += host;
     pays = all->rented >= compile;
@@ -656,75 +659,75 @@ static int spmv__convert_pays(const spmv__convert *c, const char *options, doubl
 }
 
 /* 1: rows start where s->ptr says, and no array of the part has that. */
-static int spmv__convert_starts_by_row(const spmv__convert_job *j)
+static int spmv__convert_starts_by_row(const spmv__convert_job *job)
 {
-    return j->t->start == SPMV__NO_ARRAY && !strcmp(j->t->place, "BY_ROW");
+    return job->format->start == SPMV__NO_ARRAY && !strcmp(job->format->place, "BY_ROW");
 }
 
 /* 1: the array of starts has 64 bits an element. */
-static int spmv__convert_wide_starts(const spmv__convert_job *j)
+static int spmv__convert_wide_starts(const spmv__convert_job *job)
 {
-    if (spmv__convert_starts_by_row(j)) return 1;
-    return j->t->start != SPMV__NO_ARRAY ? j->p->a[j->t->start].width == 8 : j->p->a[SPMV_VAL].count > 0xffffffffu;
+    if (spmv__convert_starts_by_row(job)) return 1;
+    return job->format->start != SPMV__NO_ARRAY ? job->p->a[job->format->start].width == 8 : job->p->a[SPMV_VAL].count > 0xffffffffu;
 }
 
 /* 1: the kernel goes through the slots: slices or columns that have the whole matrix, in the order of its rows. */
-static int spmv__convert_slotwise(const spmv__convert_job *j)
+static int spmv__convert_slotwise(const spmv__convert_job *job)
 {
-    if (j->s->v->owner || j->s->v->list) return 0;
-    return j->p->spec.format == SPMV_ELL || (j->p->spec.format == SPMV_SELL && !j->p->a[SPMV_SELL_SLICE_ROW].count);
+    if (job->source->view->owner || job->source->view->list) return 0;
+    return job->p->spec.format == SPMV_ELL || (job->p->spec.format == SPMV_SELL && !job->p->a[SPMV_SELL_SLICE_ROW].count);
 }
 
 /* Allocates and fills the arrays that the host fills, and what else follows from the rows alone. */
-static spmv_status spmv__convert_host(spmv__convert_job *j)
+static spmv_status spmv__convert_host(spmv__convert_job *job)
 {
-    const spmv_hooks *h = j->s->h, *own = &j->c->device->hooks;
-    const spmv_view *v = j->s->v;
-    spmv_part *p = j->p;
+    const spmv_hooks *hooks = job->source->hooks, *own = &job->convert->device->hooks;
+    const spmv_view *view = job->source->view;
+    spmv_part *p = job->p;
     void *at = NULL, *inverse = NULL;
     uint64_t i;
     int k;
     spmv_status s = SPMV_OK;
-    if (j->tiler[0]) return s;
+    if (job->tiler[0]) return s;
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
-        if (!spmv__convert_fills(j, k)) s = spmv__room(h, &p->a[k].data, p->a[k].count, p->a[k].width);
+        if (!spmv__convert_fills(job, k)) s = spmv__room(hooks, &p->a[k].data, p->a[k].count, p->a[k].width);
     if (!s && p->spec.format == SPMV_TCSR) s = spmv__room(own, &at, p->n[SPMV_TCSR_TILES] + 1, 8);
-    if (!s && v->list) s = spmv__new(own, &inverse, v->a->rows, 4, 0xff);
-    j->tile_at = (uint64_t *)at;
-    j->inverse = (uint32_t *)inverse;
+    if (!s && view->list) s = spmv__new(own, &inverse, view->a->rows, 4, 0xff);
+    job->tile_at = (uint64_t *)at;
+    job->inverse = (uint32_t *)inverse;
     if (s) return s;
-    for (i = 0; v->list && i < v->rows; i++) j->inverse[v->list[i]] = (uint32_t)i;
-    if (spmv__table[p->spec.format].lay && j->t->flags == SPMV__NO_ARRAY) spmv__table[p->spec.format].lay(p, j->s);
-    if (j->t->outline) j->t->outline(j);
+    for (i = 0; view->list && i < view->rows; i++) job->inverse[view->list[i]] = (uint32_t)i;
+    if (spmv__table[p->spec.format].lay && job->format->flags == SPMV__NO_ARRAY) spmv__table[p->spec.format].lay(p, job->source);
+    if (job->format->outline) job->format->outline(job);
     return s;
 }
 
 /* How many of nonzeros k .. end - 1 belong to the view. */
-static uint64_t spmv__convert_owned(const spmv_view *v, uint64_t k, uint64_t end)
+static uint64_t spmv__convert_owned(const spmv_view *view, uint64_t k, uint64_t end)
 {
     uint64_t n = 0;
-    for (; k < end; k++) n += v->owner[k] == v->part;
+    for (; k < end; k++) n += view->owner[k] == view->part;
     return n;
 }
 
 /* Sets first, rows + 1 elements, to the view's nonzeros before each row of the matrix. They were counted by row of the part; only rows that
  * are not in the row list are looked at. */
-static void spmv__convert_first(const spmv__convert_job *j, uint64_t *first)
+static void spmv__convert_first(const spmv__convert_job *job, uint64_t *first)
 {
-    const spmv_view *v = j->s->v;
-    const spmv_csr *a = v->a;
+    const spmv_view *view = job->source->view;
+    const spmv_csr *a = view->a;
     uint64_t r, n = 0;
     for (r = 0; r < a->rows; r++) {
-        const uint64_t i = j->inverse[r];
+        const uint64_t i = job->inverse[r];
         first[r] = n;
-        n += i != SPMV_PAD ? j->s->ptr[i + 1] - j->s->ptr[i] : spmv__convert_owned(v, a->ptr[r], a->ptr[r + 1]);
+        n += i != SPMV_PAD ? job->source->ptr[i + 1] - job->source->ptr[i] : spmv__convert_owned(view, a->ptr[r], a->ptr[r + 1]);
     }
     first[a->rows] = n;
 }
 
 /* What the shares of spmv__convert_before have in common. */
 typedef struct spmv__convert_ahead {
-    const spmv__convert_job *j;
+    const spmv__convert_job *job;
     const uint64_t          *first;
     uint64_t                *before, shares;
 } spmv__convert_ahead;
@@ -732,164 +735,168 @@ typedef struct spmv__convert_ahead {
 /* Fills in the groups of a share: the view's nonzeros before the row in which the group begins, and those in front of it in this row. */
 static void spmv__convert_before_share(void *job, uint64_t share)
 {
-    const spmv__convert_ahead *t = (const spmv__convert_ahead *)job;
-    const spmv__convert_job *j = t->j;
-    const spmv_view *v = j->s->v;
-    const spmv_csr *a = v->a;
-    const uint64_t step = j->wg * SPMV__CONVERT_PER, end = j->groups * (share + 1) / t->shares;
-    uint64_t g = j->groups * share / t->shares, r = g < end ? spmv__row_of(a, 0, g * step) : 0, k = a->ptr[r], n = t->first[r];
+    const spmv__convert_ahead *ahead = (const spmv__convert_ahead *)job;
+    const spmv__convert_job *convert = ahead->job;
+    const spmv_view *view = convert->source->view;
+    const spmv_csr *a = view->a;
+    const uint64_t step = convert->wg * SPMV__CONVERT_PER, end = convert->groups * (share + 1) / ahead->shares;
+    uint64_t g = convert->groups * share / ahead->shares, r = g < end ? spmv__row_of(a, 0, g * step) : 0, k = a->ptr[r];
+    uint64_t n = ahead->first[r];
     for (; g < end; g++) {
         const uint64_t begin = g * step;
         while (a->ptr[r + 1] <= begin) r++;
         if (a->ptr[r] > k) {
             k = a->ptr[r];
-            n = t->first[r];
+            n = ahead->first[r];
         }
-        n += spmv__convert_owned(v, k, begin);
+        n += spmv__convert_owned(view, k, begin);
         k = begin;
-        t->before[g] = n;
+        ahead->before[g] = n;
     }
 }
 
 /* Sets before to the view's nonzeros before each group of the launch. */
-static void spmv__convert_before(const spmv__convert_job *j, const uint64_t *first, uint64_t *before)
+static void spmv__convert_before(const spmv__convert_job *job, const uint64_t *first, uint64_t *before)
 {
-    spmv__convert_ahead t;
-    t.j = j;
-    t.first = first;
-    t.before = before;
-    t.shares = spmv__smaller(spmv__share_count(j->s->v->a->nnz), j->groups);
-    spmv__share_out(spmv__convert_before_share, &t, t.shares);
+    spmv__convert_ahead ahead;
+    ahead.job = job;
+    ahead.first = first;
+    ahead.before = before;
+    ahead.shares = spmv__smaller(spmv__share_count(job->source->view->a->nnz), job->groups);
+    spmv__share_out(spmv__convert_before_share, &ahead, ahead.shares);
 }
 
 /* Counts the view's nonzeros before each row of the matrix and before each group of the launch, and uploads both. */
-static spmv_status spmv__convert_count(spmv__convert_job *j)
+static spmv_status spmv__convert_count(spmv__convert_job *job)
 {
-    const spmv_view *v = j->s->v;
-    spmv_device *d = j->c->device;
-    const uint64_t rows = v->a->rows, *first = j->s->ptr; /* without a row list, rows of the part are those of the matrix */
+    const spmv_view *view = job->source->view;
+    spmv_device *device = job->convert->device;
+    const uint64_t rows = view->a->rows, *first = job->source->ptr; /* without a row list, rows of the part are those of the matrix */
     void *before = NULL, *block = NULL;
-    spmv_status s = spmv__room(&d->hooks, &before, j->groups, 8);
-    if (!s && v->list) s = spmv__room(&d->hooks, &block, rows + 1, 8);
-    if (!s && v->list) {
-        spmv__convert_first(j, (uint64_t *)block);
+    spmv_status s = spmv__room(&device->hooks, &before, job->groups, 8);
+    if (!s && view->list) s = spmv__room(&device->hooks, &block, rows + 1, 8);
+    if (!s && view->list) {
+        spmv__convert_first(job, (uint64_t *)block);
         first = (const uint64_t *)block;
     }
-    if (!s) spmv__convert_before(j, first, (uint64_t *)before);
-    if (!s) s = spmv__convert_upload(d, before, j->groups, 8, &j->before);
-    if (!s) s = spmv__convert_upload(d, first, rows + 1, 8, &j->first);
-    spmv_free(&d->hooks, before);
-    spmv_free(&d->hooks, block);
+    if (!s) spmv__convert_before(job, first, (uint64_t *)before);
+    if (!s) s = spmv__convert_upload(device, before, job->groups, 8, &job->before);
+    if (!s) s = spmv__convert_upload(device, first, rows + 1, 8, &job->first);
+    spmv_free(&device->hooks, before);
+    spmv_free(&device->hooks, block);
     return s;
 }
 
 /* Where the back end can, one buffer for all arrays of a part: a driver takes as long for each as for all of them together. */
-static spmv_status spmv__convert_make_all(spmv__convert_job *j)
+static spmv_status spmv__convert_make_all(spmv__convert_job *job)
 {
     const uint64_t aligned = 256; /* bytes, as allocations are */
-    spmv_device *d = j->c->device;
-    const spmv_part *p = j->p;
+    spmv_device *device = job->convert->device;
+    const spmv_part *p = job->p;
     uint64_t bytes = 0;
     int k;
     spmv_status s;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) bytes += spmv__round_up(p->a[k].count * p->a[k].width, aligned);
-    if (!d->info.backend->within || bytes > d->info.alloc_bytes) return SPMV_OK;
-    s = spmv__dev_own(d, bytes, 0, &j->e->all);
+    if (!device->info.backend->within || bytes > device->info.alloc_bytes) return SPMV_OK;
+    s = spmv__dev_own(device, bytes, 0, &job->elsewhere->all);
     for (bytes = 0, k = 0; k < SPMV_MAX_ARRAYS && !s; k++) {
-        if (p->a[k].count) j->e->a[k] = d->info.backend->within(j->e->all, bytes);
+        if (p->a[k].count) job->elsewhere->a[k] = device->info.backend->within(job->elsewhere->all, bytes);
         bytes += spmv__round_up(p->a[k].count * p->a[k].width, aligned);
     }
     return s;
 }
 
 /* Copies an array that the host has filled. */
-static spmv_status spmv__convert_send_array(spmv__convert_job *j, int k)
+static spmv_status spmv__convert_send_array(spmv__convert_job *job, int k)
 {
-    const spmv_array *a = &j->p->a[k];
-    if (!j->e->a[k]) return spmv__dev_upload(j->c->device, a, &j->e->a[k]);
-    return spmv__dev_copy(j->c->device, j->e->a[k], a->count * a->width, a->data);
+    const spmv_array *array = &job->p->a[k];
+    if (!job->elsewhere->a[k]) return spmv__dev_upload(job->convert->device, array, &job->elsewhere->a[k]);
+    return spmv__dev_copy(job->convert->device, job->elsewhere->a[k], array->count * array->width, array->data);
 }
 
 /* A buffer for an array that the kernel fills. Unless the kernel fills all of it, with padding and fill in it: PAD in columns, zeros
  * elsewhere. Fills are of 4 bytes. */
-static spmv_status spmv__convert_buffer(spmv__convert_job *j, int k)
+static spmv_status spmv__convert_buffer(spmv__convert_job *job, int k)
 {
-    spmv_device *d = j->c->device;
-    const spmv_array *a = &j->p->a[k];
-    const uint64_t bytes = spmv__round_up(a->count * a->width, 4);
-    const int dense = j->p->nnz == j->p->a[SPMV_VAL].count || j->t->flags != SPMV__NO_ARRAY || spmv__convert_slotwise(j);
-    const int filled = k == j->t->flags ? j->tiler[0] != NULL : dense;
+    spmv_device *device = job->convert->device;
+    const spmv_array *array = &job->p->a[k];
+    const uint64_t bytes = spmv__round_up(array->count * array->width, 4);
+    const int dense = job->p->nnz == job->p->a[SPMV_VAL].count || job->format->flags != SPMV__NO_ARRAY || spmv__convert_slotwise(job);
+    const int filled = k == job->format->flags ? job->tiler[0] != NULL : dense;
     spmv_status s = SPMV_OK;
-    if (!a->count) return s;
-    if (!j->e->a[k]) s = spmv__dev_own(d, bytes, 0, &j->e->a[k]);
-    if (!s && !filled) s = d->info.backend->fill(d, d->queue, j->e->a[k], bytes, k == j->t->columns ? SPMV_PAD : 0);
+    if (!array->count) return s;
+    if (!job->elsewhere->a[k]) s = spmv__dev_own(device, bytes, 0, &job->elsewhere->a[k]);
+    if (!s && !filled)
+        s = device->info.backend->fill(device, device->queue, job->elsewhere->a[k], bytes, k == job->format->columns ? SPMV_PAD : 0);
     return s;
 }
 
 /* Uploads what the host has computed, and makes the buffers that the kernel fills. */
-static spmv_status spmv__convert_send(spmv__convert_job *j)
+static spmv_status spmv__convert_send(spmv__convert_job *job)
 {
-    spmv_device *d = j->c->device;
-    const spmv_part *p = j->p;
-    const spmv_view *v = j->s->v;
+    spmv_device *device = job->convert->device;
+    const spmv_part *p = job->p;
+    const spmv_view *view = job->source->view;
     int k;
-    spmv_status s = spmv__convert_matrix(j->c);
-    if (!s) s = spmv__convert_make_all(j);
+    spmv_status s = spmv__convert_matrix(job->convert);
+    if (!s) s = spmv__convert_make_all(job);
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
-        s = spmv__convert_fills(j, k) ? spmv__convert_buffer(j, k) : spmv__convert_send_array(j, k);
-    if (!s && v->owner) s = spmv__convert_upload(d, v->owner, v->a->nnz, 1, &j->owner);
-    if (!s && v->owner && !j->words) s = spmv__convert_count(j);
-    if (!s && v->list) s = spmv__convert_upload(d, j->inverse, v->a->rows, 4, &j->place);
-    if (!s && j->tile_at) s = spmv__convert_upload(d, j->tile_at, p->n[SPMV_TCSR_TILES] + 1, 8, &j->run_at);
-    if (!s && spmv__convert_starts_by_row(j) && j->s->ptr != v->a->ptr)
-        s = spmv__convert_upload(d, j->s->ptr, p->rows, 8, &j->start);
+        s = spmv__convert_fills(job, k) ? spmv__convert_buffer(job, k) : spmv__convert_send_array(job, k);
+    if (!s && view->owner) s = spmv__convert_upload(device, view->owner, view->a->nnz, 1, &job->owner);
+    if (!s && view->owner && !job->words) s = spmv__convert_count(job);
+    if (!s && view->list) s = spmv__convert_upload(device, job->inverse, view->a->rows, 4, &job->place);
+    if (!s && job->tile_at) s = spmv__convert_upload(device, job->tile_at, p->n[SPMV_TCSR_TILES] + 1, 8, &job->run_at);
+    if (!s && spmv__convert_starts_by_row(job) && job->source->ptr != view->a->ptr)
+        s = spmv__convert_upload(device, job->source->ptr, p->rows, 8, &job->start);
     return s;
 }
 
 /* Writes the options of the kernels for a part with blocks. Before the blocks are counted, narrow and wide are guesses, which are most
  * often right, so that there is only one program. */
-static void spmv__convert_block_options(const spmv__convert_job *j, int narrow, int wide, spmv__dev_options *o)
+static void spmv__convert_block_options(const spmv__convert_job *job, int narrow, int wide, spmv__dev_options *options)
 {
-    const spmv_part *p = j->p;
-    o->used = 0;
-    spmv__dev_option(o, "PLACE", j->t->place);
-    spmv__dev_option(o, "WORD", p->a[SPMV_VAL].width == 8 ? "ulong" : "uint");
-    spmv__dev_option(o, "OFF", wide ? "ulong" : "uint");
-    if (spmv__dev_wide(p)) spmv__dev_option(o, "I64", "1");
-    if (narrow) spmv__dev_option(o, "IDX16", "1");
-    if (j->s->v->owner) spmv__dev_option(o, "OWNED", "1");
-    spmv__dev_option_number(o, "PER", SPMV__CONVERT_PER);
-    spmv__dev_option_number(o, "WG", j->wg);
+    const spmv_part *p = job->p;
+    options->used = 0;
+    spmv__dev_option(options, "PLACE", job->format->place);
+    spmv__dev_option(options, "WORD", p->a[SPMV_VAL].width == 8 ? "ulong" : "uint");
+    spmv__dev_option(options, "OFF", wide ? "ulong" : "uint");
+    if (spmv__dev_wide(p)) spmv__dev_option(options, "I64", "1");
+    if (narrow) spmv__dev_option(options, "IDX16", "1");
+    if (job->source->view->owner) spmv__dev_option(options, "OWNED", "1");
+    spmv__dev_option_number(options, "PER", SPMV__CONVERT_PER);
+    spmv__dev_option_number(options, "WG", job->wg);
 }
 
 /* Writes the options of the kernels for a part. Before tiles are counted, some are guesses, which are most often right. */
-static void spmv__convert_options(const spmv__convert_job *j, spmv__dev_options *o)
+static void spmv__convert_options(const spmv__convert_job *job, spmv__dev_options *options)
 {
-    const spmv_part *p = j->p;
-    const spmv_format f = p->spec.format;
-    const int guess = f == SPMV_TCSR && !p->a[SPMV_VAL].count; /* the tiles are not counted yet */
-    const int narrow = guess ? p->spec.key[SPMV_KEY_IDX] == 16 : j->t->columns != SPMV__NO_ARRAY && p->a[j->t->columns].width == 2;
-    const int numbers = guess ? narrow && p->cols > 1u << 16 && !j->no_high : j->t->numbers != SPMV__NO_ARRAY && p->a[j->t->numbers].count;
-    const int grown = f == SPMV_SELL && p->a[SPMV_SELL_SLICE_ROW].count;
-    if (j->words) {
-        spmv__convert_block_options(j, p->a[j->t->columns].width == 2, spmv__convert_wide_starts(j), o);
+    const spmv_part *p = job->p;
+    const spmv_format format = p->spec.format;
+    const int guess = format == SPMV_TCSR && !p->a[SPMV_VAL].count; /* the tiles are not counted yet */
+    const int narrow = guess ? p->spec.key[SPMV_KEY_IDX] == 16 : job->format->columns != SPMV__NO_ARRAY &&
+                       p->a[job->format->columns].width == 2;
+    const int numbers = guess ? narrow && p->cols > 1u << 16 && !job->no_high : job->format->numbers != SPMV__NO_ARRAY &&
+                        p->a[job->format->numbers].count;
+    const int grown = format == SPMV_SELL && p->a[SPMV_SELL_SLICE_ROW].count;
+    if (job->words) {
+        spmv__convert_block_options(job, p->a[job->format->columns].width == 2, spmv__convert_wide_starts(job), options);
         return;
     }
-    o->used = 0;
-    spmv__dev_option(o, "PLACE", grown ? "BY_GROWN" : j->t->place);
-    if (spmv__convert_slotwise(j)) spmv__dev_option(o, "SLOTWISE", "1");
-    spmv__dev_option(o, "WORD", p->a[SPMV_VAL].width == 8 ? "ulong" : "uint");
-    spmv__dev_option(o, "OFF", spmv__convert_wide_starts(j) ? "ulong" : "uint");
-    if (spmv__dev_wide(p)) spmv__dev_option(o, "I64", "1");
-    if (j->t->columns == SPMV__NO_ARRAY) spmv__dev_option(o, "COLUMNS", "0");
-    else if (narrow) spmv__dev_option(o, "IDX16", "1");
-    if (j->s->v->owner) spmv__dev_option(o, "OWNED", "1");
-    if (j->s->v->list) spmv__dev_option(o, "LIST", "1");
-    if (f == SPMV_CMRS) spmv__dev_option(o, "NUMBER", numbers ? "3" : "2");
-    else if (numbers) spmv__dev_option(o, "NUMBER", f == SPMV_TCSR ? "4" : "1");
-    if (f == SPMV_TCSR) spmv__dev_option(o, "TILES", guess || j->tiler[0] ? "2" : "1");
-    spmv__dev_option_number(o, "PER", SPMV__CONVERT_PER);
-    spmv__dev_option_number(o, "WG", j->wg);
+    options->used = 0;
+    spmv__dev_option(options, "PLACE", grown ? "BY_GROWN" : job->format->place);
+    if (spmv__convert_slotwise(job)) spmv__dev_option(options, "SLOTWISE", "1");
+    spmv__dev_option(options, "WORD", p->a[SPMV_VAL].width == 8 ? "ulong" : "uint");
+    spmv__dev_option(options, "OFF", spmv__convert_wide_starts(job) ? "ulong" : "uint");
+    if (spmv__dev_wide(p)) spmv__dev_option(options, "I64", "1");
+    if (job->format->columns == SPMV__NO_ARRAY) spmv__dev_option(options, "COLUMNS", "0");
+    else if (narrow) spmv__dev_option(options, "IDX16", "1");
+    if (job->source->view->owner) spmv__dev_option(options, "OWNED", "1");
+    if (job->source->view->list) spmv__dev_option(options, "LIST", "1");
+    if (format == SPMV_CMRS) spmv__dev_option(options, "NUMBER", numbers ? "3" : "2");
+    else if (numbers) spmv__dev_option(options, "NUMBER", format == SPMV_TCSR ? "4" : "1");
+    if (format == SPMV_TCSR) spmv__dev_option(options, "TILES", guess || job->tiler[0] ? "2" : "1");
+    spmv__dev_option_number(options, "PER", SPMV__CONVERT_PER);
+    spmv__dev_option_number(options, "WG", job->wg);
 }
 
 /* The kernel's integers that depend on the format. */
@@ -912,52 +919,52 @@ static void spmv__convert_sizes(const spmv_part *p, uint64_t *ld, uint64_t *coun
 }
 
 /* Sets the arguments that every kernel begins with: the CSR matrix. */
-static void spmv__convert_matrix_arguments(spmv__dev_args *g, const spmv__convert_job *j)
+static void spmv__convert_matrix_arguments(spmv__dev_args *args, const spmv__convert_job *job)
 {
-    spmv__dev_arg_count(g, j->c->a->rows);
-    spmv__dev_arg_count(g, j->c->a->nnz);
-    spmv__dev_arg_mem(g, j->c->ptr);
-    spmv__dev_arg_mem(g, j->c->col);
-    spmv__dev_arg_mem(g, j->c->val);
+    spmv__dev_arg_count(args, job->convert->a->rows);
+    spmv__dev_arg_count(args, job->convert->a->nnz);
+    spmv__dev_arg_mem(args, job->convert->ptr);
+    spmv__dev_arg_mem(args, job->convert->col);
+    spmv__dev_arg_mem(args, job->convert->val);
 }
 
 #ifdef SPMV__ANY_BLOCK
 /* How many groups find the blocks. */
-static uint64_t spmv__convert_find_groups(const spmv__convert_job *j)
+static uint64_t spmv__convert_find_groups(const spmv__convert_job *job)
 {
-    return spmv__ceil_div(j->words * SPMV__CONVERT_WORD, j->wg * SPMV__CONVERT_PER);
+    return spmv__ceil_div(job->words * SPMV__CONVERT_WORD, job->wg * SPMV__CONVERT_PER);
 }
 
 /* Sets all arguments of a kernel for blocks, in the order of its parameters. */
-static spmv_status spmv__convert_block_arguments(const spmv__convert_job *j, void *kernel)
+static spmv_status spmv__convert_block_arguments(const spmv__convert_job *job, void *kernel)
 {
-    spmv__dev_args g = spmv__dev_args_of(&j->c->args, kernel);
-    const spmv_part *p = j->p;
+    spmv__dev_args args = spmv__dev_args_of(&job->convert->args, kernel);
+    const spmv_part *p = job->p;
     const int bases = spmv__dev_format_of(p->spec.format)->bases;
     uint64_t ld = 0, count = 0;
     spmv__convert_sizes(p, &ld, &count);
-    spmv__convert_matrix_arguments(&g, j);
-    spmv__dev_arg_mem(&g, j->owner);
-    spmv__dev_arg_count(&g, j->s->v->part);
-    spmv__dev_arg_mem(&g, j->first);
-    spmv__dev_arg_mem(&g, j->before);
-    spmv__dev_arg_mem(&g, j->begun);
-    spmv__dev_arg_count(&g, j->words);
-    spmv__dev_arg_count(&g, spmv__convert_find_groups(j));
-    spmv__dev_arg_mem(&g, j->blocks);
-    spmv__dev_arg_mem(&g, j->low);
-    spmv__dev_arg_mem(&g, j->high);
-    spmv__dev_arg_count(&g, p->n[SPMV_BLOCK_BH]);
-    spmv__dev_arg_count(&g, p->n[SPMV_BLOCK_BW]);
-    spmv__dev_arg_count(&g, p->n[SPMV_BLOCK_UW]);
-    spmv__dev_arg_mem(&g, j->e && j->t->start != SPMV__NO_ARRAY ? j->e->a[j->t->start] : NULL);
-    spmv__dev_arg_count(&g, p->spec.format == SPMV_BCSR ? 0 : ld);
-    spmv__dev_arg_count(&g, ld);
-    spmv__dev_arg_count(&g, spmv__block_group_height(p));
-    spmv__dev_arg_mem(&g, j->e ? j->e->a[bases] : NULL);
-    spmv__dev_arg_mem(&g, j->e ? j->e->a[SPMV_VAL] : NULL);
-    spmv__dev_arg_mem(&g, j->e ? j->e->a[j->t->columns] : NULL);
-    return g.s;
+    spmv__convert_matrix_arguments(&args, job);
+    spmv__dev_arg_mem(&args, job->owner);
+    spmv__dev_arg_count(&args, job->source->view->part);
+    spmv__dev_arg_mem(&args, job->first);
+    spmv__dev_arg_mem(&args, job->before);
+    spmv__dev_arg_mem(&args, job->begun);
+    spmv__dev_arg_count(&args, job->words);
+    spmv__dev_arg_count(&args, spmv__convert_find_groups(job));
+    spmv__dev_arg_mem(&args, job->blocks);
+    spmv__dev_arg_mem(&args, job->low);
+    spmv__dev_arg_mem(&args, job->high);
+    spmv__dev_arg_count(&args, p->n[SPMV_BLOCK_BH]);
+    spmv__dev_arg_count(&args, p->n[SPMV_BLOCK_BW]);
+    spmv__dev_arg_count(&args, p->n[SPMV_BLOCK_UW]);
+    spmv__dev_arg_mem(&args, job->elsewhere && job->format->start != SPMV__NO_ARRAY ? job->elsewhere->a[job->format->start] : NULL);
+    spmv__dev_arg_count(&args, p->spec.format == SPMV_BCSR ? 0 : ld);
+    spmv__dev_arg_count(&args, ld);
+    spmv__dev_arg_count(&args, spmv__block_group_height(p));
+    spmv__dev_arg_mem(&args, job->elsewhere ? job->elsewhere->a[bases] : NULL);
+    spmv__dev_arg_mem(&args, job->elsewhere ? job->elsewhere->a[SPMV_VAL] : NULL);
+    spmv__dev_arg_mem(&args, job->elsewhere ? job->elsewhere->a[job->format->columns] : NULL);
+    return args.s;
 }
 
 #else
@@ -965,65 +972,65 @@ static spmv_status spmv__convert_block_arguments(const spmv__convert_job *j, voi
 #endif
 
 /* Sets all arguments of the kernel, in the order of its parameters. */
-static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *kernel)
+static spmv_status spmv__convert_arguments(const spmv__convert_job *job, void *kernel)
 {
-    if (j->words) return spmv__convert_block_arguments(j, kernel);
-    spmv__dev_args g = spmv__dev_args_of(&j->c->args, kernel);
-    const spmv_part *p = j->p;
-    const spmv_format f = p->spec.format;
-    void *const *a = j->e->a;
-    const int bases = spmv__dev_format_of(f)->bases;
+    if (job->words) return spmv__convert_block_arguments(job, kernel);
+    spmv__dev_args args = spmv__dev_args_of(&job->convert->args, kernel);
+    const spmv_part *p = job->p;
+    const spmv_format format = p->spec.format;
+    void *const *a = job->elsewhere->a;
+    const int bases = spmv__dev_format_of(format)->bases;
     uint64_t ld = 0, count = 0;
     spmv__convert_sizes(p, &ld, &count);
-    spmv__convert_matrix_arguments(&g, j);
-    spmv__dev_arg_mem(&g, j->tiler[0] ? j->found : j->place);
-    spmv__dev_arg_mem(&g, j->owner);
-    spmv__dev_arg_count(&g, j->across ? j->across : j->s->v->part);
-    spmv__dev_arg_mem(&g, j->before);
-    spmv__dev_arg_mem(&g, j->first);
-    spmv__dev_arg_mem(&g, j->t->start != SPMV__NO_ARRAY ? a[j->t->start] : j->start ? j->start : j->c->ptr);
-    spmv__dev_arg_count(&g, ld);
-    spmv__dev_arg_mem(&g, f == SPMV_CSR ? a[SPMV_CSR_RUN_AT] : j->run_at);
-    spmv__dev_arg_mem(&g, f == SPMV_SELL ? a[SPMV_SELL_SLICE_ROW] : NULL);
-    spmv__dev_arg_mem(&g, f == SPMV_DIA    ? a[SPMV_DIA_OFFSET]
-                          : f == SPMV_BDIA ? a[SPMV_BDIA_OFFSET]
-                          : f == SPMV_TCSR ? a[SPMV_TCSR_HIGH_AT]
+    spmv__convert_matrix_arguments(&args, job);
+    spmv__dev_arg_mem(&args, job->tiler[0] ? job->found : job->place);
+    spmv__dev_arg_mem(&args, job->owner);
+    spmv__dev_arg_count(&args, job->across ? job->across : job->source->view->part);
+    spmv__dev_arg_mem(&args, job->before);
+    spmv__dev_arg_mem(&args, job->first);
+    spmv__dev_arg_mem(&args, job->format->start != SPMV__NO_ARRAY ? a[job->format->start] : job->start ? job->start : job->convert->ptr);
+    spmv__dev_arg_count(&args, ld);
+    spmv__dev_arg_mem(&args, format == SPMV_CSR ? a[SPMV_CSR_RUN_AT] : job->run_at);
+    spmv__dev_arg_mem(&args, format == SPMV_SELL ? a[SPMV_SELL_SLICE_ROW] : NULL);
+    spmv__dev_arg_mem(&args, format == SPMV_DIA    ? a[SPMV_DIA_OFFSET]
+                          : format == SPMV_BDIA ? a[SPMV_BDIA_OFFSET]
+                          : format == SPMV_TCSR ? a[SPMV_TCSR_HIGH_AT]
                                            : NULL);
-    spmv__dev_arg_count(&g, count);
-    spmv__dev_arg_mem(&g, bases != SPMV__NO_ARRAY ? a[bases] : NULL);
-    spmv__dev_arg_count(&g, f == SPMV_TCSR ? p->n[SPMV_TCSR_TILES] : 0);
-    spmv__dev_arg_mem(&g, a[SPMV_VAL]);
-    spmv__dev_arg_mem(&g, j->t->columns != SPMV__NO_ARRAY ? a[j->t->columns] : NULL);
-    spmv__dev_arg_mem(&g, j->t->numbers != SPMV__NO_ARRAY ? a[j->t->numbers] : NULL);
-    spmv__dev_arg_mem(&g, j->t->flags != SPMV__NO_ARRAY ? a[j->t->flags] : NULL);
-    return g.s;
+    spmv__dev_arg_count(&args, count);
+    spmv__dev_arg_mem(&args, bases != SPMV__NO_ARRAY ? a[bases] : NULL);
+    spmv__dev_arg_count(&args, format == SPMV_TCSR ? p->n[SPMV_TCSR_TILES] : 0);
+    spmv__dev_arg_mem(&args, a[SPMV_VAL]);
+    spmv__dev_arg_mem(&args, job->format->columns != SPMV__NO_ARRAY ? a[job->format->columns] : NULL);
+    spmv__dev_arg_mem(&args, job->format->numbers != SPMV__NO_ARRAY ? a[job->format->numbers] : NULL);
+    spmv__dev_arg_mem(&args, job->format->flags != SPMV__NO_ARRAY ? a[job->format->flags] : NULL);
+    return args.s;
 }
 
 /* Launches a kernel, whose arguments are set. Products wait for it: spmv__converter_finish finishes the queue. */
-static spmv_status spmv__convert_launch(const spmv__convert_job *j, void *kernel, uint64_t groups)
+static spmv_status spmv__convert_launch(const spmv__convert_job *job, void *kernel, uint64_t groups)
 {
-    return spmv__convert_start(j->c->device, kernel, groups, j->wg, j->c->chain);
+    return spmv__convert_start(job->convert->device, kernel, groups, job->wg, job->convert->chain);
 }
 
 /* Launches a kernel of the program, once. */
-static spmv_status spmv__convert_once(const spmv__convert_job *j, void *program, const char *name, uint64_t groups)
+static spmv_status spmv__convert_once(const spmv__convert_job *job, void *program, const char *name, uint64_t groups)
 {
-    const spmv_device *d = j->c->device;
-    const spmv_backend *b = d->info.backend;
+    const spmv_device *device = job->convert->device;
+    const spmv_backend *back = device->info.backend;
     void *kernel = NULL;
-    spmv_status s = b->kernel(d, program, name, &kernel);
+    spmv_status s = back->kernel(device, program, name, &kernel);
     if (s) return s;
-    s = spmv__convert_arguments(j, kernel);
-    if (!s) s = spmv__convert_launch(j, kernel, groups);
-    spmv__dev_kernel_free(d, kernel);
+    s = spmv__convert_arguments(job, kernel);
+    if (!s) s = spmv__convert_launch(job, kernel, groups);
+    spmv__dev_kernel_free(device, kernel);
     return s;
 }
 
 /* Launches the second kernel of tcsr, which completes the flags, unless the first has done that. */
-static spmv_status spmv__convert_flags(const spmv__convert_job *j, void *program)
+static spmv_status spmv__convert_flags(const spmv__convert_job *job, void *program)
 {
-    const uint64_t warps = j->p->a[j->t->flags].count / SPMV_TCSR_LANES;
-    return j->tiler[0] ? SPMV_OK : spmv__convert_once(j, program, "count_ends", spmv__ceil_div(warps, j->wg));
+    const uint64_t warps = job->p->a[job->format->flags].count / SPMV_TCSR_LANES;
+    return job->tiler[0] ? SPMV_OK : spmv__convert_once(job, program, "count_ends", spmv__ceil_div(warps, job->wg));
 }
 
 /* ---- tiles of a matrix in buffers ----------------------------------------------------------------------------------- */
@@ -1041,151 +1048,154 @@ enum {
 enum { SPMV__TILE_SUMS = 3 /* numbers of each segment */ };
 
 /* An array of the part, once it has arrays. */
-static void *spmv__convert_tile_array(const spmv__convert_job *j, int k) { return j->e ? j->e->a[k] : NULL; }
+static void *spmv__convert_tile_array(const spmv__convert_job *job, int k) { return job->elsewhere ? job->elsewhere->a[k] : NULL; }
 
 /* Sets the arguments of the kernel, in the order of its parameters, and launches it in so many groups. */
-static spmv_status spmv__convert_tile_step(const spmv__convert_job *j, uint64_t step, uint64_t groups)
+static spmv_status spmv__convert_tile_step(const spmv__convert_job *job, uint64_t step, uint64_t groups)
 {
     static const int arrays[] = {
         SPMV_TCSR_ROW, SPMV_TCSR_EMPTY, SPMV_TCSR_PIECE, SPMV_TCSR_CUT, SPMV_TCSR_END, SPMV_TCSR_BASE, SPMV_TCSR_HIGH_AT
     };
-    const spmv_part *p = j->p;
+    const spmv_part *p = job->p;
     const uint64_t tile = spmv__tile_slots(&p->spec), high = p->a[SPMV_TCSR_HIGH].count;
-    void *const kernel = j->tiler[step >= SPMV__TILE_LISTS];
-    spmv__dev_args g = spmv__dev_args_of(&j->c->args, kernel);
+    void *const kernel = job->tiler[step >= SPMV__TILE_LISTS];
+    spmv__dev_args args = spmv__dev_args_of(&job->convert->args, kernel);
     size_t k;
-    spmv__dev_arg_count(&g, step);
-    spmv__dev_arg_count(&g, j->c->a->rows);
-    spmv__dev_arg_count(&g, j->c->nnz);
-    spmv__dev_arg_mem(&g, j->c->ptr);
-    spmv__dev_arg_mem(&g, j->c->col);
-    spmv__dev_arg_count(&g, tile);
-    spmv__dev_arg_count(&g, j->stride);
-    spmv__dev_arg_count(&g, j->segments);
-    spmv__dev_arg_count(&g, j->most * (tile / SPMV__TCSR_WARP));
-    spmv__dev_arg_mem(&g, j->found);
-    spmv__dev_arg_mem(&g, j->passed);
-    spmv__dev_arg_mem(&g, j->segment);
-    spmv__dev_arg_mem(&g, j->begun);
-    spmv__dev_arg_mem(&g, j->run_at);
-    spmv__dev_arg_mem(&g, j->spans);
-    spmv__dev_arg_count(&g, !high ? 0 : high < p->a[SPMV_TCSR_COL].count ? 1 : 2);
-    for (k = 0; k < sizeof arrays / sizeof *arrays; k++) spmv__dev_arg_mem(&g, spmv__convert_tile_array(j, arrays[k]));
-    return g.s ? g.s : spmv__convert_start(j->c->device, kernel, groups, j->wg, j->c->chain);
+    spmv__dev_arg_count(&args, step);
+    spmv__dev_arg_count(&args, job->convert->a->rows);
+    spmv__dev_arg_count(&args, job->convert->nnz);
+    spmv__dev_arg_mem(&args, job->convert->ptr);
+    spmv__dev_arg_mem(&args, job->convert->col);
+    spmv__dev_arg_count(&args, tile);
+    spmv__dev_arg_count(&args, job->stride);
+    spmv__dev_arg_count(&args, job->segments);
+    spmv__dev_arg_count(&args, job->most * (tile / SPMV__TCSR_WARP));
+    spmv__dev_arg_mem(&args, job->found);
+    spmv__dev_arg_mem(&args, job->passed);
+    spmv__dev_arg_mem(&args, job->segment);
+    spmv__dev_arg_mem(&args, job->begun);
+    spmv__dev_arg_mem(&args, job->run_at);
+    spmv__dev_arg_mem(&args, job->spans);
+    spmv__dev_arg_count(&args, !high ? 0 : high < p->a[SPMV_TCSR_COL].count ? 1 : 2);
+    for (k = 0; k < sizeof arrays / sizeof *arrays; k++) spmv__dev_arg_mem(&args, spmv__convert_tile_array(job, arrays[k]));
+    return args.s ? args.s : spmv__convert_start(job->convert->device, kernel, groups, job->wg, job->convert->chain);
 }
 
 /* Nonzeros or rows of a group. */
-static uint64_t spmv__convert_tile_each(const spmv__convert_job *j) { return j->wg * SPMV__CONVERT_PER; }
+static uint64_t spmv__convert_tile_each(const spmv__convert_job *job) { return job->wg * SPMV__CONVERT_PER; }
 
 /* Groups that look at the columns of all warps, a warp in 32 lanes. */
-static uint64_t spmv__convert_tile_spans(const spmv__convert_job *j, uint64_t warps)
+static uint64_t spmv__convert_tile_spans(const spmv__convert_job *job, uint64_t warps)
 {
-    return spmv__ceil_div(warps * SPMV_TCSR_LANES, j->wg);
+    return spmv__ceil_div(warps * SPMV_TCSR_LANES, job->wg);
 }
 
 /* Cuts the matrix into segments. An item passes the tiles of a segment, twice, and one passes all segments, so that there are to be about
  * twice as many segments as tiles in each. */
-static void spmv__convert_tile_segments(spmv__convert_job *j)
+static void spmv__convert_tile_segments(spmv__convert_job *job)
 {
-    const uint64_t tile = spmv__tile_slots(&j->p->spec);
+    const uint64_t tile = spmv__tile_slots(&job->p->spec);
     uint64_t each = 1;
-    j->most = spmv__ceil_div(j->c->nnz, tile - tile / SPMV__TILE_REST);
-    while (2 * each * each < j->most) each *= 2;
-    j->stride = each * tile;
-    j->segments = spmv__ceil_div(j->c->nnz, j->stride);
+    job->most = spmv__ceil_div(job->convert->nnz, tile - tile / SPMV__TILE_REST);
+    while (2 * each * each < job->most) each *= 2;
+    job->stride = each * tile;
+    job->segments = spmv__ceil_div(job->convert->nnz, job->stride);
 }
 
 /* Uploads what is not in buffers, and makes the buffers in which tiles are found. */
-static spmv_status spmv__convert_tile_send(spmv__convert_job *j)
+static spmv_status spmv__convert_tile_send(spmv__convert_job *job)
 {
-    spmv_device *d = j->c->device;
-    const uint64_t tile = spmv__tile_slots(&j->p->spec), warps = j->most * (tile / SPMV__TCSR_WARP);
-    const uint64_t bits = (SPMV__FOUND + j->c->nnz / 32 + 1) * 4, rows = spmv__ceil_div(j->c->a->rows, spmv__convert_tile_each(j));
-    spmv_status s = spmv__convert_matrix(j->c);
-    if (!s) s = spmv__scratch_take(d, bits, &j->found);
-    if (!s) s = spmv__scratch_take(d, j->segments * tile * 4, &j->passed);
-    if (!s) s = spmv__scratch_take(d, j->segments * SPMV__TILE_SUMS * 8, &j->segment);
-    if (!s) s = spmv__scratch_take(d, rows * 4, &j->begun);
-    if (!s) s = spmv__scratch_take(d, (j->most + 1) * 8, &j->run_at);
-    if (!s && j->p->spec.key[SPMV_KEY_IDX]) s = spmv__scratch_take(d, (2 * warps + spmv__convert_tile_spans(j, warps)) * 4, &j->spans);
-    return s ? s : d->info.backend->fill(d, d->queue, j->found, bits, 0);
+    spmv_device *device = job->convert->device;
+    const uint64_t tile = spmv__tile_slots(&job->p->spec), warps = job->most * (tile / SPMV__TCSR_WARP);
+    const uint64_t bits = (SPMV__FOUND + job->convert->nnz / 32 + 1) * 4;
+    const uint64_t rows = spmv__ceil_div(job->convert->a->rows, spmv__convert_tile_each(job));
+    spmv_status s = spmv__convert_matrix(job->convert);
+    if (!s) s = spmv__scratch_take(device, bits, &job->found);
+    if (!s) s = spmv__scratch_take(device, job->segments * tile * 4, &job->passed);
+    if (!s) s = spmv__scratch_take(device, job->segments * SPMV__TILE_SUMS * 8, &job->segment);
+    if (!s) s = spmv__scratch_take(device, rows * 4, &job->begun);
+    if (!s) s = spmv__scratch_take(device, (job->most + 1) * 8, &job->run_at);
+    if (!s && job->p->spec.key[SPMV_KEY_IDX])
+        s = spmv__scratch_take(device, (2 * warps + spmv__convert_tile_spans(job, warps)) * 4, &job->spans);
+    return s ? s : device->info.backend->fill(device, device->queue, job->found, bits, 0);
 }
 
 /* Writes the options of one of the programs that find tiles, which are the same for every part. */
-static void spmv__convert_tile_options(const spmv__convert_job *j, int which, spmv__dev_options *o)
+static void spmv__convert_tile_options(const spmv__convert_job *job, int which, spmv__dev_options *options)
 {
-    o->used = 0;
-    spmv__dev_option_number(o, "FIND", (uint64_t)which + 1);
-    spmv__dev_option_number(o, "PER", SPMV__CONVERT_PER);
-    spmv__dev_option_number(o, "WG", j->wg);
+    options->used = 0;
+    spmv__dev_option_number(options, "FIND", (uint64_t)which + 1);
+    spmv__dev_option_number(options, "PER", SPMV__CONVERT_PER);
+    spmv__dev_option_number(options, "WG", job->wg);
 }
 
 /* Builds the programs, where possible at once with that which fills the tiles, and makes the kernels. */
-static spmv_status spmv__convert_tile_kernels(spmv__convert_job *j)
+static spmv_status spmv__convert_tile_kernels(spmv__convert_job *job)
 {
-    spmv_device *d = j->c->device;
-    spmv__batch *b = spmv__batch_new(d);
-    spmv__dev_options o;
+    spmv_device *device = job->convert->device;
+    spmv__batch *batch = spmv__batch_new(device);
+    spmv__dev_options options;
     spmv_status s = SPMV_OK;
     int which;
-    spmv__convert_options(j, &o);
-    spmv__batch_add(d, b, (int)SPMV__KERNEL_CONVERT, o.text);
+    spmv__convert_options(job, &options);
+    spmv__batch_add(device, batch, (int)SPMV__KERNEL_CONVERT, options.text);
     for (which = 0; which < SPMV__TILE_PROGRAMS; which++) {
-        spmv__convert_tile_options(j, which, &o);
-        spmv__batch_add(d, b, (int)SPMV__KERNEL_CONVERT, o.text);
+        spmv__convert_tile_options(job, which, &options);
+        spmv__batch_add(device, batch, (int)SPMV__KERNEL_CONVERT, options.text);
     }
-    spmv__batch_build(d, b);
+    spmv__batch_build(device, batch);
     for (which = 0; which < SPMV__TILE_PROGRAMS && !s; which++) {
         void *program = NULL;
-        spmv__convert_tile_options(j, which, &o);
-        s = spmv__dev_program_of(d, (int)SPMV__KERNEL_CONVERT, o.text, &program);
-        if (!s) s = d->info.backend->kernel(d, program, "tiles", &j->tiler[which]);
+        spmv__convert_tile_options(job, which, &options);
+        s = spmv__dev_program_of(device, (int)SPMV__KERNEL_CONVERT, options.text, &program);
+        if (!s) s = device->info.backend->kernel(device, program, "tiles", &job->tiler[which]);
     }
     return s;
 }
 
 /* Has the kernel of the first program find the tiles, and reads what was found. */
-static spmv_status spmv__convert_tile_find(spmv__convert_job *j, uint32_t *found)
+static spmv_status spmv__convert_tile_find(spmv__convert_job *job, uint32_t *found)
 {
-    spmv_device *d = j->c->device;
-    const uint64_t tile = spmv__tile_slots(&j->p->spec), rows = spmv__ceil_div(j->c->a->rows, spmv__convert_tile_each(j));
-    spmv_status s = spmv__convert_tile_kernels(j);
-    spmv__phase(j->s->h, SPMV_PHASE_CONVERT);
-    if (!s) s = spmv__convert_tile_step(j, SPMV__TILE_MARK, rows);
-    if (!s) s = spmv__convert_tile_step(j, SPMV__TILE_PASS_SEGMENTS, spmv__ceil_div(j->segments * tile, j->wg));
-    if (!s) s = spmv__convert_tile_step(j, SPMV__TILE_PASS_ALL, 1);
-    if (!s) s = spmv__convert_tile_step(j, SPMV__TILE_PASS_TILES, j->segments);
-    if (!s && j->spans)
-        s = spmv__convert_tile_step(j, SPMV__TILE_SPANS, spmv__convert_tile_spans(j, j->most * (tile / SPMV__TCSR_WARP)));
-    return s ? s : d->info.backend->read(d, d->queue, j->found, SPMV__FOUND * sizeof *found, found, NULL);
+    spmv_device *device = job->convert->device;
+    const uint64_t tile = spmv__tile_slots(&job->p->spec), rows = spmv__ceil_div(job->convert->a->rows, spmv__convert_tile_each(job));
+    spmv_status s = spmv__convert_tile_kernels(job);
+    spmv__phase(job->source->hooks, SPMV_PHASE_CONVERT);
+    if (!s) s = spmv__convert_tile_step(job, SPMV__TILE_MARK, rows);
+    if (!s) s = spmv__convert_tile_step(job, SPMV__TILE_PASS_SEGMENTS, spmv__ceil_div(job->segments * tile, job->wg));
+    if (!s) s = spmv__convert_tile_step(job, SPMV__TILE_PASS_ALL, 1);
+    if (!s) s = spmv__convert_tile_step(job, SPMV__TILE_PASS_TILES, job->segments);
+    if (!s && job->spans)
+        s = spmv__convert_tile_step(job, SPMV__TILE_SPANS, spmv__convert_tile_spans(job, job->most * (tile / SPMV__TCSR_WARP)));
+    return s ? s : device->info.backend->read(device, device->queue, job->found, SPMV__FOUND * sizeof *found, found, NULL);
 }
 
 /* Checks what was found, from which the sizes of arrays follow: a device may compute wrongly. */
-static spmv_status spmv__convert_tile_check(const spmv__convert_job *j, const uint32_t *found, spmv__tile_counts *out)
+static spmv_status spmv__convert_tile_check(const spmv__convert_job *job, const uint32_t *found, spmv__tile_counts *out)
 {
-    const uint64_t tile = spmv__tile_slots(&j->p->spec), tiles = found[SPMV__FOUND_TILES], warps = tiles * (tile / SPMV__TCSR_WARP);
-    const uint64_t rows = found[SPMV__FOUND_ROWS], nnz = j->c->nnz, all = j->c->a->rows;
+    const uint64_t tile = spmv__tile_slots(&job->p->spec), tiles = found[SPMV__FOUND_TILES], warps = tiles * (tile / SPMV__TCSR_WARP);
+    const uint64_t rows = found[SPMV__FOUND_ROWS], nnz = job->convert->nnz, all = job->convert->a->rows;
     out->tiles = tiles;
     out->cuts = found[SPMV__FOUND_CUTS];
     out->empties = all - rows;
     out->wide = found[SPMV__FOUND_WIDE];
     out->fits = !found[SPMV__FOUND_BEYOND];
-    if (tiles <= j->most && tiles * tile >= nnz && rows && rows <= spmv__smaller(all, nnz) && out->cuts < tiles && out->wide <= warps)
+    if (tiles <= job->most && tiles * tile >= nnz && rows && rows <= spmv__smaller(all, nnz) && out->cuts < tiles && out->wide <= warps)
         return SPMV_OK;
-    return spmv_log(j->s->h, SPMV_ERR_BACKEND, "tcsr: the device found %llu tiles, %llu cut rows and %llu rows for %llu nonzeros",
+    return spmv_log(job->source->hooks, SPMV_ERR_BACKEND,
+                    "tcsr: the device found %llu tiles, %llu cut rows and %llu rows for %llu nonzeros",
                     (spmv__ull)tiles, (spmv__ull)found[SPMV__FOUND_CUTS], (spmv__ull)rows, (spmv__ull)nnz);
 }
 
 /* Fills the arrays that follow from the tiles. */
-static spmv_status spmv__convert_tile_arrays(const spmv__convert_job *j)
+static spmv_status spmv__convert_tile_arrays(const spmv__convert_job *job)
 {
-    const spmv_part *p = j->p;
-    const uint64_t ends = spmv__ceil_div(p->a[SPMV_TCSR_END].count, j->wg);
+    const spmv_part *p = job->p;
+    const uint64_t ends = spmv__ceil_div(p->a[SPMV_TCSR_END].count, job->wg);
     spmv_status s = SPMV_OK;
     if (p->n[SPMV_TCSR_EMPTIES])
-        s = spmv__convert_tile_step(j, SPMV__TILE_LISTS, spmv__ceil_div(j->c->a->rows, spmv__convert_tile_each(j)));
-    if (!s) s = spmv__convert_tile_step(j, SPMV__TILE_PIECES, j->segments + ends);
-    return s || !p->a[SPMV_TCSR_BASE].count ? s : spmv__convert_tile_step(j, SPMV__TILE_BASES, ends);
+        s = spmv__convert_tile_step(job, SPMV__TILE_LISTS, spmv__ceil_div(job->convert->a->rows, spmv__convert_tile_each(job)));
+    if (!s) s = spmv__convert_tile_step(job, SPMV__TILE_PIECES, job->segments + ends);
+    return s || !p->a[SPMV_TCSR_BASE].count ? s : spmv__convert_tile_step(job, SPMV__TILE_BASES, ends);
 }
 #else
 #define spmv__convert_tile_arrays(j) SPMV_OK /* without tcsr, no tiles are found */
@@ -1194,60 +1204,60 @@ static spmv_status spmv__convert_tile_arrays(const spmv__convert_job *j)
 /* ---- the kernels of a part ------------------------------------------------------------------------------------------ */
 
 /* Builds the program and launches its kernels. */
-static spmv_status spmv__convert_run(spmv__convert_job *j)
+static spmv_status spmv__convert_run(spmv__convert_job *job)
 {
-    spmv_device *d = j->c->device;
-    spmv__dev_options o;
+    spmv_device *device = job->convert->device;
+    spmv__dev_options options;
     void *program = NULL;
     spmv_status s;
-    spmv__convert_options(j, &o);
-    s = spmv__dev_program_of(d, (int)SPMV__KERNEL_CONVERT, o.text, &program);
-    spmv__phase(j->s->h, SPMV_PHASE_CONVERT);
-    if (!s && j->tiler[0]) s = spmv__convert_tile_arrays(j);
-    if (!s) s = d->info.backend->kernel(d, program, "fill", &j->kernel);
-    if (!s) s = spmv__convert_arguments(j, j->kernel);
-    if (!s) s = spmv__convert_launch(j, j->kernel, j->groups);
-    return s || j->t->flags == SPMV__NO_ARRAY ? s : spmv__convert_flags(j, program);
+    spmv__convert_options(job, &options);
+    s = spmv__dev_program_of(device, (int)SPMV__KERNEL_CONVERT, options.text, &program);
+    spmv__phase(job->source->hooks, SPMV_PHASE_CONVERT);
+    if (!s && job->tiler[0]) s = spmv__convert_tile_arrays(job);
+    if (!s) s = device->info.backend->kernel(device, program, "fill", &job->kernel);
+    if (!s) s = spmv__convert_arguments(job, job->kernel);
+    if (!s) s = spmv__convert_launch(job, job->kernel, job->groups);
+    return s || job->format->flags == SPMV__NO_ARRAY ? s : spmv__convert_flags(job, program);
 }
 
 /* Frees what is on the host, and what only finding tiles needs. */
-static void spmv__convert_job_trim(spmv__convert_job *j)
+static void spmv__convert_job_trim(spmv__convert_job *job)
 {
-    const spmv_device *d = j->c->device;
-    void **const of_tiles[] = { &j->passed, &j->segment, &j->spans, &j->begun };
+    const spmv_device *device = job->convert->device;
+    void **const of_tiles[] = { &job->passed, &job->segment, &job->spans, &job->begun };
     size_t k;
-    for (k = 0; j->tiler[0] && k < sizeof of_tiles / sizeof *of_tiles; k++) {
-        spmv__scratch_give(d, *of_tiles[k]);
+    for (k = 0; job->tiler[0] && k < sizeof of_tiles / sizeof *of_tiles; k++) {
+        spmv__scratch_give(device, *of_tiles[k]);
         *of_tiles[k] = NULL;
     }
-    spmv_free(&d->hooks, j->tile_at);
-    spmv_free(&d->hooks, j->inverse);
+    spmv_free(&device->hooks, job->tile_at);
+    spmv_free(&device->hooks, job->inverse);
     for (k = 0; k < SPMV__TILE_PROGRAMS; k++) {
-        spmv__dev_kernel_free(d, j->tiler[k]);
-        j->tiler[k] = NULL;
+        spmv__dev_kernel_free(device, job->tiler[k]);
+        job->tiler[k] = NULL;
     }
-    j->tile_at = NULL;
-    j->inverse = NULL;
-    j->p = NULL;
-    j->s = NULL;
+    job->tile_at = NULL;
+    job->inverse = NULL;
+    job->p = NULL;
+    job->source = NULL;
 }
 
 /* Gives back or leaves all buffers of a job. */
-static void spmv__convert_job_buffers(const spmv__convert_job *j, void (*give_or_leave)(const spmv_device *d, void *buffer))
+static void spmv__convert_job_buffers(const spmv__convert_job *job, void (*give_or_leave)(const spmv_device *device, void *buffer))
 {
-    void *const all[] = { j->place, j->owner, j->before, j->first, j->start, j->run_at, j->found, j->passed, j->segment, j->spans,
-                          j->begun, j->blocks, j->low, j->high };
+    void *const all[] = { job->place, job->owner, job->before, job->first, job->start, job->run_at, job->found, job->passed, job->segment,
+                          job->spans, job->begun, job->blocks, job->low, job->high };
     size_t k;
-    for (k = 0; k < sizeof all / sizeof *all; k++) give_or_leave(j->c->device, all[k]);
+    for (k = 0; k < sizeof all / sizeof *all; k++) give_or_leave(job->convert->device, all[k]);
 }
 
-static void spmv__convert_job_free(spmv__convert_job *j)
+static void spmv__convert_job_free(spmv__convert_job *job)
 {
-    const spmv_device *d = j->c->device;
-    spmv__convert_job_trim(j);
-    spmv__dev_kernel_free(d, j->kernel);
-    spmv__convert_job_buffers(j, spmv__scratch_give);
-    spmv_free(&d->hooks, j);
+    const spmv_device *device = job->convert->device;
+    spmv__convert_job_trim(job);
+    spmv__dev_kernel_free(device, job->kernel);
+    spmv__convert_job_buffers(job, spmv__scratch_give);
+    spmv_free(&device->hooks, job);
 }
 
 /* The arrays of a part that the device filled. */
@@ -1257,42 +1267,42 @@ typedef struct spmv__convert_arrays {
 } spmv__convert_arrays;
 
 /* Frees what was not taken over. The part is not updated any more. */
-static void spmv__convert_arrays_drop(spmv_elsewhere *e)
+static void spmv__convert_arrays_drop(spmv_elsewhere *elsewhere)
 {
-    const spmv_device *d = (const spmv_device *)e->device;
-    spmv__convert_job *j = ((spmv__convert_arrays *)e)->job, **at;
+    const spmv_device *device = (const spmv_device *)elsewhere->device;
+    spmv__convert_job *job = ((spmv__convert_arrays *)elsewhere)->job, **at;
     int k;
-    if (j) {
-        for (at = &j->c->kept; *at != j; at = &(*at)->next) {}
-        *at = j->next;
-        spmv__convert_job_free(j);
+    if (job) {
+        for (at = &job->convert->kept; *at != job; at = &(*at)->next) {}
+        *at = job->next;
+        spmv__convert_job_free(job);
     }
-    for (k = 0; k < SPMV_MAX_ARRAYS && !e->all; k++) spmv__dev_buffer_free(d, e->a[k]);
-    spmv__dev_buffer_free(d, e->all);
-    spmv_free(&d->hooks, e);
+    for (k = 0; k < SPMV_MAX_ARRAYS && !elsewhere->all; k++) spmv__dev_buffer_free(device, elsewhere->a[k]);
+    spmv__dev_buffer_free(device, elsewhere->all);
+    spmv_free(&device->hooks, elsewhere);
 }
 
 /* Gives the part of a job room for its arrays on the device. */
-static spmv_status spmv__convert_elsewhere(spmv__convert_job *j)
+static spmv_status spmv__convert_elsewhere(spmv__convert_job *job)
 {
     void *block;
-    spmv_status s = spmv__new(&j->c->device->hooks, &block, 1, sizeof(spmv__convert_arrays), 0);
+    spmv_status s = spmv__new(&job->convert->device->hooks, &block, 1, sizeof(spmv__convert_arrays), 0);
     if (s) return s;
-    j->e = j->p->elsewhere = (spmv_elsewhere *)block;
-    j->e->device = j->c->device;
-    j->e->drop = spmv__convert_arrays_drop;
+    job->elsewhere = job->p->elsewhere = (spmv_elsewhere *)block;
+    job->elsewhere->device = job->convert->device;
+    job->elsewhere->drop = spmv__convert_arrays_drop;
     return SPMV_OK;
 }
 
 /* The slots of the longest row of slices or columns. */
 #ifdef SPMV__ANY_ELL
-static uint64_t spmv__convert_widest(const spmv__convert_job *j)
+static uint64_t spmv__convert_widest(const spmv__convert_job *job)
 {
-    const spmv_part *p = j->p;
+    const spmv_part *p = job->p;
     const spmv_array *ptr = &p->a[SPMV_SELL_PTR];
     uint64_t most = 0, t;
     if (p->spec.format == SPMV_ELL) return p->n[SPMV_ELL_WIDTH];
-    if (j->s->longest) return spmv__longest(j->s, 0, p->rows);
+    if (job->source->longest) return spmv__longest(job->source, 0, p->rows);
     for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++)
         if (spmv__at(ptr, t + 1) - spmv__at(ptr, t) > most) most = spmv__at(ptr, t + 1) - spmv__at(ptr, t);
     return most / p->n[SPMV_SELL_H];
@@ -1303,160 +1313,163 @@ static uint64_t spmv__convert_widest(const spmv__convert_job *j)
 
 /* The work-groups of the kernel that fills a part, which take nonzeros, slots of tiles, or as many slots as they have items of each of 32
  * rows of slices or columns. */
-static spmv_status spmv__convert_groups(spmv__convert_job *j)
+static spmv_status spmv__convert_groups(spmv__convert_job *job)
 {
-    const spmv_device *d = j->c->device;
-    const spmv_part *p = j->p;
+    const spmv_device *device = job->convert->device;
+    const spmv_part *p = job->p;
     const uint64_t rows = p->spec.format == SPMV_ELL ? p->n[SPMV_ELL_LD] : p->n[SPMV_SELL_SLICES] * p->n[SPMV_SELL_H];
-    if (j->tiler[0]) return spmv__dev_groups(d, p->a[SPMV_VAL].count, j->wg * SPMV_TCSR_SLOTS, j->wg, &j->groups);
-    if (!spmv__convert_slotwise(j)) return spmv__dev_groups(d, j->c->a->nnz, j->wg * SPMV__CONVERT_PER, j->wg, &j->groups);
-    j->across = spmv__ceil_div(spmv__convert_widest(j), j->wg);
-    return spmv__dev_groups(d, spmv__sat_mul(spmv__ceil_div(rows, 32), j->across), 1, j->wg, &j->groups);
+    if (job->tiler[0]) return spmv__dev_groups(device, p->a[SPMV_VAL].count, job->wg * SPMV_TCSR_SLOTS, job->wg, &job->groups);
+    if (!spmv__convert_slotwise(job))
+        return spmv__dev_groups(device, job->convert->a->nnz, job->wg * SPMV__CONVERT_PER, job->wg, &job->groups);
+    job->across = spmv__ceil_div(spmv__convert_widest(job), job->wg);
+    return spmv__dev_groups(device, spmv__sat_mul(spmv__ceil_div(rows, 32), job->across), 1, job->wg, &job->groups);
 }
 
 /* Makes the arrays of a part, all of whose sizes are set, and launches the kernel that fills them. */
-static spmv_status spmv__convert_do(spmv__convert_job *j)
+static spmv_status spmv__convert_do(spmv__convert_job *job)
 {
-    const spmv_hooks *h = j->s->h;
-    spmv_status s = spmv__convert_elsewhere(j);
-    if (!s) s = spmv__convert_host(j);
-    if (!s) s = spmv__convert_groups(j);
-    if (!s) spmv__phase(h, SPMV_PHASE_UPLOAD);
-    if (!s) s = spmv__convert_send(j);
-    return s ? s : spmv__convert_run(j);
+    const spmv_hooks *hooks = job->source->hooks;
+    spmv_status s = spmv__convert_elsewhere(job);
+    if (!s) s = spmv__convert_host(job);
+    if (!s) s = spmv__convert_groups(job);
+    if (!s) spmv__phase(hooks, SPMV_PHASE_UPLOAD);
+    if (!s) s = spmv__convert_send(job);
+    return s ? s : spmv__convert_run(job);
 }
 
 /* Sets all that a job has in the beginning. */
-static void spmv__convert_job_set(spmv__convert_job *j, spmv__convert *c, spmv_part *p, spmv__source *s)
+static void spmv__convert_job_set(spmv__convert_job *job, spmv__convert *convert, spmv_part *p, spmv__source *source)
 {
-    memset(j, 0, sizeof *j);
-    j->c = c;
-    j->p = p;
-    j->s = s;
-    j->t = spmv__convert_format_of(p->spec.format);
-    j->wg = (uint64_t)spmv__dev_vector_group(c->device);
+    memset(job, 0, sizeof *job);
+    job->convert = convert;
+    job->p = p;
+    job->source = source;
+    job->format = spmv__convert_format_of(p->spec.format);
+    job->wg = (uint64_t)spmv__dev_vector_group(convert->device);
 }
 
 /* Makes the job of a part. */
-static spmv_status spmv__convert_job_make(spmv__convert *c, spmv_part *p, spmv__source *s, spmv__convert_job **out)
+static spmv_status spmv__convert_job_make(spmv__convert *convert, spmv_part *p, spmv__source *source, spmv__convert_job **out)
 {
     void *block;
-    spmv_status status = spmv__room(&c->device->hooks, &block, 1, sizeof **out);
+    spmv_status status = spmv__room(&convert->device->hooks, &block, 1, sizeof **out);
     if (status) return status;
     *out = (spmv__convert_job *)block;
-    spmv__convert_job_set(*out, c, p, s);
+    spmv__convert_job_set(*out, convert, p, source);
     return SPMV_OK;
 }
 
 /* Should the device fill a part that it can fill? To compile the kernels beside that of the product would cost nothing where NVRTC really
  * compiles; but most often it finds them in its cache on the disk, one after another ([M10] of docs/measurements.md). */
-static int spmv__convert_wants(spmv__convert *c, spmv_part *p, spmv__source *s, const spmv_build *how)
+static int spmv__convert_wants(spmv__convert *convert, spmv_part *p, spmv__source *source, const spmv_build *how)
 {
     const double slot = 2e-9;    /* seconds for the host to fill and upload one [M10] */
     const double compile = 0.06; /* seconds for NVRTC [M10] */
-    spmv__convert_job j;
-    spmv__dev_options o;
-    if (!c->thrifty || c->counted || spmv__convert_is_csr(c, p, s, how)) return 1;
-    spmv__convert_job_set(&j, c, p, s);
-    spmv__convert_options(&j, &o);
-    return spmv__convert_pays(c, o.text, slot * (double)p->a[SPMV_VAL].count, compile);
+    spmv__convert_job job;
+    spmv__dev_options options;
+    if (!convert->thrifty || convert->counted || spmv__convert_is_csr(convert, p, source, how)) return 1;
+    spmv__convert_job_set(&job, convert, p, source);
+    spmv__convert_options(&job, &options);
+    return spmv__convert_pays(convert, options.text, slot * (double)p->a[SPMV_VAL].count, compile);
 }
 
 /* Gives a part in csr the buffers of the CSR matrix. The host computes the rest. */
-static spmv_status spmv__convert_hand_over(spmv__convert_job *j)
+static spmv_status spmv__convert_hand_over(spmv__convert_job *job)
 {
-    spmv__convert *c = j->c;
-    spmv_part *p = j->p;
+    spmv__convert *convert = job->convert;
+    spmv_part *p = job->p;
     int k;
-    spmv_status s = spmv__convert_elsewhere(j);
-    if (!s) s = spmv__convert_host(j);
+    spmv_status s = spmv__convert_elsewhere(job);
+    if (!s) s = spmv__convert_host(job);
     if (s) return s;
-    spmv__phase(j->s->h, SPMV_PHASE_UPLOAD);
-    spmv__convert_wait(c);
-    s = spmv__convert_array(c, c->device, SPMV__CONVERT_COL, NULL);
-    if (!s) s = spmv__convert_array(c, c->device, SPMV__CONVERT_VAL, NULL);
+    spmv__phase(job->source->hooks, SPMV_PHASE_UPLOAD);
+    spmv__convert_wait(convert);
+    s = spmv__convert_array(convert, convert->device, SPMV__CONVERT_COL, NULL);
+    if (!s) s = spmv__convert_array(convert, convert->device, SPMV__CONVERT_VAL, NULL);
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
-        if (!spmv__convert_fills(j, k)) s = spmv__dev_upload(c->device, &p->a[k], &j->e->a[k]);
+        if (!spmv__convert_fills(job, k)) s = spmv__dev_upload(convert->device, &p->a[k], &job->elsewhere->a[k]);
     if (s) return s;
-    spmv__scratch_leave(c->device, c->col);
-    spmv__scratch_leave(c->device, c->val);
-    j->e->a[SPMV_CSR_COL] = c->col;
-    j->e->a[SPMV_CSR_VAL] = c->val;
-    c->col = c->val = NULL;
-    c->sent[SPMV__CONVERT_COL] = c->sent[SPMV__CONVERT_VAL] = 0;
+    spmv__scratch_leave(convert->device, convert->col);
+    spmv__scratch_leave(convert->device, convert->val);
+    job->elsewhere->a[SPMV_CSR_COL] = convert->col;
+    job->elsewhere->a[SPMV_CSR_VAL] = convert->val;
+    convert->col = convert->val = NULL;
+    convert->sent[SPMV__CONVERT_COL] = convert->sent[SPMV__CONVERT_VAL] = 0;
     return SPMV_OK;
 }
 
 /* Fills a part, and keeps what updates need. */
-static spmv_status spmv__convert_fill(spmv__convert *c, spmv_part *p, spmv__source *s, const spmv_build *how)
+static spmv_status spmv__convert_fill(spmv__convert *convert, spmv_part *p, spmv__source *source, const spmv_build *how)
 {
-    spmv__convert_job *j = c->counted;
+    spmv__convert_job *job = convert->counted;
     const int updatable = how->updatable;
     spmv_status status = SPMV_OK;
-    c->counted = NULL;
-    if (!j) status = spmv__convert_job_make(c, p, s, &j);
+    convert->counted = NULL;
+    if (!job) status = spmv__convert_job_make(convert, p, source, &job);
     if (status) return status;
-    status = spmv__convert_is_csr(c, p, s, how) ? spmv__convert_hand_over(j) : spmv__convert_do(j);
-    c->count += status == SPMV_OK;
+    status = spmv__convert_is_csr(convert, p, source, how) ? spmv__convert_hand_over(job) : spmv__convert_do(job);
+    convert->count += status == SPMV_OK;
     if (status || !updatable) {
-        spmv__convert_job_free(j);
+        spmv__convert_job_free(job);
         return status;
     }
-    spmv__convert_job_trim(j);
-    spmv__convert_job_buffers(j, spmv__scratch_leave);
-    if (!c->given_ptr) spmv__scratch_leave(c->device, c->ptr);
-    if (!c->given) spmv__scratch_leave(c->device, c->col);
-    ((spmv__convert_arrays *)j->e)->job = j;
-    j->next = c->kept;
-    c->kept = j;
+    spmv__convert_job_trim(job);
+    spmv__convert_job_buffers(job, spmv__scratch_leave);
+    if (!convert->given_ptr) spmv__scratch_leave(convert->device, convert->ptr);
+    if (!convert->given) spmv__scratch_leave(convert->device, convert->col);
+    ((spmv__convert_arrays *)job->elsewhere)->job = job;
+    job->next = convert->kept;
+    convert->kept = job;
     return SPMV_OK;
 }
 
 /* Forgets the blocks or tiles that were counted for a part that was not filled. */
-static void spmv__convert_forget(spmv__convert *c)
+static void spmv__convert_forget(spmv__convert *convert)
 {
-    if (c->counted) spmv__convert_job_free(c->counted);
-    c->counted = NULL;
+    if (convert->counted) spmv__convert_job_free(convert->counted);
+    convert->counted = NULL;
 }
 
 /* Leaves the rest to the host, and says so. */
-static void spmv__convert_turn_off(spmv__convert *c, spmv_format f, const spmv_hooks *h, spmv_status why)
+static void spmv__convert_turn_off(spmv__convert *convert, spmv_format format, const spmv_hooks *hooks, spmv_status why)
 {
-    c->off = 1;
-    spmv__convert_wait(c);
-    c->device->info.backend->finish(c->device, c->device->queue); /* what was given to the queue may write to buffers that are kept */
-    spmv__convert_forget(c);
-    spmv_log(h, SPMV_OK, "%s could not be filled on the device (%s); the host converts instead", spmv_format_name(f),
+    convert->off = 1;
+    spmv__convert_wait(convert);
+    /* what was given to the queue may write to buffers that are kept */
+    convert->device->info.backend->finish(convert->device, convert->device->queue);
+    spmv__convert_forget(convert);
+    spmv_log(hooks, SPMV_OK, "%s could not be filled on the device (%s); the host converts instead", spmv_format_name(format),
              spmv_status_text(why));
 }
 
 /* Undoes what was done for a part, for the host to fill it, and gives back the device's memory. */
-static void spmv__convert_give_up(spmv__convert *c, spmv_part *p, const spmv_hooks *h, spmv_status why)
+static void spmv__convert_give_up(spmv__convert *convert, spmv_part *p, const spmv_hooks *hooks, spmv_status why)
 {
     int k;
-    spmv__convert_turn_off(c, p->spec.format, h, why);
+    spmv__convert_turn_off(convert, p->spec.format, hooks, why);
     if (p->elsewhere) p->elsewhere->drop(p->elsewhere);
     p->elsewhere = NULL;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
-        spmv_free(h, p->a[k].data);
+        spmv_free(hooks, p->a[k].data);
         p->a[k].data = NULL;
     }
 }
 
 /* Reads the row pointers to the host if they are on the device only. */
-static spmv_status spmv__convert_fetch_pointers(const spmv__convert *c)
+static spmv_status spmv__convert_fetch_pointers(const spmv__convert *convert)
 {
-    spmv_csr *a = c->given;
+    spmv_csr *a = convert->given;
     void *raw, *wide;
     uint64_t i;
     spmv_status s;
     if (!a || a->ptr) return SPMV_OK;
-    s = spmv__dev_fetch(c->device, &a->hooks, c->narrow ? c->narrow : c->ptr, a->rows + 1, c->narrow ? 4 : 8, &raw);
+    s = spmv__dev_fetch(convert->device, &a->hooks, convert->narrow ? convert->narrow : convert->ptr, a->rows + 1, convert->narrow ? 4 : 8,
+                        &raw);
     if (s) return s;
     wide = raw;
-    if (c->narrow) s = spmv__room(&a->hooks, &wide, a->rows + 1, 8);
-    for (i = 0; c->narrow && !s && i <= a->rows; i++) ((uint64_t *)wide)[i] = ((const uint32_t *)raw)[i];
-    if (c->narrow) spmv_free(&a->hooks, raw);
+    if (convert->narrow) s = spmv__room(&a->hooks, &wide, a->rows + 1, 8);
+    for (i = 0; convert->narrow && !s && i <= a->rows; i++) ((uint64_t *)wide)[i] = ((const uint32_t *)raw)[i];
+    if (convert->narrow) spmv_free(&a->hooks, raw);
     if (s) return s;
     a->ptr = (const uint64_t *)wide;
     a->owned |= 1u;
@@ -1464,30 +1477,30 @@ static spmv_status spmv__convert_fetch_pointers(const spmv__convert *c)
 }
 
 /* Reads the columns to the host if they are on the device only. */
-static spmv_status spmv__convert_fetch_columns(const spmv__convert *c)
+static spmv_status spmv__convert_fetch_columns(const spmv__convert *convert)
 {
     void *col;
     spmv_status s;
-    if (!c->given || c->given->col || !c->nnz) return SPMV_OK;
-    s = spmv__dev_fetch(c->device, &c->given->hooks, c->col, c->nnz, 4, &col);
+    if (!convert->given || convert->given->col || !convert->nnz) return SPMV_OK;
+    s = spmv__dev_fetch(convert->device, &convert->given->hooks, convert->col, convert->nnz, 4, &col);
     if (s) return s;
-    c->given->col = (const uint32_t *)col;
-    c->given->owned |= 2u;
+    convert->given->col = (const uint32_t *)col;
+    convert->given->owned |= 2u;
     return SPMV_OK;
 }
 
 /* Reads all of the matrix that is on the device only to the host, which is to fill a part. */
-static spmv_status spmv__convert_fetch(const spmv__convert *c, spmv__source *from)
+static spmv_status spmv__convert_fetch(const spmv__convert *convert, spmv__source *from)
 {
     void *val;
-    spmv_status s = spmv__convert_fetch_pointers(c);
-    if (!from->ptr) from->ptr = c->a->ptr;
-    if (!s) s = spmv__convert_fetch_columns(c);
-    if (s || !c->given || c->given->val || !c->nnz) return s;
-    s = spmv__dev_fetch(c->device, &c->given->hooks, c->val, c->nnz, c->width, &val);
+    spmv_status s = spmv__convert_fetch_pointers(convert);
+    if (!from->ptr) from->ptr = convert->a->ptr;
+    if (!s) s = spmv__convert_fetch_columns(convert);
+    if (s || !convert->given || convert->given->val || !convert->nnz) return s;
+    s = spmv__dev_fetch(convert->device, &convert->given->hooks, convert->val, convert->nnz, convert->width, &val);
     if (s) return s;
-    c->given->val = val;
-    c->given->owned |= 4u;
+    convert->given->val = val;
+    convert->given->owned |= 4u;
     return SPMV_OK;
 }
 
@@ -1495,129 +1508,130 @@ static spmv_status spmv__convert_fetch(const spmv__convert *c, spmv__source *fro
 
 #ifdef SPMV__ANY_BLOCK
 /* Makes the buffers of a count of blocks and uploads the matrix. With the key idx, the lowest and highest block columns are wanted. */
-static spmv_status spmv__convert_block_send(spmv__convert_job *j)
+static spmv_status spmv__convert_block_send(spmv__convert_job *job)
 {
-    spmv_device *d = j->c->device;
-    const spmv_view *v = j->s->v;
-    const uint64_t block_rows = spmv__block_rows(j->p) * 4;
-    spmv_status s = spmv__convert_matrix(j->c);
-    if (!s && v->owner) s = spmv__convert_upload(d, v->owner, v->a->nnz, 1, &j->owner);
-    if (!s) s = spmv__scratch_take(d, j->words * 4, &j->first);
-    if (!s) s = spmv__scratch_take(d, j->words * 4, &j->before);
-    if (!s) s = spmv__scratch_take(d, spmv__convert_find_groups(j) * 4, &j->begun);
-    if (!s) s = spmv__scratch_take(d, block_rows, &j->blocks);
-    if (!s) s = spmv__scratch_take(d, block_rows, &j->low);
-    if (!s) s = spmv__scratch_take(d, block_rows, &j->high);
+    spmv_device *device = job->convert->device;
+    const spmv_view *view = job->source->view;
+    const uint64_t block_rows = spmv__block_rows(job->p) * 4;
+    spmv_status s = spmv__convert_matrix(job->convert);
+    if (!s && view->owner) s = spmv__convert_upload(device, view->owner, view->a->nnz, 1, &job->owner);
+    if (!s) s = spmv__scratch_take(device, job->words * 4, &job->first);
+    if (!s) s = spmv__scratch_take(device, job->words * 4, &job->before);
+    if (!s) s = spmv__scratch_take(device, spmv__convert_find_groups(job) * 4, &job->begun);
+    if (!s) s = spmv__scratch_take(device, block_rows, &job->blocks);
+    if (!s) s = spmv__scratch_take(device, block_rows, &job->low);
+    if (!s) s = spmv__scratch_take(device, block_rows, &job->high);
     return s;
 }
 
 /* Should the device count and fill the blocks of a part? */
-static int spmv__convert_wants_blocks(spmv__convert *c, spmv_part *p, spmv__source *s)
+static int spmv__convert_wants_blocks(spmv__convert *convert, spmv_part *p, spmv__source *source)
 {
     const double nonzero = 4e-9; /* seconds for the host to count and fill it; measured there: 1.3 to 3.3 ns, in low blocks 20 */
     const double compile = 0.2;  /* seconds for NVRTC there: these are four kernels */
-    spmv__convert_job j;
-    spmv__dev_options o;
-    spmv__convert_job_set(&j, c, p, s);
-    if (j.wg * SPMV__CONVERT_PER % SPMV__CONVERT_WORD) return 0; /* a device with very small groups */
-    if (!c->thrifty) return 1;
-    spmv__convert_block_options(&j, p->spec.key[SPMV_KEY_IDX] == 16, 0, &o);
-    return spmv__convert_pays(c, o.text, nonzero * (double)p->nnz, compile);
+    spmv__convert_job job;
+    spmv__dev_options options;
+    spmv__convert_job_set(&job, convert, p, source);
+    if (job.wg * SPMV__CONVERT_PER % SPMV__CONVERT_WORD) return 0; /* a device with very small groups */
+    if (!convert->thrifty) return 1;
+    spmv__convert_block_options(&job, p->spec.key[SPMV_KEY_IDX] == 16, 0, &options);
+    return spmv__convert_pays(convert, options.text, nonzero * (double)p->nnz, compile);
 }
 
 /* Builds the program and counts the blocks. */
-static spmv_status spmv__convert_block_run(spmv__convert_job *j)
+static spmv_status spmv__convert_block_run(spmv__convert_job *job)
 {
-    const uint64_t block_rows = spmv__block_rows(j->p);
-    spmv__dev_options o;
+    const uint64_t block_rows = spmv__block_rows(job->p);
+    spmv__dev_options options;
     void *program = NULL;
     spmv_status s;
-    spmv__convert_block_options(j, j->p->spec.key[SPMV_KEY_IDX] == 16, 0, &o);
-    s = spmv__dev_program_of(j->c->device, (int)SPMV__KERNEL_CONVERT, o.text, &program);
-    spmv__phase(j->s->h, SPMV_PHASE_CONVERT);
-    if (!s) s = spmv__convert_once(j, program, "find", spmv__convert_find_groups(j));
-    if (!s) s = spmv__convert_once(j, program, "sum_up", 1);
-    if (!s) s = spmv__convert_once(j, program, "count", spmv__ceil_div(block_rows, j->wg));
+    spmv__convert_block_options(job, job->p->spec.key[SPMV_KEY_IDX] == 16, 0, &options);
+    s = spmv__dev_program_of(job->convert->device, (int)SPMV__KERNEL_CONVERT, options.text, &program);
+    spmv__phase(job->source->hooks, SPMV_PHASE_CONVERT);
+    if (!s) s = spmv__convert_once(job, program, "find", spmv__convert_find_groups(job));
+    if (!s) s = spmv__convert_once(job, program, "sum_up", 1);
+    if (!s) s = spmv__convert_once(job, program, "count", spmv__ceil_div(block_rows, job->wg));
     return s;
 }
 
 /* Reads a number for each block row. */
-static spmv_status spmv__convert_block_read(const spmv__convert_job *j, void *buffer, uint32_t *out)
+static spmv_status spmv__convert_block_read(const spmv__convert_job *job, void *buffer, uint32_t *out)
 {
-    const spmv_device *d = j->c->device;
-    return d->info.backend->read(d, d->queue, buffer, spmv__block_rows(j->p) * sizeof *out, out, NULL);
+    const spmv_device *device = job->convert->device;
+    return device->info.backend->read(device, device->queue, buffer, spmv__block_rows(job->p) * sizeof *out, out, NULL);
 }
 
 /* Reads the lowest and the highest block column of each block row. */
-static spmv_status spmv__convert_spans_read(const spmv__convert_job *j)
+static spmv_status spmv__convert_spans_read(const spmv__convert_job *job)
 {
-    const uint64_t block_rows = spmv__block_rows(j->p);
+    const uint64_t block_rows = spmv__block_rows(job->p);
     void *spans;
-    spmv_status s = spmv__room(j->s->h, &spans, 2 * block_rows, sizeof *j->s->spans);
+    spmv_status s = spmv__room(job->source->hooks, &spans, 2 * block_rows, sizeof *job->source->spans);
     if (s) return s;
-    j->s->spans = (uint32_t *)spans;
-    s = spmv__convert_block_read(j, j->low, j->s->spans);
-    return s ? s : spmv__convert_block_read(j, j->high, j->s->spans + block_rows);
+    job->source->spans = (uint32_t *)spans;
+    s = spmv__convert_block_read(job, job->low, job->source->spans);
+    return s ? s : spmv__convert_block_read(job, job->high, job->source->spans + block_rows);
 }
 
 /* Checks the numbers of blocks, from which the sizes of arrays follow: a device may compute wrongly. */
-static spmv_status spmv__convert_block_check(const spmv__convert_job *j)
+static spmv_status spmv__convert_block_check(const spmv__convert_job *job)
 {
-    const spmv_part *p = j->p;
+    const spmv_part *p = job->p;
     const uint64_t block_rows = spmv__block_rows(p), size = p->n[SPMV_BLOCK_BH] * p->n[SPMV_BLOCK_BW];
     uint64_t row, all = 0;
-    for (row = 0; row < block_rows; row++) all += j->s->blocks[row];
+    for (row = 0; row < block_rows; row++) all += job->source->blocks[row];
     if (all <= p->nnz && spmv__sat_mul(all, size) >= p->nnz) return SPMV_OK;
-    return spmv_log(j->s->h, SPMV_ERR_BACKEND, "%s: the device found %llu blocks for %llu nonzeros", spmv_format_name(p->spec.format),
-                    (spmv__ull)all, (spmv__ull)p->nnz);
+    return spmv_log(job->source->hooks, SPMV_ERR_BACKEND, "%s: the device found %llu blocks for %llu nonzeros",
+                    spmv_format_name(p->spec.format), (spmv__ull)all, (spmv__ull)p->nnz);
 }
 
 /* Frees the buffers that only the count needed. */
-static void spmv__convert_block_trim(spmv__convert_job *j)
+static void spmv__convert_block_trim(spmv__convert_job *job)
 {
-    spmv__scratch_give(j->c->device, j->blocks);
-    spmv__scratch_give(j->c->device, j->low);
-    spmv__scratch_give(j->c->device, j->high);
-    j->blocks = j->low = j->high = NULL;
+    spmv__scratch_give(job->convert->device, job->blocks);
+    spmv__scratch_give(job->convert->device, job->low);
+    spmv__scratch_give(job->convert->device, job->high);
+    job->blocks = job->low = job->high = NULL;
 }
 
 /* Counts the blocks of a part on the device, if it can and should. A failure is no failure: then the host counts and fills this and all
  * later parts. */
-static void spmv__convert_count_blocks(spmv__convert *c, spmv_part *p, spmv__source *s)
+static void spmv__convert_count_blocks(spmv__convert *convert, spmv_part *p, spmv__source *source)
 {
     const int spans = p->spec.key[SPMV_KEY_IDX] == 16;
-    spmv__convert_job *j = NULL;
+    spmv__convert_job *job = NULL;
     spmv_status status;
-    spmv__convert_forget(c);
-    if (c->off || s->v->a != c->a || !p->nnz || spmv__sat_mul(c->a->nnz, 8) > c->device->info.alloc_bytes) return;
-    if (!spmv__convert_wants_blocks(c, p, s)) return;
-    status = spmv__convert_job_make(c, p, s, &j);
+    spmv__convert_forget(convert);
+    if (convert->off || source->view->a != convert->a || !p->nnz || spmv__sat_mul(convert->a->nnz, 8) > convert->device->info.alloc_bytes)
+        return;
+    if (!spmv__convert_wants_blocks(convert, p, source)) return;
+    status = spmv__convert_job_make(convert, p, source, &job);
     if (!status) {
-        c->counted = j;
-        j->words = c->a->nnz / SPMV__CONVERT_WORD + 1;
-        spmv__phase(s->h, SPMV_PHASE_UPLOAD);
-        status = spmv__convert_block_send(j);
+        convert->counted = job;
+        job->words = convert->a->nnz / SPMV__CONVERT_WORD + 1;
+        spmv__phase(source->hooks, SPMV_PHASE_UPLOAD);
+        status = spmv__convert_block_send(job);
     }
-    if (!status) status = spmv__convert_block_run(j);
-    if (!status) status = spmv__convert_block_read(j, j->blocks, s->blocks);
-    if (!status) status = spmv__convert_block_check(j);
-    if (!status && spans) status = spmv__convert_spans_read(j);
-    s->counted = !status;
-    if (!status) spmv__convert_block_trim(j);
-    else spmv__convert_give_up(c, p, s->h, status);
-    spmv__phase(s->h, SPMV_PHASE_CONVERT);
+    if (!status) status = spmv__convert_block_run(job);
+    if (!status) status = spmv__convert_block_read(job, job->blocks, source->blocks);
+    if (!status) status = spmv__convert_block_check(job);
+    if (!status && spans) status = spmv__convert_spans_read(job);
+    source->counted = !status;
+    if (!status) spmv__convert_block_trim(job);
+    else spmv__convert_give_up(convert, p, source->hooks, status);
+    spmv__phase(source->hooks, SPMV_PHASE_CONVERT);
 }
 
 /* spmv_converter.blocks */
-static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv__source *s)
+static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv__source *source)
 {
-    spmv__convert *c = (spmv__convert *)base;
+    spmv__convert *convert = (spmv__convert *)base;
     spmv_status status;
-    spmv__convert_count_blocks(c, p, s);
-    if (s->counted) return SPMV_OK;
-    status = spmv__convert_fetch_pointers(c);
-    if (!s->ptr) s->ptr = c->a->ptr;
-    return status ? status : spmv__convert_fetch_columns(c);
+    spmv__convert_count_blocks(convert, p, source);
+    if (source->counted) return SPMV_OK;
+    status = spmv__convert_fetch_pointers(convert);
+    if (!source->ptr) source->ptr = convert->a->ptr;
+    return status ? status : spmv__convert_fetch_columns(convert);
 }
 #else
 #define spmv__convert_blocks NULL
@@ -1625,58 +1639,59 @@ static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv
 
 #ifndef SPMV__NO_TCSR
 /* Should the device find the tiles of a part, and fill them? */
-static int spmv__convert_wants_tiles(spmv__convert *c, spmv_part *p, spmv__source *s)
+static int spmv__convert_wants_tiles(spmv__convert *convert, spmv_part *p, spmv__source *source)
 {
-    const uint64_t most = c->device->info.alloc_bytes;
+    const uint64_t most = convert->device->info.alloc_bytes;
     const double nonzero = 7e-10; /* seconds for the host to find its tile: clspmv_in-2004, "again" in nvidia-h200-prepare.txt */
     const double compile = 0.3;   /* seconds for NVRTC to compile these programs at once, an estimate: a product of tcsr takes it 0.14 to
                                      0.25 there, and the longest of these 1.2 times as long on another machine */
-    spmv__convert_job j;
-    spmv__dev_options o;
+    spmv__convert_job job;
+    spmv__dev_options options;
     int which;
-    if (p->spec.format != SPMV_TCSR || c->off || !c->nnz || s->v->owner || s->v->list) return 0;
-    if (spmv__sat_mul(c->nnz, 8) > most || (c->a->rows + 1) * 8 > most) return 0;
-    spmv__convert_job_set(&j, c, p, s);
-    spmv__convert_tile_segments(&j);
-    if (j.wg % SPMV_TCSR_LANES || j.most > 0x7fffffffu) return 0;
+    if (p->spec.format != SPMV_TCSR || convert->off || !convert->nnz || source->view->owner || source->view->list) return 0;
+    if (spmv__sat_mul(convert->nnz, 8) > most || (convert->a->rows + 1) * 8 > most) return 0;
+    spmv__convert_job_set(&job, convert, p, source);
+    spmv__convert_tile_segments(&job);
+    if (job.wg % SPMV_TCSR_LANES || job.most > 0x7fffffffu) return 0;
     for (which = 0; which < SPMV__TILE_PROGRAMS; which++) {
-        spmv__convert_tile_options(&j, which, &o);
-        if (!spmv__convert_is_free(c, o.text)) return spmv__convert_pays(c, o.text, nonzero * (double)c->nnz, compile);
+        spmv__convert_tile_options(&job, which, &options);
+        if (!spmv__convert_is_free(convert, options.text))
+            return spmv__convert_pays(convert, options.text, nonzero * (double)convert->nnz, compile);
     }
-    spmv__convert_options(&j, &o);
-    if (spmv__convert_is_free(c, o.text)) return 1;
-    j.no_high = 1; /* the program that fills may also be there without high bytes */
-    spmv__convert_options(&j, &o);
-    return spmv__convert_pays(c, o.text, nonzero * (double)c->nnz, compile);
+    spmv__convert_options(&job, &options);
+    if (spmv__convert_is_free(convert, options.text)) return 1;
+    job.no_high = 1; /* the program that fills may also be there without high bytes */
+    spmv__convert_options(&job, &options);
+    return spmv__convert_pays(convert, options.text, nonzero * (double)convert->nnz, compile);
 }
 
 /* Finds the tiles of a part that takes the whole matrix, if the device should. A failure is no failure: then the host finds the tiles and
  * fills this and all later parts. */
-static void spmv__convert_count_tiles(spmv__convert *c, spmv_part *p, spmv__source *s)
+static void spmv__convert_count_tiles(spmv__convert *convert, spmv_part *p, spmv__source *source)
 {
     uint32_t found[SPMV__FOUND] = { 0 };
-    spmv__convert_job *j = NULL;
+    spmv__convert_job *job = NULL;
     spmv_status status;
-    if (!spmv__convert_wants_tiles(c, p, s)) return;
-    status = spmv__convert_job_make(c, p, s, &j);
+    if (!spmv__convert_wants_tiles(convert, p, source)) return;
+    status = spmv__convert_job_make(convert, p, source, &job);
     if (!status) {
-        c->counted = j;
-        spmv__phase(s->h, SPMV_PHASE_UPLOAD);
-        spmv__convert_tile_segments(j);
-        status = spmv__convert_tile_send(j);
+        convert->counted = job;
+        spmv__phase(source->hooks, SPMV_PHASE_UPLOAD);
+        spmv__convert_tile_segments(job);
+        status = spmv__convert_tile_send(job);
     }
-    if (!status) status = spmv__convert_tile_find(j, found);
-    if (!status) status = spmv__convert_tile_check(j, found, &j->counts);
-    if (!status) s->tiled = &j->counts;
-    else spmv__convert_give_up(c, p, s->h, status);
-    spmv__phase(s->h, SPMV_PHASE_CONVERT);
+    if (!status) status = spmv__convert_tile_find(job, found);
+    if (!status) status = spmv__convert_tile_check(job, found, &job->counts);
+    if (!status) source->tiled = &job->counts;
+    else spmv__convert_give_up(convert, p, source->hooks, status);
+    spmv__phase(source->hooks, SPMV_PHASE_CONVERT);
 }
 #else
 #define spmv__convert_count_tiles(c, p, s) ((void)0)
 #endif
 
 /* Finds the longest rows of a part in slices, all of whose row pointers are on the device. 0: the format needs more, or that failed. */
-static int spmv__convert_finds_longest(const spmv__convert *c, const spmv_part *p, spmv__source *s)
+static int spmv__convert_finds_longest(const spmv__convert *convert, const spmv_part *p, spmv__source *source)
 {
     uint64_t height = 0;
     if (p->spec.key[SPMV_KEY_IDX] == 16) return 0;
@@ -1686,9 +1701,9 @@ static int spmv__convert_finds_longest(const spmv__convert *c, const spmv_part *
 #ifndef SPMV__NO_SELL
     if (p->spec.format == SPMV_SELL && !p->spec.key[SPMV_KEY_GROW]) height = spmv__sell_height(&p->spec, p->rows);
 #endif
-    if (height && c->nnz && !c->off && !spmv__convert_longest(c, height, s)) return 1;
-    spmv_free(s->h, s->longest);
-    s->longest = NULL;
+    if (height && convert->nnz && !convert->off && !spmv__convert_longest(convert, height, source)) return 1;
+    spmv_free(source->hooks, source->longest);
+    source->longest = NULL;
     return 0;
 }
 
@@ -1701,98 +1716,100 @@ static int spmv__convert_reads_columns(const spmv_part *p)
 }
 
 /* Uploads what says which nonzeros the view has: the owners for the job, and the row list to *list, which the caller gives back. */
-static spmv_status spmv__convert_look_send(spmv__convert_job *j, void **list)
+static spmv_status spmv__convert_look_send(spmv__convert_job *job, void **list)
 {
-    const spmv_view *v = j->s->v;
-    spmv_status s = spmv__convert_matrix(j->c);
-    if (!s && v->owner) s = spmv__convert_upload(j->c->device, v->owner, v->a->nnz, 1, &j->owner);
-    return s || !v->list ? s : spmv__convert_upload(j->c->device, v->list, v->rows, 4, list);
+    const spmv_view *view = job->source->view;
+    spmv_status s = spmv__convert_matrix(job->convert);
+    if (!s && view->owner) s = spmv__convert_upload(job->convert->device, view->owner, view->a->nnz, 1, &job->owner);
+    return s || !view->list ? s : spmv__convert_upload(job->convert->device, view->list, view->rows, 4, list);
 }
 
 /* Checks the spans of rows: a device may compute wrongly. */
-static spmv_status spmv__convert_check_spans(const spmv__source *s)
+static spmv_status spmv__convert_check_spans(const spmv__source *source)
 {
-    const uint32_t *low = s->row_spans, *high = low + s->rows;
+    const uint32_t *low = source->row_spans, *high = low + source->rows;
     uint64_t i, bad = 0;
-    for (i = 0; i < s->rows; i++) bad += (uint64_t)(s->ptr[i] < s->ptr[i + 1] && (low[i] > high[i] || high[i] >= s->v->a->cols));
+    for (i = 0; i < source->rows; i++)
+        bad += (uint64_t)(source->ptr[i] < source->ptr[i + 1] && (low[i] > high[i] || high[i] >= source->view->a->cols));
     if (!bad) return SPMV_OK;
-    return spmv_log(s->h, SPMV_ERR_BACKEND, "the device found wrong columns in %llu rows", (spmv__ull)bad);
+    return spmv_log(source->hooks, SPMV_ERR_BACKEND, "the device found wrong columns in %llu rows", (spmv__ull)bad);
 }
 
 /* Has the device find the lowest and the highest column of each row of the part. list: the buffer of its row list, or NULL. */
-static spmv_status spmv__convert_find_spans(const spmv__convert_job *j, void *list)
+static spmv_status spmv__convert_find_spans(const spmv__convert_job *job, void *list)
 {
-    spmv_device *d = j->c->device;
-    spmv__source *s = j->s;
-    const spmv_view *v = s->v;
-    const uint64_t bytes = 2 * s->rows * sizeof *s->row_spans;
+    spmv_device *device = job->convert->device;
+    spmv__source *source = job->source;
+    const spmv_view *view = source->view;
+    const uint64_t bytes = 2 * source->rows * sizeof *source->row_spans;
     void *buffer = NULL, *block;
-    spmv__convert_look l;
-    spmv_status status = spmv__room(s->h, &block, 2 * s->rows, sizeof *s->row_spans);
-    s->row_spans = (uint32_t *)block;
+    spmv__convert_look look;
+    spmv_status status = spmv__room(source->hooks, &block, 2 * source->rows, sizeof *source->row_spans);
+    source->row_spans = (uint32_t *)block;
     if (status) return status;
-    status = spmv__convert_look_open(&l, d, SPMV__CHECK_PART, "spans", 64);
-    if (!status) status = spmv__scratch_take(d, bytes, &buffer);
+    status = spmv__convert_look_open(&look, device, SPMV__CHECK_PART, "spans", 64);
+    if (!status) status = spmv__scratch_take(device, bytes, &buffer);
     if (!status) {
-        l.on.none = j->c->args.none;
-        spmv__dev_arg_count(&l.g, s->rows);
-        spmv__dev_arg_mem(&l.g, j->c->ptr);
-        spmv__dev_arg_mem(&l.g, j->c->col);
-        spmv__dev_arg_mem(&l.g, list);
-        spmv__dev_arg_count(&l.g, v->list != NULL);
-        spmv__dev_arg_mem(&l.g, j->owner);
-        spmv__dev_arg_count(&l.g, v->owner != NULL);
-        spmv__dev_arg_count(&l.g, v->part);
-        spmv__dev_arg_mem(&l.g, buffer);
-        status = spmv__convert_look_run(&l, s->rows, 1);
+        look.on.none = job->convert->args.none;
+        spmv__dev_arg_count(&look.args, source->rows);
+        spmv__dev_arg_mem(&look.args, job->convert->ptr);
+        spmv__dev_arg_mem(&look.args, job->convert->col);
+        spmv__dev_arg_mem(&look.args, list);
+        spmv__dev_arg_count(&look.args, view->list != NULL);
+        spmv__dev_arg_mem(&look.args, job->owner);
+        spmv__dev_arg_count(&look.args, view->owner != NULL);
+        spmv__dev_arg_count(&look.args, view->part);
+        spmv__dev_arg_mem(&look.args, buffer);
+        status = spmv__convert_look_run(&look, source->rows, 1);
     }
-    if (!status) status = spmv__dev_download(d, buffer, bytes, s->row_spans);
-    if (status) d->info.backend->finish(d, d->queue); /* before the next matrix gets the buffer */
-    spmv__scratch_give(d, buffer);
-    spmv__convert_look_close(&l);
-    return status ? status : spmv__convert_check_spans(s);
+    if (!status) status = spmv__dev_download(device, buffer, bytes, source->row_spans);
+    if (status) device->info.backend->finish(device, device->queue); /* before the next matrix gets the buffer */
+    spmv__scratch_give(device, buffer);
+    spmv__convert_look_close(&look);
+    return status ? status : spmv__convert_check_spans(source);
 }
 
 /* Checks the numbers of nonzeros of all diagonals: a device may compute wrongly. */
-static spmv_status spmv__convert_check_diagonals(const spmv__diagonals *d, uint64_t nnz, const spmv_hooks *h)
+static spmv_status spmv__convert_check_diagonals(const spmv__diagonals *diagonals, uint64_t nnz, const spmv_hooks *hooks)
 {
     uint64_t i, all = 0;
-    for (i = 0; i < d->end - d->first; i++) all += d->place[i];
+    for (i = 0; i < diagonals->end - diagonals->first; i++) all += diagonals->place[i];
     if (all == nnz) return SPMV_OK;
-    return spmv_log(h, SPMV_ERR_BACKEND, "the device found %llu nonzeros on diagonals, of %llu", (spmv__ull)all, (spmv__ull)nnz);
+    return spmv_log(hooks, SPMV_ERR_BACKEND, "the device found %llu nonzeros on diagonals, of %llu", (spmv__ull)all, (spmv__ull)nnz);
 }
 
 /* Before the counts of all diagonals there is the number of those that hold nonzeros, and room for a list of so many of them, which is all
  * that the host reads of most matrices that have diagonals. */
 enum { SPMV__DIAGONALS_LISTED = 255, SPMV__DIAGONALS_HEAD = 1 + 2 * SPMV__DIAGONALS_LISTED };
 
-/* Makes d of the list, in pairs of a number and the nonzeros; numbers is above each. */
-static spmv_status spmv__convert_listed(const uint32_t *list, uint64_t count, uint64_t numbers, const spmv_hooks *h, spmv__diagonals *d)
+/* Makes diagonals of the list, in pairs of a number and the nonzeros; numbers is above each. */
+static spmv_status spmv__convert_listed(const uint32_t *list, uint64_t count, uint64_t numbers, const spmv_hooks *hooks,
+                                        spmv__diagonals *diagonals)
 {
     uint64_t i;
     void *block;
     spmv_status s;
-    for (i = 0, d->first = numbers, d->end = 0; i < count; i++) {
-        d->first = spmv__smaller(d->first, list[2 * i]);
-        d->end = list[2 * i] < d->end ? d->end : (uint64_t)list[2 * i] + 1;
+    for (i = 0, diagonals->first = numbers, diagonals->end = 0; i < count; i++) {
+        diagonals->first = spmv__smaller(diagonals->first, list[2 * i]);
+        diagonals->end = list[2 * i] < diagonals->end ? diagonals->end : (uint64_t)list[2 * i] + 1;
     }
-    if (!count || d->end > numbers) return spmv_log(h, SPMV_ERR_BACKEND, "the device found wrong diagonals");
-    s = spmv__new(h, &block, d->end - d->first, sizeof *d->place, 0);
-    d->place = (uint32_t *)block;
-    for (i = 0; !s && i < count; i++) d->place[list[2 * i] - d->first] = list[2 * i + 1];
+    if (!count || diagonals->end > numbers) return spmv_log(hooks, SPMV_ERR_BACKEND, "the device found wrong diagonals");
+    s = spmv__new(hooks, &block, diagonals->end - diagonals->first, sizeof *diagonals->place, 0);
+    diagonals->place = (uint32_t *)block;
+    for (i = 0; !s && i < count; i++) diagonals->place[list[2 * i] - diagonals->first] = list[2 * i + 1];
     return s;
 }
 
 /* Reads what the device has counted. */
-SPMV__APART spmv_status spmv__convert_read_diagonals(spmv_device *d, void *buffer, uint64_t numbers, const spmv_hooks *h,
+SPMV__APART spmv_status spmv__convert_read_diagonals(spmv_device *device, void *buffer, uint64_t numbers, const spmv_hooks *hooks,
                                                      spmv__diagonals *out)
 {
     uint32_t head[SPMV__DIAGONALS_HEAD];
     void *block;
-    spmv_status s = spmv__dev_download(d, buffer, sizeof head, head);
+    spmv_status s = spmv__dev_download(device, buffer, sizeof head, head);
     if (s) return s;
-    if (head[0] <= SPMV__DIAGONALS_LISTED) return spmv__convert_listed(head + 1, head[0], numbers, h, out);
-    s = spmv__dev_fetch(d, h, buffer, SPMV__DIAGONALS_HEAD + numbers, sizeof *out->place, &block);
+    if (head[0] <= SPMV__DIAGONALS_LISTED) return spmv__convert_listed(head + 1, head[0], numbers, hooks, out);
+    s = spmv__dev_fetch(device, hooks, buffer, SPMV__DIAGONALS_HEAD + numbers, sizeof *out->place, &block);
     out->place = (uint32_t *)block;
     out->end = numbers;
     if (!s) memmove(out->place, out->place + SPMV__DIAGONALS_HEAD, (size_t)numbers * sizeof *out->place);
@@ -1800,260 +1817,266 @@ SPMV__APART spmv_status spmv__convert_read_diagonals(spmv_device *d, void *buffe
 }
 
 /* Has the device list the diagonals that it has counted in a buffer. */
-static spmv_status spmv__convert_list_diagonals(spmv__convert *c, void *buffer, uint64_t numbers)
+static spmv_status spmv__convert_list_diagonals(spmv__convert *convert, void *buffer, uint64_t numbers)
 {
-    spmv__convert_look l;
-    spmv_status s = spmv__convert_look_open(&l, c->device, SPMV__CHECK_PART, "listed", 64);
+    spmv__convert_look look;
+    spmv_status s = spmv__convert_look_open(&look, convert->device, SPMV__CHECK_PART, "listed", 64);
     if (!s) {
-        spmv__dev_arg_count(&l.g, numbers);
-        spmv__dev_arg_count(&l.g, SPMV__DIAGONALS_HEAD);
-        spmv__dev_arg_mem(&l.g, buffer);
-        s = spmv__convert_look_run(&l, numbers, 1);
+        spmv__dev_arg_count(&look.args, numbers);
+        spmv__dev_arg_count(&look.args, SPMV__DIAGONALS_HEAD);
+        spmv__dev_arg_mem(&look.args, buffer);
+        s = spmv__convert_look_run(&look, numbers, 1);
     }
-    spmv__convert_look_close(&l);
+    spmv__convert_look_close(&look);
     return s;
 }
 
 /* Has the device count the nonzeros of each diagonal in out->place, as spmv__diagonals_count does with so few diagonals. The caller frees
- * out, also after a failure. v: nnz nonzeros; owner: the buffer of its owners, or NULL. */
-static spmv_status spmv__convert_count_diagonals(spmv__convert *c, const spmv_view *v, void *owner, uint64_t nnz, const spmv_hooks *h,
-                                                 spmv__diagonals *out)
+ * out, also after a failure. view: nnz nonzeros; owner: the buffer of its owners, or NULL. */
+static spmv_status spmv__convert_count_diagonals(spmv__convert *convert, const spmv_view *view, void *owner, uint64_t nnz,
+                                                 const spmv_hooks *hooks, spmv__diagonals *out)
 {
-    spmv_device *d = c->device;
-    const uint64_t numbers = c->a->rows + c->a->cols, bytes = (SPMV__DIAGONALS_HEAD + numbers) * sizeof *out->place;
+    spmv_device *device = convert->device;
+    const uint64_t numbers = convert->a->rows + convert->a->cols, bytes = (SPMV__DIAGONALS_HEAD + numbers) * sizeof *out->place;
     void *buffer = NULL;
-    spmv__convert_look l;
-    spmv_status s = spmv__convert_look_open(&l, d, SPMV__CHECK_PART, "diagonals", 64);
-    if (!s) s = spmv__scratch_take(d, bytes, &buffer);
-    if (!s) s = d->info.backend->fill(d, d->queue, buffer, bytes, 0);
+    spmv__convert_look look;
+    spmv_status s = spmv__convert_look_open(&look, device, SPMV__CHECK_PART, "diagonals", 64);
+    if (!s) s = spmv__scratch_take(device, bytes, &buffer);
+    if (!s) s = device->info.backend->fill(device, device->queue, buffer, bytes, 0);
     if (!s) {
-        l.on.none = c->args.none;
-        spmv__dev_arg_count(&l.g, c->a->rows);
-        spmv__dev_arg_count(&l.g, c->nnz);
-        spmv__dev_arg_mem(&l.g, c->ptr);
-        spmv__dev_arg_mem(&l.g, c->col);
-        spmv__dev_arg_mem(&l.g, owner);
-        spmv__dev_arg_count(&l.g, owner != NULL);
-        spmv__dev_arg_count(&l.g, v->part);
-        spmv__dev_arg_count(&l.g, SPMV__DIAGONALS_HEAD);
-        spmv__dev_arg_mem(&l.g, buffer);
-        s = spmv__convert_look_run(&l, c->nnz, SPMV__CONVERT_PER);
+        look.on.none = convert->args.none;
+        spmv__dev_arg_count(&look.args, convert->a->rows);
+        spmv__dev_arg_count(&look.args, convert->nnz);
+        spmv__dev_arg_mem(&look.args, convert->ptr);
+        spmv__dev_arg_mem(&look.args, convert->col);
+        spmv__dev_arg_mem(&look.args, owner);
+        spmv__dev_arg_count(&look.args, owner != NULL);
+        spmv__dev_arg_count(&look.args, view->part);
+        spmv__dev_arg_count(&look.args, SPMV__DIAGONALS_HEAD);
+        spmv__dev_arg_mem(&look.args, buffer);
+        s = spmv__convert_look_run(&look, convert->nnz, SPMV__CONVERT_PER);
     }
-    if (!s) s = spmv__convert_list_diagonals(c, buffer, numbers);
-    if (!s) s = spmv__convert_read_diagonals(d, buffer, numbers, h, out);
-    if (s) d->info.backend->finish(d, d->queue); /* before the next matrix gets the buffer */
-    spmv__scratch_give(d, buffer);
-    spmv__convert_look_close(&l);
-    return s ? s : spmv__convert_check_diagonals(out, nnz, h);
+    if (!s) s = spmv__convert_list_diagonals(convert, buffer, numbers);
+    if (!s) s = spmv__convert_read_diagonals(device, buffer, numbers, hooks, out);
+    if (s) device->info.backend->finish(device, device->queue); /* before the next matrix gets the buffer */
+    spmv__scratch_give(device, buffer);
+    spmv__convert_look_close(&look);
+    return s ? s : spmv__convert_check_diagonals(out, nnz, hooks);
 }
 
 /* 1 if the device can look at columns that the host does not have. */
-static int spmv__convert_can_look(const spmv__convert *c)
+static int spmv__convert_can_look(const spmv__convert *convert)
 {
-    const uint64_t most = c->device->info.alloc_bytes;
-    return !c->a->col && !c->off && c->nnz && spmv__sat_mul(c->nnz, 8) <= most && (c->a->rows + 1) * 8 <= most;
+    const uint64_t most = convert->device->info.alloc_bytes;
+    return !convert->a->col && !convert->off && convert->nnz && spmv__sat_mul(convert->nnz, 8) <= most &&
+           (convert->a->rows + 1) * 8 <= most;
 }
 
 /* 1 if the device can count the nonzeros of all diagonals of the matrix, which are so few that there is a place for each. */
-static int spmv__convert_few_diagonals(const spmv__convert *c)
+static int spmv__convert_few_diagonals(const spmv__convert *convert)
 {
-    const uint64_t numbers = c->a->rows + c->a->cols;
-    return numbers <= UINT32_MAX && (SPMV__DIAGONALS_HEAD + numbers) * 4 <= c->device->info.alloc_bytes && spmv__keys_fit(c->a, numbers);
+    const uint64_t numbers = convert->a->rows + convert->a->cols;
+    return numbers <= UINT32_MAX && (SPMV__DIAGONALS_HEAD + numbers) * 4 <= convert->device->info.alloc_bytes &&
+           spmv__keys_fit(convert->a, numbers);
 }
 
 /* 1 if the part's bases are those of whole rows: of 32, of slices, or of runs that cut no row. */
-static int spmv__convert_bases_by_row(const spmv_part *p, const spmv__source *s)
+static int spmv__convert_bases_by_row(const spmv_part *p, const spmv__source *source)
 {
     int by_row = p->spec.format == SPMV_ELL || p->spec.format == SPMV_SELL;
 #ifndef SPMV__NO_CSR
     uint64_t i;
     if (p->spec.format == SPMV_CSR)
-        for (by_row = 1, i = 0; i < s->rows && by_row; i++) by_row = !spmv__in_pieces(s, (uint64_t)p->spec.key[SPMV_KEY_RUN], i);
+        for (by_row = 1, i = 0; i < source->rows && by_row; i++) by_row = !spmv__in_pieces(source, (uint64_t)p->spec.key[SPMV_KEY_RUN], i);
 #endif
-    (void)s;
+    (void)source;
     return by_row;
 }
 
 /* Has the device find what the sizes of a part follow from. */
-static spmv_status spmv__convert_look_part(spmv__convert_job *j)
+static spmv_status spmv__convert_look_part(spmv__convert_job *job)
 {
-    spmv__source *s = j->s;
+    spmv__source *source = job->source;
     void *list = NULL;
     spmv_status status;
-    spmv__phase(s->h, SPMV_PHASE_UPLOAD);
-    status = spmv__convert_look_send(j, &list);
-    spmv__phase(s->h, SPMV_PHASE_CONVERT);
-    if (!status && spmv__format_class_of(j->p->spec.format) == SPMV_CLASS_DIAGONAL)
-        status = spmv__convert_count_diagonals(j->c, s->v, j->owner, spmv__source_nnz(s), s->h, &s->diagonals);
-    else if (!status) status = spmv__convert_find_spans(j, list);
-    spmv__scratch_give(j->c->device, list);
+    spmv__phase(source->hooks, SPMV_PHASE_UPLOAD);
+    status = spmv__convert_look_send(job, &list);
+    spmv__phase(source->hooks, SPMV_PHASE_CONVERT);
+    if (!status && spmv__format_class_of(job->p->spec.format) == SPMV_CLASS_DIAGONAL)
+        status = spmv__convert_count_diagonals(job->convert, source->view, job->owner, spmv__source_nnz(source), source->hooks,
+                                               &source->diagonals);
+    else if (!status) status = spmv__convert_find_spans(job, list);
+    spmv__scratch_give(job->convert->device, list);
     return status;
 }
 
 /* Has the device look at the columns of a part from which its sizes follow, if the host has none. 0: the host is to look. After a failure,
  * it also fills this and all later parts. */
-static int spmv__convert_looks(spmv__convert *c, spmv_part *p, spmv__source *s)
+static int spmv__convert_looks(spmv__convert *convert, spmv_part *p, spmv__source *source)
 {
     const int diagonals = spmv__format_class_of(p->spec.format) == SPMV_CLASS_DIAGONAL;
-    spmv__convert_job *j = NULL;
+    spmv__convert_job *job = NULL;
     spmv_status status;
-    if (!spmv__convert_can_look(c) || !spmv__source_nnz(s)) return 0;
-    if (diagonals ? !spmv__convert_few_diagonals(c) : p->spec.key[SPMV_KEY_IDX] != 16 || !spmv__convert_bases_by_row(p, s)) return 0;
-    status = spmv__convert_job_make(c, p, s, &j);
-    c->counted = j;
-    if (!status) status = spmv__convert_look_part(j);
+    if (!spmv__convert_can_look(convert) || !spmv__source_nnz(source)) return 0;
+    if (diagonals ? !spmv__convert_few_diagonals(convert) : p->spec.key[SPMV_KEY_IDX] != 16 || !spmv__convert_bases_by_row(p, source))
+        return 0;
+    status = spmv__convert_job_make(convert, p, source, &job);
+    convert->counted = job;
+    if (!status) status = spmv__convert_look_part(job);
     if (!status) return 1;
-    spmv_free(s->h, s->row_spans);
-    s->row_spans = NULL;
-    spmv__diagonals_free(&s->diagonals, s->h);
-    spmv__convert_give_up(c, p, s->h, status);
+    spmv_free(source->hooks, source->row_spans);
+    source->row_spans = NULL;
+    spmv__diagonals_free(&source->diagonals, source->hooks);
+    spmv__convert_give_up(convert, p, source->hooks, status);
     return 0;
 }
 
 /* Counts the diagonals of what is left of a matrix, all of which is if it has nnz nonzeros. */
-static spmv_status spmv__convert_left(spmv__convert *c, const spmv_view *v, uint64_t nnz, const spmv_hooks *h, spmv__diagonals *d)
+static spmv_status spmv__convert_left(spmv__convert *convert, const spmv_view *view, uint64_t nnz, const spmv_hooks *hooks,
+                                      spmv__diagonals *diagonals)
 {
     void *owner = NULL;
-    spmv_status s = spmv__convert_matrix(c);
-    if (!s && nnz < c->nnz) s = spmv__convert_upload(c->device, v->owner, c->nnz, 1, &owner);
-    if (!s) s = spmv__convert_count_diagonals(c, v, owner, nnz, h, d);
-    spmv__scratch_give(c->device, owner);
+    spmv_status s = spmv__convert_matrix(convert);
+    if (!s && nnz < convert->nnz) s = spmv__convert_upload(convert->device, view->owner, convert->nnz, 1, &owner);
+    if (!s) s = spmv__convert_count_diagonals(convert, view, owner, nnz, hooks, diagonals);
+    spmv__scratch_give(convert->device, owner);
     return s;
 }
 
 /* spmv_converter.diagonals */
-static spmv_status spmv__convert_diagonals(spmv_converter *base, const spmv_view *v, uint64_t nnz, spmv_format f, const spmv_hooks *h,
-                                           spmv__diagonals *d)
+static spmv_status spmv__convert_diagonals(spmv_converter *base, const spmv_view *view, uint64_t nnz, spmv_format format,
+                                           const spmv_hooks *hooks, spmv__diagonals *diagonals)
 {
-    spmv__convert *c = (spmv__convert *)base;
+    spmv__convert *convert = (spmv__convert *)base;
     spmv_status s;
-    if (v->a != c->a) return SPMV_OK;
-    if (!spmv__convert_can_look(c) || !spmv__convert_few_diagonals(c)) return spmv__convert_fetch_columns(c);
-    s = spmv__convert_left(c, v, nnz, h, d);
+    if (view->a != convert->a) return SPMV_OK;
+    if (!spmv__convert_can_look(convert) || !spmv__convert_few_diagonals(convert)) return spmv__convert_fetch_columns(convert);
+    s = spmv__convert_left(convert, view, nnz, hooks, diagonals);
     if (!s) return s;
-    spmv__diagonals_free(d, h);
-    spmv__convert_turn_off(c, f, h, s);
-    return spmv__convert_fetch_columns(c);
+    spmv__diagonals_free(diagonals, hooks);
+    spmv__convert_turn_off(convert, format, hooks, s);
+    return spmv__convert_fetch_columns(convert);
 }
 
 /* Has the device take the nonzeros on diagonals that stay for a part. */
-static spmv_status spmv__convert_take_there(spmv__convert *c, const spmv_view *v, const spmv__diagonals *d, unsigned part, uint8_t *owner)
+static spmv_status spmv__convert_take_there(spmv__convert *convert, const spmv_view *view, const spmv__diagonals *diagonals, unsigned part,
+                                            uint8_t *owner)
 {
-    spmv_device *device = c->device;
+    spmv_device *device = convert->device;
     void *owners = NULL, *place = NULL;
-    spmv__convert_look l;
-    spmv_status s = spmv__convert_look_open(&l, device, SPMV__CHECK_PART, "take", 64);
-    if (!s) s = spmv__convert_upload(device, owner, c->nnz, 1, &owners);
-    if (!s) s = spmv__convert_upload(device, d->place, d->end - d->first, sizeof *d->place, &place);
+    spmv__convert_look look;
+    spmv_status s = spmv__convert_look_open(&look, device, SPMV__CHECK_PART, "take", 64);
+    if (!s) s = spmv__convert_upload(device, owner, convert->nnz, 1, &owners);
+    if (!s) s = spmv__convert_upload(device, diagonals->place, diagonals->end - diagonals->first, sizeof *diagonals->place, &place);
     if (!s) {
-        spmv__dev_arg_count(&l.g, c->a->rows);
-        spmv__dev_arg_count(&l.g, c->nnz);
-        spmv__dev_arg_mem(&l.g, c->ptr);
-        spmv__dev_arg_mem(&l.g, c->col);
-        spmv__dev_arg_mem(&l.g, owners);
-        spmv__dev_arg_count(&l.g, v->part);
-        spmv__dev_arg_count(&l.g, part);
-        spmv__dev_arg_count(&l.g, d->first);
-        spmv__dev_arg_mem(&l.g, place);
-        s = spmv__convert_look_run(&l, c->nnz, SPMV__CONVERT_PER);
+        spmv__dev_arg_count(&look.args, convert->a->rows);
+        spmv__dev_arg_count(&look.args, convert->nnz);
+        spmv__dev_arg_mem(&look.args, convert->ptr);
+        spmv__dev_arg_mem(&look.args, convert->col);
+        spmv__dev_arg_mem(&look.args, owners);
+        spmv__dev_arg_count(&look.args, view->part);
+        spmv__dev_arg_count(&look.args, part);
+        spmv__dev_arg_count(&look.args, diagonals->first);
+        spmv__dev_arg_mem(&look.args, place);
+        s = spmv__convert_look_run(&look, convert->nnz, SPMV__CONVERT_PER);
     }
-    if (!s) s = spmv__dev_download(device, owners, c->nnz, owner);
+    if (!s) s = spmv__dev_download(device, owners, convert->nnz, owner);
     if (s) device->info.backend->finish(device, device->queue); /* before the next matrix gets the buffers */
     spmv__scratch_give(device, owners);
     spmv__scratch_give(device, place);
-    spmv__convert_look_close(&l);
+    spmv__convert_look_close(&look);
     return s;
 }
 
 /* spmv_converter.take. Owners that were read before a failure are undone, for the host to take these nonzeros. */
-static spmv_status spmv__convert_take(spmv_converter *base, const spmv_view *v, const spmv__diagonals *d, unsigned part, uint8_t *owner,
-                                      spmv_format f, const spmv_hooks *h, int *taken)
+static spmv_status spmv__convert_take(spmv_converter *base, const spmv_view *view, const spmv__diagonals *diagonals, unsigned part,
+                                      uint8_t *owner, spmv_format format, const spmv_hooks *hooks, int *taken)
 {
-    spmv__convert *c = (spmv__convert *)base;
+    spmv__convert *convert = (spmv__convert *)base;
     uint64_t k;
     spmv_status s;
-    if (!spmv__convert_can_look(c)) return spmv__convert_fetch_columns(c);
-    s = spmv__convert_take_there(c, v, d, part, owner);
+    if (!spmv__convert_can_look(convert)) return spmv__convert_fetch_columns(convert);
+    s = spmv__convert_take_there(convert, view, diagonals, part, owner);
     *taken = !s;
     if (!s) return s;
-    for (k = 0; k < c->nnz; k++)
-        if (owner[k] == part) owner[k] = (uint8_t)v->part;
-    spmv__convert_turn_off(c, f, h, s);
-    return spmv__convert_fetch_columns(c);
+    for (k = 0; k < convert->nnz; k++)
+        if (owner[k] == part) owner[k] = (uint8_t)view->part;
+    spmv__convert_turn_off(convert, format, hooks, s);
+    return spmv__convert_fetch_columns(convert);
 }
 
 /* spmv_converter.rows. What the device fails to look at is looked at by the host. */
-static spmv_status spmv__convert_rows(spmv_converter *base, spmv_part *p, spmv__source *s)
+static spmv_status spmv__convert_rows(spmv_converter *base, spmv_part *p, spmv__source *source)
 {
-    spmv__convert *c = (spmv__convert *)base;
+    spmv__convert *convert = (spmv__convert *)base;
     spmv_status status;
-    spmv__convert_forget(c);
-    if (spmv__dev_has_blocks(p->spec.format) || s->v->a != c->a) return SPMV_OK;
-    if (!s->ptr && spmv__convert_finds_longest(c, p, s)) return SPMV_OK;
-    spmv__convert_count_tiles(c, p, s);
-    if (s->tiled) return SPMV_OK;
-    status = spmv__convert_fetch_pointers(c);
-    if (!s->ptr) s->ptr = c->a->ptr;
-    if (status || !spmv__convert_reads_columns(p) || spmv__convert_looks(c, p, s)) return status;
-    return spmv__convert_fetch_columns(c);
+    spmv__convert_forget(convert);
+    if (spmv__dev_has_blocks(p->spec.format) || source->view->a != convert->a) return SPMV_OK;
+    if (!source->ptr && spmv__convert_finds_longest(convert, p, source)) return SPMV_OK;
+    spmv__convert_count_tiles(convert, p, source);
+    if (source->tiled) return SPMV_OK;
+    status = spmv__convert_fetch_pointers(convert);
+    if (!source->ptr) source->ptr = convert->a->ptr;
+    if (status || !spmv__convert_reads_columns(p) || spmv__convert_looks(convert, p, source)) return status;
+    return spmv__convert_fetch_columns(convert);
 }
 
 /* Fills a part on the device. If it does not take the part or fails, the part is left as it was, for the host to fill. */
-static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__source *s, const spmv_build *how)
+static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__source *source, const spmv_build *how)
 {
-    spmv__convert *c = (spmv__convert *)base;
+    spmv__convert *convert = (spmv__convert *)base;
     spmv_status status;
-    if (spmv__convert_takes(c, p, s) && spmv__convert_wants(c, p, s, how)) {
-        status = spmv__convert_fill(c, p, s, how);
+    if (spmv__convert_takes(convert, p, source) && spmv__convert_wants(convert, p, source, how)) {
+        status = spmv__convert_fill(convert, p, source, how);
         if (!status) return SPMV_OK;
-        spmv__convert_give_up(c, p, s->h, status);
+        spmv__convert_give_up(convert, p, source->hooks, status);
     }
-    spmv__convert_wait(c);
-    spmv__convert_forget(c); /* the part may have arrays that are too large for the device */
-    status = spmv__convert_fetch(c, s);
-    if ((c->off || !c->count) && !c->kept && !c->given) spmv__convert_drop(c);
-    spmv__phase(s->h, SPMV_PHASE_CONVERT);
+    spmv__convert_wait(convert);
+    spmv__convert_forget(convert); /* the part may have arrays that are too large for the device */
+    status = spmv__convert_fetch(convert, source);
+    if ((convert->off || !convert->count) && !convert->kept && !convert->given) spmv__convert_drop(convert);
+    spmv__phase(source->hooks, SPMV_PHASE_CONVERT);
     return status;
 }
 
 /* ---- converters --------------------------------------------------------------------------------------------------- */
 
-SPMV_API int spmv_convert_here(const spmv_device *d)
+SPMV_API int spmv_convert_here(const spmv_device *device)
 {
-    return d && d->info.backend && spmv__dev_has_memory(d);
+    return device && device->info.backend && spmv__dev_has_memory(device);
 }
 
 /* Makes a converter for one CSR matrix and one device; nothing is copied to the device before the first part needs it. Give it to
  * spmv_part_create or spmv_store_create in spmv_build.converter, and the parts to spmv_device_matrix_create with the same device, which
  * takes over what was filled. Such parts have no data in their arrays of values and columns, so they cannot be multiplied on the host.
  *   out  NULL on failure. Destroy it with spmv__converter_destroy
- *   d    must outlive the converter and all parts that were made with it, and must not move. A converter is for one thread at a time
+ *   device must outlive the converter and all parts that were made with it, and must not move. A converter is for one thread at a time
  *   a    the matrix whose parts are to be made, and no other; it must outlive the last part's making
  * If the device runs out of memory, a message says so, and this and all later parts are filled on the host. */
-SPMV__SHARED spmv_status spmv__converter_create(spmv_converter **out, spmv_device *d, const spmv_csr *a)
+SPMV__SHARED spmv_status spmv__converter_create(spmv_converter **out, spmv_device *device, const spmv_csr *a)
 {
-    void *block, *queue = d->queue;
-    spmv__convert *c;
+    void *block, *queue = device->queue;
+    spmv__convert *convert;
     int profiles;
-    spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *c, 0);
+    spmv_status s = spmv__new(&device->hooks, &block, 1, sizeof *convert, 0);
     *out = NULL;
     if (s) return s;
-    c = (spmv__convert *)block;
-    c->base.rows = spmv__convert_rows;
-    c->base.part = spmv__convert_part;
-    c->base.blocks = spmv__convert_blocks;
-    c->base.diagonals = spmv__convert_diagonals;
-    c->base.take = spmv__convert_take;
-    c->device = c->args.device = d;
-    c->a = a;
-    c->nnz = a->nnz;
-    c->width = spmv_value_size(a->type);
-    s = d->info.backend->queue_keep(d, queue, &c->chain, &profiles);
-    if (s) spmv_free(&d->hooks, c);
+    convert = (spmv__convert *)block;
+    convert->base.rows = spmv__convert_rows;
+    convert->base.part = spmv__convert_part;
+    convert->base.blocks = spmv__convert_blocks;
+    convert->base.diagonals = spmv__convert_diagonals;
+    convert->base.take = spmv__convert_take;
+    convert->device = convert->args.device = device;
+    convert->a = a;
+    convert->nnz = a->nnz;
+    convert->width = spmv_value_size(a->type);
+    s = device->info.backend->queue_keep(device, queue, &convert->chain, &profiles);
+    if (s) spmv_free(&device->hooks, convert);
     if (s) return s;
-    d->info.backend->queue_free(d, queue);
-    spmv__scratch_settle(d); /* if that fails, buffers that an earlier matrix has left are not used */
-    *out = &c->base;
+    device->info.backend->queue_free(device, queue);
+    spmv__scratch_settle(device); /* if that fails, buffers that an earlier matrix has left are not used */
+    *out = &convert->base;
     return SPMV_OK;
 }
 
@@ -2071,20 +2094,20 @@ static void spmv__converter_set_thrifty(spmv_converter *base, int thrifty) { ((s
  * SPMV_ERR_ARGUMENT if a is another matrix, a buffer is missing or too small or a part was made before. */
 SPMV__SHARED spmv_status spmv__converter_give(spmv_converter *base, spmv_csr *a, void *ptr, void *col, void *val)
 {
-    spmv__convert *c = (spmv__convert *)base;
+    spmv__convert *convert = (spmv__convert *)base;
     static const char where[] = "spmv_create";
-    const spmv_hooks *h = &c->device->hooks;
+    const spmv_hooks *hooks = &convert->device->hooks;
     spmv_status s;
-    if (a != c->a || c->count) return spmv_log(h, SPMV_ERR_ARGUMENT, "%s: another matrix, or too late", where);
-    s = spmv__dev_holds(c->device, h, where, "ptr", ptr, ptr ? a->rows + 1 : 0, 8);
-    if (!s) s = spmv__dev_holds(c->device, h, where, "col", col, c->nnz, 4);
-    if (!s) s = spmv__dev_holds(c->device, h, where, "val", val, c->nnz, c->width);
+    if (a != convert->a || convert->count) return spmv_log(hooks, SPMV_ERR_ARGUMENT, "%s: another matrix, or too late", where);
+    s = spmv__dev_holds(convert->device, hooks, where, "ptr", ptr, ptr ? a->rows + 1 : 0, 8);
+    if (!s) s = spmv__dev_holds(convert->device, hooks, where, "col", col, convert->nnz, 4);
+    if (!s) s = spmv__dev_holds(convert->device, hooks, where, "val", val, convert->nnz, convert->width);
     if (s) return s;
-    c->given = a;
-    c->given_ptr = ptr != NULL;
-    c->ptr = ptr;
-    c->col = col;
-    c->val = val;
+    convert->given = a;
+    convert->given_ptr = ptr != NULL;
+    convert->ptr = ptr;
+    convert->col = col;
+    convert->val = val;
     return SPMV_OK;
 }
 
@@ -2095,16 +2118,16 @@ static void spmv__converter_give_narrow(spmv_converter *base, void *ptr) { ((spm
  * status of the kernels. No product may be started before, and no part be made after it. */
 SPMV__SHARED spmv_status spmv__converter_finish(spmv_converter *base)
 {
-    spmv__convert *c = (spmv__convert *)base;
+    spmv__convert *convert = (spmv__convert *)base;
     spmv_status s = SPMV_OK;
-    spmv__convert_wait(c);
-    if (!spmv__dev_is_here(c->device)) s = spmv__dev_not_here(c->device, "spmv_create", NULL, 0);
-    else if (c->count) s = c->device->info.backend->finish(c->device, c->device->queue);
-    if (!c->kept) spmv__convert_drop(c);
-    if (!c->given) spmv__scratch_give(c->device, c->val);
-    c->val = NULL;
-    c->sent[SPMV__CONVERT_VAL] = 0;
-    c->off = 1;
+    spmv__convert_wait(convert);
+    if (!spmv__dev_is_here(convert->device)) s = spmv__dev_not_here(convert->device, "spmv_create", NULL, 0);
+    else if (convert->count) s = convert->device->info.backend->finish(convert->device, convert->device->queue);
+    if (!convert->kept) spmv__convert_drop(convert);
+    if (!convert->given) spmv__scratch_give(convert->device, convert->val);
+    convert->val = NULL;
+    convert->sent[SPMV__CONVERT_VAL] = 0;
+    convert->off = 1;
     return s;
 }
 
@@ -2114,45 +2137,45 @@ SPMV__SHARED spmv_status spmv__converter_finish(spmv_converter *base)
  *   buffer  the same in a buffer of the device, which is used if val is NULL */
 SPMV__SHARED spmv_status spmv__converter_update(spmv_converter *base, const void *val, void *buffer)
 {
-    spmv__convert *c = (spmv__convert *)base;
+    spmv__convert *convert = (spmv__convert *)base;
     enum { FROM_VAL = 4 }; /* the parameter of kernels/convert.cl */
-    spmv_device *d = c->device;
-    const spmv_backend *b = d->info.backend;
-    const spmv__convert_job *j;
+    spmv_device *device = convert->device;
+    const spmv_backend *back = device->info.backend;
+    const spmv__convert_job *job;
     void *own = NULL;
     spmv_status s = SPMV_OK;
-    if (!c->kept) return s;
-    if (!spmv__dev_is_here(d)) return spmv__dev_not_here(d, "spmv_update", NULL, 0);
-    if (val) s = spmv__convert_upload(d, val, c->nnz, c->width, &own);
-    else s = spmv__dev_holds(d, &d->hooks, "spmv_update_buffer", "val", buffer, c->nnz, c->width);
+    if (!convert->kept) return s;
+    if (!spmv__dev_is_here(device)) return spmv__dev_not_here(device, "spmv_update", NULL, 0);
+    if (val) s = spmv__convert_upload(device, val, convert->nnz, convert->width, &own);
+    else s = spmv__dev_holds(device, &device->hooks, "spmv_update_buffer", "val", buffer, convert->nnz, convert->width);
     if (val) buffer = own;
-    for (j = c->kept; j && !s; j = j->next) {
-        s = b->argument(d, j->kernel, FROM_VAL, &buffer, sizeof buffer);
-        if (!s) s = spmv__convert_launch(j, j->kernel, j->groups);
+    for (job = convert->kept; job && !s; job = job->next) {
+        s = back->argument(device, job->kernel, FROM_VAL, &buffer, sizeof buffer);
+        if (!s) s = spmv__convert_launch(job, job->kernel, job->groups);
     }
-    if (!s) s = b->finish(d, d->queue);
-    spmv__scratch_give(d, own);
+    if (!s) s = back->finish(device, device->queue);
+    spmv__scratch_give(device, own);
     return s;
 }
 
 /* Frees it; a matrix made of the parts stays. NULL is ignored. */
 SPMV__SHARED void spmv__converter_destroy(spmv_converter *base)
 {
-    spmv__convert *c = (spmv__convert *)base;
-    if (!c) return;
-    spmv__convert_wait(c);
-    spmv__convert_forget(c);
-    while (c->kept) {
-        spmv__convert_job *j = c->kept;
-        c->kept = j->next;
-        ((spmv__convert_arrays *)j->e)->job = NULL;
-        spmv__convert_job_free(j);
+    spmv__convert *convert = (spmv__convert *)base;
+    if (!convert) return;
+    spmv__convert_wait(convert);
+    spmv__convert_forget(convert);
+    while (convert->kept) {
+        spmv__convert_job *job = convert->kept;
+        convert->kept = job->next;
+        ((spmv__convert_arrays *)job->elsewhere)->job = NULL;
+        spmv__convert_job_free(job);
     }
-    spmv__convert_drop(c);
-    spmv_free(&c->device->hooks, c);
+    spmv__convert_drop(convert);
+    spmv_free(&convert->device->hooks, convert);
 }
 
 /* How many parts it has filled. */
-SPMV__SHARED uint64_t spmv__converter_count(const spmv_converter *c) { return ((const spmv__convert *)c)->count; }
+SPMV__SHARED uint64_t spmv__converter_count(const spmv_converter *converter) { return ((const spmv__convert *)converter)->count; }
 
 #endif

@@ -84,27 +84,27 @@ static struct spmv__cuda_loaded {
 } spmv__cuda_api;
 
 /* Sets the pointers to the functions of the driver or the compiler; 0 if one is not there. */
-static int spmv__cuda_symbols(void *library, int compiler, const spmv_hooks *h)
+static int spmv__cuda_symbols(void *library, int compiler, const spmv_hooks *hooks)
 {
 #define X(name, parameters) { #name, &spmv__cuda_api.p_##name },
     static const spmv__wanted driver[] = { SPMV__CUDA_DRIVER(X) { NULL, NULL } };
     static const spmv__wanted nvrtc[] = { SPMV__CUDA_COMPILER(X) { NULL, NULL } };
 #undef X
-    return compiler ? spmv__symbols(library, "NVRTC", nvrtc, h) : spmv__symbols(library, "the CUDA driver", driver, h);
+    return compiler ? spmv__symbols(library, "NVRTC", nvrtc, hooks) : spmv__symbols(library, "the CUDA driver", driver, hooks);
 }
 
 /* CUDA_ERROR_...; NO_DRIVER: what was loaded is the library of the toolkit that programs are linked with where no driver is. */
 enum { SPMV__CUDA_NO_MEMORY = 2, SPMV__CUDA_NO_DRIVER = 34, SPMV__CUDA_NO_DEVICE = 100 };
 
 /* Every result of the driver comes through here. */
-static spmv_status spmv__cuda_result(const spmv_hooks *h, const char *call, int e)
+static spmv_status spmv__cuda_result(const spmv_hooks *hooks, const char *call, int e)
 {
     const char *name = NULL, *text = NULL;
     spmv_status s = e == SPMV__CUDA_NO_MEMORY ? SPMV_ERR_MEMORY : SPMV_ERR_BACKEND;
     if (!e) return SPMV_OK;
     if (spmv__cuda_api.p_cuGetErrorName(e, &name)) name = NULL;
     if (spmv__cuda_api.p_cuGetErrorString(e, &text)) text = NULL;
-    return spmv_log(h, s, "%s: %s (%d): %s", call, name ? name : "unknown error", e, text ? text : "");
+    return spmv_log(hooks, s, "%s: %s (%d): %s", call, name ? name : "unknown error", e, text ? text : "");
 }
 #define SPMV__CUDA(h, name, arguments) spmv__cuda_result((h), #name, spmv__cuda_api.p_##name arguments)
 
@@ -115,24 +115,24 @@ static spmv_status spmv__cuda_result(const spmv_hooks *h, const char *call, int 
 #endif
 
 /* Loads the driver and starts it. */
-static int spmv__cuda_load_driver(const spmv_hooks *h)
+static int spmv__cuda_load_driver(const spmv_hooks *hooks)
 {
     enum { GRAPHS_WITH_OVERLAP = 12030 }; /* CUDA 12.3 */
     struct spmv__cuda_loaded *api = &spmv__cuda_api;
     void *library = spmv__library(SPMV__CUDA_FILE);
     int e;
     if (!library) return SPMV__LOAD_ABSENT;
-    if (sizeof library < 8 || !spmv__cuda_symbols(library, 0, h)) return SPMV__LOAD_FAILED;
+    if (sizeof library < 8 || !spmv__cuda_symbols(library, 0, hooks)) return SPMV__LOAD_FAILED;
     e = spmv__cuda_api.p_cuInit(0);
-    if (e == SPMV__CUDA_NO_DEVICE || e == SPMV__CUDA_NO_DRIVER || spmv__cuda_result(h, "cuInit", e)) return SPMV__LOAD_FAILED;
-    if (SPMV__CUDA(h, cuDriverGetVersion, (&api->version))) return SPMV__LOAD_FAILED;
+    if (e == SPMV__CUDA_NO_DEVICE || e == SPMV__CUDA_NO_DRIVER || spmv__cuda_result(hooks, "cuInit", e)) return SPMV__LOAD_FAILED;
+    if (SPMV__CUDA(hooks, cuDriverGetVersion, (&api->version))) return SPMV__LOAD_FAILED;
     if (api->version >= GRAPHS_WITH_OVERLAP) spmv__symbol(library, "cuLaunchKernelEx", &api->p_cuLaunchKernelEx);
     return SPMV__LOADED;
 }
 
 /* Loads NVRTC, of the driver's version, so that the driver takes what it compiles, or an older one. From 11.2 on there is
  * one for each major version. */
-static int spmv__cuda_load_compiler(const spmv_hooks *h)
+static int spmv__cuda_load_compiler(const spmv_hooks *hooks)
 {
     void *library = NULL;
     char name[64];
@@ -149,26 +149,26 @@ static int spmv__cuda_load_compiler(const spmv_hooks *h)
     if (!library) library = spmv__library("libnvrtc.so");
     if (!library) library = spmv__library("/usr/local/cuda/lib64/libnvrtc.so");
 #endif
-    return library && spmv__cuda_symbols(library, 1, h) ? SPMV__LOADED : SPMV__LOAD_FAILED;
+    return library && spmv__cuda_symbols(library, 1, hooks) ? SPMV__LOADED : SPMV__LOAD_FAILED;
 }
 
 /* 1 if the driver, and where wanted the compiler, is there. */
-static int spmv__cuda_ready(int compiler, const spmv_hooks *h)
+static int spmv__cuda_ready(int compiler, const spmv_hooks *hooks)
 {
-    return spmv__load_once(&spmv__cuda_api.driver, spmv__cuda_load_driver, h) &&
-           (!compiler || spmv__load_once(&spmv__cuda_api.compiler, spmv__cuda_load_compiler, h));
+    return spmv__load_once(&spmv__cuda_api.driver, spmv__cuda_load_driver, hooks) &&
+           (!compiler || spmv__load_once(&spmv__cuda_api.compiler, spmv__cuda_load_compiler, hooks));
 }
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 
 /* info.id is the ordinal plus 1, so that it is not NULL. */
 static void *spmv__cuda_id(int device) { return (void *)(uintptr_t)(device + 1); }
-static int spmv__cuda_device(const spmv_device *d) { return (int)(uintptr_t)d->info.id - 1; }
+static int spmv__cuda_device(const spmv_device *device) { return (int)(uintptr_t)device->info.id - 1; }
 
 /* info.platform_id tells what close has to release. */
 enum { SPMV__CUDA_CONTEXT = 1, SPMV__CUDA_STREAM = 2 };
 
-static spmv_status spmv__cuda_describe(spmv_device_info *out, int device, const spmv_hooks *h)
+static spmv_status spmv__cuda_describe(spmv_device_info *out, int device, const spmv_hooks *hooks)
 {
     enum { THREADS, SHARED, PROCESSORS, UNIFIED, CLOCK, WIDTH, CACHE, MAJOR, MINOR, COUNT };
     /* CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, _MAX_SHARED_MEMORY_PER_BLOCK, _MULTIPROCESSOR_COUNT, _INTEGRATED,
@@ -180,9 +180,9 @@ static spmv_status spmv__cuda_describe(spmv_device_info *out, int device, const 
     memset(out, 0, sizeof *out);
     out->backend = spmv_cuda();
     out->id = spmv__cuda_id(device);
-    s = SPMV__CUDA(h, cuDeviceGetName, (out->name, (int)sizeof out->name, device));
-    if (!s) s = SPMV__CUDA(h, cuDeviceTotalMem_v2, (&bytes, device));
-    for (i = 0; !s && i < COUNT; i++) s = SPMV__CUDA(h, cuDeviceGetAttribute, (&value[i], attribute[i], device));
+    s = SPMV__CUDA(hooks, cuDeviceGetName, (out->name, (int)sizeof out->name, device));
+    if (!s) s = SPMV__CUDA(hooks, cuDeviceTotalMem_v2, (&bytes, device));
+    for (i = 0; !s && i < COUNT; i++) s = SPMV__CUDA(hooks, cuDeviceGetAttribute, (&value[i], attribute[i], device));
     out->type = SPMV_DEVICE_GPU;
     out->group_size = (uint64_t)value[THREADS];
     out->local_bytes = (uint64_t)value[SHARED];
@@ -207,14 +207,14 @@ static const char *spmv__cuda_absent(void)
                                                             : "the driver is too old, does not start, or finds no GPU";
 }
 
-static spmv_status spmv__cuda_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *h)
+static spmv_status spmv__cuda_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks)
 {
     spmv_device_info info;
     int i, device, n = 0;
     *count = 0;
-    if (!spmv__cuda_ready(0, h) || SPMV__CUDA(h, cuDeviceGetCount, (&n))) return SPMV_OK;
+    if (!spmv__cuda_ready(0, hooks) || SPMV__CUDA(hooks, cuDeviceGetCount, (&n))) return SPMV_OK;
     for (i = 0; i < n; i++) {
-        if (SPMV__CUDA(h, cuDeviceGet, (&device, i)) || spmv__cuda_describe(&info, device, h)) continue;
+        if (SPMV__CUDA(hooks, cuDeviceGet, (&device, i)) || spmv__cuda_describe(&info, device, hooks)) continue;
         if (*count < max) out[*count] = info;
         ++*count;
     }
@@ -230,26 +230,26 @@ typedef struct spmv__cuda_before {
 
 /* Makes the device's context current in this thread, and its capture mode relaxed, in which no call invalidates what another thread
  * captures in the global mode. spmv__cuda_leave restores both, also after a failure. */
-static spmv_status spmv__cuda_enter(const spmv_device *d, spmv__cuda_before *b)
+static spmv_status spmv__cuda_enter(const spmv_device *device, spmv__cuda_before *before)
 {
     enum { RELAXED = 2 }; /* CU_STREAM_CAPTURE_MODE_RELAXED */
     void *now = NULL;
     spmv_status s;
-    b->mode = RELAXED;
-    b->pushed = 0;
-    spmv__cuda_api.p_cuThreadExchangeStreamCaptureMode(&b->mode);
-    s = SPMV__CUDA(&d->hooks, cuCtxGetCurrent, (&now));
-    if (s || now == d->context) return s;
-    s = SPMV__CUDA(&d->hooks, cuCtxPushCurrent_v2, (d->context));
-    b->pushed = !s;
+    before->mode = RELAXED;
+    before->pushed = 0;
+    spmv__cuda_api.p_cuThreadExchangeStreamCaptureMode(&before->mode);
+    s = SPMV__CUDA(&device->hooks, cuCtxGetCurrent, (&now));
+    if (s || now == device->context) return s;
+    s = SPMV__CUDA(&device->hooks, cuCtxPushCurrent_v2, (device->context));
+    before->pushed = !s;
     return s;
 }
 
-static void spmv__cuda_leave(spmv__cuda_before *b)
+static void spmv__cuda_leave(spmv__cuda_before *before)
 {
     void *own;
-    if (b->pushed) spmv__cuda_api.p_cuCtxPopCurrent_v2(&own);
-    spmv__cuda_api.p_cuThreadExchangeStreamCaptureMode(&b->mode);
+    if (before->pushed) spmv__cuda_api.p_cuCtxPopCurrent_v2(&own);
+    spmv__cuda_api.p_cuThreadExchangeStreamCaptureMode(&before->mode);
 }
 
 /* Calls the driver in d's context if s is SPMV_OK; s becomes the result. */
@@ -263,74 +263,74 @@ static void spmv__cuda_leave(spmv__cuda_before *b)
     } while (0)
 
 /* The caller's context or stream. */
-static spmv_status spmv__cuda_adopt(spmv_device *d, const spmv_device_desc *desc)
+static spmv_status spmv__cuda_adopt(spmv_device *on, const spmv_device_desc *desc)
 {
-    const spmv_hooks *h = &d->hooks;
+    const spmv_hooks *hooks = &on->hooks;
     void *context = desc->context;
     int device = 0;
     spmv_status s = SPMV_OK;
-    if (desc->queue) s = SPMV__CUDA(h, cuStreamGetCtx, (desc->queue, &context));
+    if (desc->queue) s = SPMV__CUDA(hooks, cuStreamGetCtx, (desc->queue, &context));
     if (s) return s;
     if (!context || (desc->context && desc->context != context))
-        return spmv_log(h, SPMV_ERR_ARGUMENT, "a context or a stream must be given, and both must belong together");
-    d->context = context;
-    d->queue = desc->queue;
-    SPMV__CUDA_IN(s, d, cuCtxGetDevice, (&device));
+        return spmv_log(hooks, SPMV_ERR_ARGUMENT, "a context or a stream must be given, and both must belong together");
+    on->context = context;
+    on->queue = desc->queue;
+    SPMV__CUDA_IN(s, on, cuCtxGetDevice, (&device));
     if (!s && desc->id && desc->id != spmv__cuda_id(device))
-        s = spmv_log(h, SPMV_ERR_ARGUMENT, "the context is one of device %d, not of the one given", device);
-    return s ? s : spmv__cuda_describe(&d->info, device, h);
+        s = spmv_log(hooks, SPMV_ERR_ARGUMENT, "the context is one of device %d, not of the one given", device);
+    return s ? s : spmv__cuda_describe(&on->info, device, hooks);
 }
 
-static spmv_status spmv__cuda_open(spmv_device *d, const spmv_device_desc *desc)
+static spmv_status spmv__cuda_open(spmv_device *device, const spmv_device_desc *desc)
 {
-    const spmv_hooks *h = &d->hooks;
+    const spmv_hooks *hooks = &device->hooks;
     void *made = NULL;
     spmv_status s;
-    if (!spmv__cuda_ready(0, h)) return spmv_log(h, SPMV_ERR_NO_DEVICE, "CUDA: %s", spmv__cuda_absent());
+    if (!spmv__cuda_ready(0, hooks)) return spmv_log(hooks, SPMV_ERR_NO_DEVICE, "CUDA: %s", spmv__cuda_absent());
     if (desc->context || desc->id || desc->queue) {
-        s = spmv__cuda_adopt(d, desc);
+        s = spmv__cuda_adopt(device, desc);
     } else {
-        s = SPMV__CUDA(h, cuDevicePrimaryCtxRetain, (&made, spmv__cuda_device(d)));
-        if (!s) d->context = made;
-        if (!s) d->info.platform_id = (void *)(uintptr_t)SPMV__CUDA_CONTEXT;
+        s = SPMV__CUDA(hooks, cuDevicePrimaryCtxRetain, (&made, spmv__cuda_device(device)));
+        if (!s) device->context = made;
+        if (!s) device->info.platform_id = (void *)(uintptr_t)SPMV__CUDA_CONTEXT;
     }
-    if (s || d->queue) return s;
-    SPMV__CUDA_IN(s, d, cuStreamCreate, (&made, 0));
-    if (!s) d->queue = made;
-    if (!s) d->info.platform_id = (void *)((uintptr_t)d->info.platform_id | SPMV__CUDA_STREAM);
+    if (s || device->queue) return s;
+    SPMV__CUDA_IN(s, device, cuStreamCreate, (&made, 0));
+    if (!s) device->queue = made;
+    if (!s) device->info.platform_id = (void *)((uintptr_t)device->info.platform_id | SPMV__CUDA_STREAM);
     return s;
 }
 
-static void spmv__cuda_close(spmv_device *d)
+static void spmv__cuda_close(spmv_device *device)
 {
     spmv_status s = SPMV_OK;
-    uintptr_t own = (uintptr_t)d->info.platform_id;
-    if (own & SPMV__CUDA_STREAM) SPMV__CUDA_IN(s, d, cuStreamDestroy_v2, (d->queue));
-    if (own & SPMV__CUDA_CONTEXT) SPMV__CUDA(&d->hooks, cuDevicePrimaryCtxRelease_v2, (spmv__cuda_device(d)));
+    uintptr_t own = (uintptr_t)device->info.platform_id;
+    if (own & SPMV__CUDA_STREAM) SPMV__CUDA_IN(s, device, cuStreamDestroy_v2, (device->queue));
+    if (own & SPMV__CUDA_CONTEXT) SPMV__CUDA(&device->hooks, cuDevicePrimaryCtxRelease_v2, (spmv__cuda_device(device)));
 }
 
 /* ---- programs ------------------------------------------------------------------------------------------------------- */
 
 /* NVRTC has no other messages than these numbers beside the log. */
-static spmv_status spmv__nvrtc_result(const spmv_hooks *h, const char *call, int e)
+static spmv_status spmv__nvrtc_result(const spmv_hooks *hooks, const char *call, int e)
 {
     if (!e) return SPMV_OK;
-    return spmv_log(h, e == 1 /* NVRTC_ERROR_OUT_OF_MEMORY */ ? SPMV_ERR_MEMORY : SPMV_ERR_BUILD, "%s: error %d of NVRTC", call, e);
+    return spmv_log(hooks, e == 1 /* NVRTC_ERROR_OUT_OF_MEMORY */ ? SPMV_ERR_MEMORY : SPMV_ERR_BUILD, "%s: error %d of NVRTC", call, e);
 }
 #define SPMV__NVRTC(h, name, arguments) spmv__nvrtc_result((h), #name, spmv__cuda_api.p_##name arguments)
 
 /* The highest architecture that NVRTC compiles for and the device runs. */
-static spmv_status spmv__cuda_arch(const spmv_device *d, int *arch)
+static spmv_status spmv__cuda_arch(const spmv_device *device, int *arch)
 {
     enum { MOST = 128 }; /* NVRTC 13.0 has 12 */
     int n = 0, i, list[MOST];
-    spmv_status s = SPMV__NVRTC(&d->hooks, nvrtcGetNumSupportedArchs, (&n));
-    if (!s && n <= MOST) s = SPMV__NVRTC(&d->hooks, nvrtcGetSupportedArchs, (list));
+    spmv_status s = SPMV__NVRTC(&device->hooks, nvrtcGetNumSupportedArchs, (&n));
+    if (!s && n <= MOST) s = SPMV__NVRTC(&device->hooks, nvrtcGetSupportedArchs, (list));
     for (i = *arch = 0; !s && i < n && n <= MOST; i++)
-        if (list[i] <= (int)d->info.nvidia && list[i] > *arch) *arch = list[i];
+        if (list[i] <= (int)device->info.nvidia && list[i] > *arch) *arch = list[i];
     if (s || *arch) return s;
-    return spmv_log(&d->hooks, SPMV_ERR_BUILD, "NVRTC does not compile for %s of %s: that of an older CUDA toolkit may", d->info.version,
-                    d->info.name);
+    return spmv_log(&device->hooks, SPMV_ERR_BUILD, "NVRTC does not compile for %s of %s: that of an older CUDA toolkit may",
+                    device->info.version, device->info.name);
 }
 
 static char *spmv__cuda_append(char *at, const void *text, size_t size)
@@ -357,7 +357,7 @@ static char *spmv__cuda_defines(char *at, const char *options)
 }
 
 /* Macros, the prelude and the source as one string; NULL: no memory. */
-static char *spmv__cuda_text(const spmv_device *d, const spmv_kernel_source *source)
+static char *spmv__cuda_text(const spmv_device *device, const spmv_kernel_source *source)
 {
     static const char first[] = "#line 1 \"kernels/cuda.cuh\"\n";
     uint64_t size = 4 * (strlen(source->options) + 3) + sizeof first + sizeof spmv__src_cuda + 2;
@@ -365,9 +365,9 @@ static char *spmv__cuda_text(const spmv_device *d, const spmv_kernel_source *sou
     unsigned i;
     char *text, *at;
     for (i = 0; i < source->count; i++) size += source->size[i];
-    text = (char *)spmv_alloc(&d->hooks, size, 1);
+    text = (char *)spmv_alloc(&device->hooks, size, 1);
     if (!text) {
-        spmv__no_memory(&d->hooks, size, 1);
+        spmv__no_memory(&device->hooks, size, 1);
         return NULL;
     }
     at = spmv__cuda_append(text, first, sizeof first - 1);
@@ -380,16 +380,16 @@ static char *spmv__cuda_text(const spmv_device *d, const spmv_kernel_source *sou
 }
 
 /* Logs that the program did not build, with the compiler's words. */
-static spmv_status spmv__cuda_failed(const spmv_device *d, const spmv_kernel_source *source, void *program, int e)
+static spmv_status spmv__cuda_failed(const spmv_device *device, const spmv_kernel_source *source, void *program, int e)
 {
     const struct spmv__cuda_loaded *api = &spmv__cuda_api;
     size_t size = 0;
     char *text = NULL;
-    if (!api->p_nvrtcGetProgramLogSize(program, &size) && size) text = (char *)spmv_alloc(&d->hooks, size, 1);
+    if (!api->p_nvrtcGetProgramLogSize(program, &size) && size) text = (char *)spmv_alloc(&device->hooks, size, 1);
     if (text && api->p_nvrtcGetProgramLog(program, text)) *text = 0;
-    spmv_log(&d->hooks, SPMV_ERR_BUILD, "kernels/%s did not build with %s: error %d of NVRTC\n%s", source->file, source->options, e,
+    spmv_log(&device->hooks, SPMV_ERR_BUILD, "kernels/%s did not build with %s: error %d of NVRTC\n%s", source->file, source->options, e,
              text ? text : "");
-    spmv_free(&d->hooks, text);
+    spmv_free(&device->hooks, text);
     return e == 1 ? SPMV_ERR_MEMORY : SPMV_ERR_BUILD;
 }
 
@@ -401,154 +401,156 @@ typedef struct spmv__cuda_program {
 
 /* A program that is being compiled. */
 typedef struct spmv__cuda_job {
-    const spmv_device        *d;
+    const spmv_device        *device;
     const spmv_kernel_source *source;
     spmv__cuda_program       *made;
     void                     *compiler; /* NVRTC's program, or NULL */
     char                     *text;
-    int                       arch, e;  /* e: the result of compiling */
+    int                       arch, error; /* e: the result of compiling */
     spmv_status               status;
 } spmv__cuda_job;
 
 /* 1: NVRTC knows the device, and compiles to machine code; 0: to PTX, which the driver compiles. */
-static int spmv__cuda_to_machine(const spmv__cuda_job *j) { return j->arch == (int)j->d->info.nvidia; }
+static int spmv__cuda_to_machine(const spmv__cuda_job *job) { return job->arch == (int)job->device->info.nvidia; }
 
 /* Compiles, in any thread: it neither allocates by the device's hooks nor logs. Contraction is what OpenCL allows by default and kernels
  * with REPEAT forbid; theirs is written out. */
 static void spmv__cuda_compile(void *all, uint64_t which)
 {
     enum { INVALID_OPTION = 5 }; /* NVRTC_ERROR_... */
-    spmv__cuda_job *j = (spmv__cuda_job *)all + which;
+    spmv__cuda_job *job = (spmv__cuda_job *)all + which;
     char target[40];
     const char *options[3];
-    if (j->status) return;
-    spmv_print(target, sizeof target, "--gpu-architecture=%s_%d", spmv__cuda_to_machine(j) ? "sm" : "compute", j->arch);
+    if (job->status) return;
+    spmv_print(target, sizeof target, "--gpu-architecture=%s_%d", spmv__cuda_to_machine(job) ? "sm" : "compute", job->arch);
     options[0] = target;
-    options[1] = strstr(j->source->options, "-DREPEAT=1") ? "--fmad=false" : "--fmad=true";
+    options[1] = strstr(job->source->options, "-DREPEAT=1") ? "--fmad=false" : "--fmad=true";
     options[2] = "--minimal"; /* without what kernels do not use of CUDA: 10 of 37 ms of an empty program */
-    j->e = spmv__cuda_api.p_nvrtcCompileProgram(j->compiler, 3, options);
-    if (j->e == INVALID_OPTION) j->e = spmv__cuda_api.p_nvrtcCompileProgram(j->compiler, 2, options); /* an older NVRTC */
+    job->error = spmv__cuda_api.p_nvrtcCompileProgram(job->compiler, 3, options);
+    if (job->error == INVALID_OPTION) job->error = spmv__cuda_api.p_nvrtcCompileProgram(job->compiler, 2, options); /* an older NVRTC */
 }
 
 /* Copies what was compiled. */
-static spmv_status spmv__cuda_take(spmv__cuda_job *j)
+static spmv_status spmv__cuda_take(spmv__cuda_job *job)
 {
-    const spmv_hooks *h = &j->d->hooks;
-    const int machine = spmv__cuda_to_machine(j);
+    const spmv_hooks *hooks = &job->device->hooks;
+    const int machine = spmv__cuda_to_machine(job);
     size_t size = 0;
     void *image;
     spmv_status s;
-    if (j->e) return spmv__cuda_failed(j->d, j->source, j->compiler, j->e);
-    s = machine ? SPMV__NVRTC(h, nvrtcGetCUBINSize, (j->compiler, &size)) : SPMV__NVRTC(h, nvrtcGetPTXSize, (j->compiler, &size));
-    if (!s) s = spmv__room(h, &image, (uint64_t)size + 1, 1);
+    if (job->error) return spmv__cuda_failed(job->device, job->source, job->compiler, job->error);
+    s = machine ? SPMV__NVRTC(hooks, nvrtcGetCUBINSize, (job->compiler, &size))
+                : SPMV__NVRTC(hooks, nvrtcGetPTXSize, (job->compiler, &size));
+    if (!s) s = spmv__room(hooks, &image, (uint64_t)size + 1, 1);
     if (s) return s;
-    j->made->image = image;
-    j->made->bytes = size;
-    if (!machine) return SPMV__NVRTC(h, nvrtcGetPTX, (j->compiler, (char *)image));
-    return SPMV__NVRTC(h, nvrtcGetCUBIN, (j->compiler, (char *)image));
+    job->made->image = image;
+    job->made->bytes = size;
+    if (!machine) return SPMV__NVRTC(hooks, nvrtcGetPTX, (job->compiler, (char *)image));
+    return SPMV__NVRTC(hooks, nvrtcGetCUBIN, (job->compiler, (char *)image));
 }
 
-static void spmv__cuda_program_free(const spmv_device *d, void *handle)
+static void spmv__cuda_program_free(const spmv_device *device, void *handle)
 {
-    spmv__cuda_program *p = (spmv__cuda_program *)handle;
+    spmv__cuda_program *program = (spmv__cuda_program *)handle;
     spmv_status s = SPMV_OK;
-    if (p->module) SPMV__CUDA_IN(s, d, cuModuleUnload, (p->module));
-    spmv_free(&d->hooks, p->image);
-    spmv_free(&d->hooks, p);
+    if (program->module) SPMV__CUDA_IN(s, device, cuModuleUnload, (program->module));
+    spmv_free(&device->hooks, program->image);
+    spmv_free(&device->hooks, program);
 }
 
 /* Makes all that compiling a program needs. */
-static spmv_status spmv__cuda_begin(spmv__cuda_job *j)
+static spmv_status spmv__cuda_begin(spmv__cuda_job *job)
 {
-    const spmv_hooks *h = &j->d->hooks;
+    const spmv_hooks *hooks = &job->device->hooks;
     void *made = NULL;
     spmv_status s;
-    if (!spmv__cuda_ready(1, h))
-        return spmv_log(h, SPMV_ERR_BUILD, "NVRTC, the compiler for kernels, was not found: install the CUDA toolkit, or tell the loader "
+    if (!spmv__cuda_ready(1, hooks))
+        return spmv_log(hooks, SPMV_ERR_BUILD,
+                        "NVRTC, the compiler for kernels, was not found: install the CUDA toolkit, or tell the loader "
                         "where libnvrtc is (LD_LIBRARY_PATH)");
-    s = spmv__cuda_arch(j->d, &j->arch);
-    if (!s) s = spmv__new(h, &made, 1, sizeof(spmv__cuda_program), 0);
+    s = spmv__cuda_arch(job->device, &job->arch);
+    if (!s) s = spmv__new(hooks, &made, 1, sizeof(spmv__cuda_program), 0);
     if (s) return s;
-    j->made = (spmv__cuda_program *)made;
-    j->text = spmv__cuda_text(j->d, j->source);
-    if (!j->text) return SPMV_ERR_MEMORY;
-    return SPMV__NVRTC(h, nvrtcCreateProgram, (&j->compiler, j->text, j->source->file, 0, NULL, NULL));
+    job->made = (spmv__cuda_program *)made;
+    job->text = spmv__cuda_text(job->device, job->source);
+    if (!job->text) return SPMV_ERR_MEMORY;
+    return SPMV__NVRTC(hooks, nvrtcCreateProgram, (&job->compiler, job->text, job->source->file, 0, NULL, NULL));
 }
 
 /* Loads what was compiled and frees the rest. The program, or NULL after a failure. */
-static void *spmv__cuda_end(spmv__cuda_job *j)
+static void *spmv__cuda_end(spmv__cuda_job *job)
 {
-    spmv_status s = j->status ? j->status : spmv__cuda_take(j);
-    if (j->compiler) spmv__cuda_api.p_nvrtcDestroyProgram(&j->compiler);
-    spmv_free(&j->d->hooks, j->text);
-    SPMV__CUDA_IN(s, j->d, cuModuleLoadData, (&j->made->module, j->made->image));
-    j->status = s;
-    if (!s) return j->made;
-    if (j->made) spmv__cuda_program_free(j->d, j->made);
+    spmv_status s = job->status ? job->status : spmv__cuda_take(job);
+    if (job->compiler) spmv__cuda_api.p_nvrtcDestroyProgram(&job->compiler);
+    spmv_free(&job->device->hooks, job->text);
+    SPMV__CUDA_IN(s, job->device, cuModuleLoadData, (&job->made->module, job->made->image));
+    job->status = s;
+    if (!s) return job->made;
+    if (job->made) spmv__cuda_program_free(job->device, job->made);
     return NULL;
 }
 
 /* spmv_backend.build: compiles one program in the calling thread. */
-static spmv_status spmv__cuda_build(const spmv_device *d, const spmv_kernel_source *source, void **out)
+static spmv_status spmv__cuda_build(const spmv_device *device, const spmv_kernel_source *source, void **out)
 {
-    spmv__cuda_job j;
+    spmv__cuda_job job;
     void *made;
-    memset(&j, 0, sizeof j);
-    j.d = d;
-    j.source = source;
-    j.status = spmv__cuda_begin(&j);
-    spmv__cuda_compile(&j, 0);
-    made = spmv__cuda_end(&j);
+    memset(&job, 0, sizeof job);
+    job.device = device;
+    job.source = source;
+    job.status = spmv__cuda_begin(&job);
+    spmv__cuda_compile(&job, 0);
+    made = spmv__cuda_end(&job);
     if (made) *out = made;
-    return j.status;
+    return job.status;
 }
 
 /* From CUDA 12.3 on NVRTC does most of its work in any number of threads at once; before, one waits for the other. */
-static void spmv__cuda_build_all(const spmv_device *d, const spmv_kernel_source *source, size_t count, void **out)
+static void spmv__cuda_build_all(const spmv_device *device, const spmv_kernel_source *source, size_t count, void **out)
 {
     void *block;
-    spmv__cuda_job *j;
+    spmv__cuda_job *job;
     size_t i;
-    if (spmv__new(&d->hooks, &block, count, sizeof *j, 0)) return;
-    j = (spmv__cuda_job *)block;
+    if (spmv__new(&device->hooks, &block, count, sizeof *job, 0)) return;
+    job = (spmv__cuda_job *)block;
     for (i = 0; i < count; i++) {
-        j[i].d = d;
-        j[i].source = &source[i];
-        j[i].status = spmv__cuda_begin(&j[i]);
+        job[i].device = device;
+        job[i].source = &source[i];
+        job[i].status = spmv__cuda_begin(&job[i]);
     }
-    spmv__share_out(spmv__cuda_compile, j, count);
-    for (i = 0; i < count; i++) out[i] = spmv__cuda_end(&j[i]);
-    spmv_free(&d->hooks, j);
+    spmv__share_out(spmv__cuda_compile, job, count);
+    for (i = 0; i < count; i++) out[i] = spmv__cuda_end(&job[i]);
+    spmv_free(&device->hooks, job);
 }
 
 /* A copy of the machine code or PTX. */
-static spmv_status spmv__cuda_image_of(const spmv_device *d, void *handle, void **image, size_t *bytes)
+static spmv_status spmv__cuda_image_of(const spmv_device *device, void *handle, void **image, size_t *bytes)
 {
-    const spmv__cuda_program *p = (const spmv__cuda_program *)handle;
-    spmv_status s = spmv__room(&d->hooks, image, p->bytes, 1);
+    const spmv__cuda_program *program = (const spmv__cuda_program *)handle;
+    spmv_status s = spmv__room(&device->hooks, image, program->bytes, 1);
     if (s) return s;
-    if (p->bytes) memcpy(*image, p->image, p->bytes);
-    *bytes = p->bytes;
+    if (program->bytes) memcpy(*image, program->image, program->bytes);
+    *bytes = program->bytes;
     return SPMV_OK;
 }
 
 /* The driver reads PTX up to a zero, which is put at the end of the copy. The compiler is not needed. */
-static spmv_status spmv__cuda_load(const spmv_device *d, const char *options, const void *image, size_t bytes, void **out)
+static spmv_status spmv__cuda_load(const spmv_device *device, const char *options, const void *image, size_t bytes, void **out)
 {
     void *made = NULL;
-    spmv__cuda_program *p;
-    spmv_status s = spmv__new(&d->hooks, &made, 1, sizeof *p, 0);
+    spmv__cuda_program *program;
+    spmv_status s = spmv__new(&device->hooks, &made, 1, sizeof *program, 0);
     (void)options;
     if (s) return s;
-    p = (spmv__cuda_program *)made;
-    s = spmv__new(&d->hooks, &p->image, (uint64_t)bytes + 1, 1, 0);
+    program = (spmv__cuda_program *)made;
+    s = spmv__new(&device->hooks, &program->image, (uint64_t)bytes + 1, 1, 0);
     if (!s) {
-        memcpy(p->image, image, bytes);
-        p->bytes = bytes;
+        memcpy(program->image, image, bytes);
+        program->bytes = bytes;
     }
-    SPMV__CUDA_IN(s, d, cuModuleLoadData, (&p->module, p->image));
-    if (!s) *out = p;
-    else spmv__cuda_program_free(d, p);
+    SPMV__CUDA_IN(s, device, cuModuleLoadData, (&program->module, program->image));
+    if (!s) *out = program;
+    else spmv__cuda_program_free(device, program);
     return s;
 }
 
@@ -564,42 +566,42 @@ typedef struct spmv__cuda_kernel {
     uint64_t value[SPMV__CUDA_ARGUMENTS];
 } spmv__cuda_kernel;
 
-static spmv_status spmv__cuda_new_kernel(const spmv_device *d, void *program, const char *name, void **out)
+static spmv_status spmv__cuda_new_kernel(const spmv_device *device, void *program, const char *name, void **out)
 {
-    spmv__cuda_kernel *k = (spmv__cuda_kernel *)spmv_alloc(&d->hooks, 1, sizeof *k);
+    spmv__cuda_kernel *kernel = (spmv__cuda_kernel *)spmv_alloc(&device->hooks, 1, sizeof *kernel);
     spmv_status s = SPMV_OK;
     int i;
-    if (!k) return spmv__no_memory(&d->hooks, 1, sizeof *k);
-    memset(k, 0, sizeof *k);
-    for (i = 0; i < SPMV__CUDA_ARGUMENTS; i++) k->argument[i] = &k->value[i];
-    k->follows = !strcmp(name, "spmv") || !strcmp(name, "finish") || !strcmp(name, "scale"); /* the kernels of products */
-    SPMV__CUDA_IN(s, d, cuModuleGetFunction, (&k->function, ((spmv__cuda_program *)program)->module, name));
-    if (s) spmv_free(&d->hooks, k);
-    else *out = k;
+    if (!kernel) return spmv__no_memory(&device->hooks, 1, sizeof *kernel);
+    memset(kernel, 0, sizeof *kernel);
+    for (i = 0; i < SPMV__CUDA_ARGUMENTS; i++) kernel->argument[i] = &kernel->value[i];
+    kernel->follows = !strcmp(name, "spmv") || !strcmp(name, "finish") || !strcmp(name, "scale"); /* the kernels of products */
+    SPMV__CUDA_IN(s, device, cuModuleGetFunction, (&kernel->function, ((spmv__cuda_program *)program)->module, name));
+    if (s) spmv_free(&device->hooks, kernel);
+    else *out = kernel;
     return s;
 }
 
-static void spmv__cuda_kernel_free(const spmv_device *d, void *kernel) { spmv_free(&d->hooks, kernel); }
+static void spmv__cuda_kernel_free(const spmv_device *device, void *kernel) { spmv_free(&device->hooks, kernel); }
 
-static spmv_status spmv__cuda_kernel_limits(const spmv_device *d, void *kernel, uint64_t *group, uint64_t *local)
+static spmv_status spmv__cuda_kernel_limits(const spmv_device *device, void *kernel, uint64_t *group, uint64_t *local)
 {
     enum { THREADS = 0, SHARED = 1 }; /* CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, _SHARED_SIZE_BYTES */
     void *function = ((spmv__cuda_kernel *)kernel)->function;
     int threads = 0, bytes = 0;
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuFuncGetAttribute, (&threads, THREADS, function));
-    SPMV__CUDA_IN(s, d, cuFuncGetAttribute, (&bytes, SHARED, function));
+    SPMV__CUDA_IN(s, device, cuFuncGetAttribute, (&threads, THREADS, function));
+    SPMV__CUDA_IN(s, device, cuFuncGetAttribute, (&bytes, SHARED, function));
     *group = threads > 0 ? (uint64_t)threads : 0;
     *local = bytes > 0 ? (uint64_t)bytes : 0;
     return s;
 }
 
-static spmv_status spmv__cuda_argument(const spmv_device *d, void *kernel, unsigned index, const void *value, size_t size)
+static spmv_status spmv__cuda_argument(const spmv_device *device, void *kernel, unsigned index, const void *value, size_t size)
 {
-    spmv__cuda_kernel *k = (spmv__cuda_kernel *)kernel;
-    if (index >= SPMV__CUDA_ARGUMENTS || size > sizeof k->value[0])
-        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "argument %u of %llu bytes", index, (spmv__ull)size);
-    memcpy(&k->value[index], value, size);
+    spmv__cuda_kernel *entry = (spmv__cuda_kernel *)kernel;
+    if (index >= SPMV__CUDA_ARGUMENTS || size > sizeof entry->value[0])
+        return spmv_log(&device->hooks, SPMV_ERR_LIMIT, "argument %u of %llu bytes", index, (spmv__ull)size);
+    memcpy(&entry->value[index], value, size);
     return SPMV_OK;
 }
 
@@ -607,51 +609,51 @@ static spmv_status spmv__cuda_argument(const spmv_device *d, void *kernel, unsig
 
 static unsigned long long spmv__cuda_address(const void *buffer) { return (unsigned long long)(uintptr_t)buffer; }
 
-static spmv_status spmv__cuda_finish(const spmv_device *d, void *queue)
+static spmv_status spmv__cuda_finish(const spmv_device *device, void *queue)
 {
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuStreamSynchronize, (queue));
+    SPMV__CUDA_IN(s, device, cuStreamSynchronize, (queue));
     return s;
 }
 
-static spmv_status spmv__cuda_write(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, const void *from)
+static spmv_status spmv__cuda_write(const spmv_device *device, void *queue, void *buffer, uint64_t bytes, const void *from)
 {
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuMemcpyHtoDAsync_v2, (spmv__cuda_address(buffer), from, (size_t)bytes, queue));
-    return s ? s : spmv__cuda_finish(d, queue);
+    SPMV__CUDA_IN(s, device, cuMemcpyHtoDAsync_v2, (spmv__cuda_address(buffer), from, (size_t)bytes, queue));
+    return s ? s : spmv__cuda_finish(device, queue);
 }
 
 /* The event after is of the same stream, which does all in order. */
-static spmv_status spmv__cuda_read(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, void *to, void *after)
+static spmv_status spmv__cuda_read(const spmv_device *device, void *queue, void *buffer, uint64_t bytes, void *to, void *after)
 {
     spmv_status s = SPMV_OK;
     (void)after;
-    SPMV__CUDA_IN(s, d, cuMemcpyDtoHAsync_v2, (to, spmv__cuda_address(buffer), (size_t)bytes, queue));
-    return s ? s : spmv__cuda_finish(d, queue);
+    SPMV__CUDA_IN(s, device, cuMemcpyDtoHAsync_v2, (to, spmv__cuda_address(buffer), (size_t)bytes, queue));
+    return s ? s : spmv__cuda_finish(device, queue);
 }
 
-static spmv_status spmv__cuda_fill(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, uint32_t word)
+static spmv_status spmv__cuda_fill(const spmv_device *device, void *queue, void *buffer, uint64_t bytes, uint32_t word)
 {
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuMemsetD32Async, (spmv__cuda_address(buffer), word, (size_t)(bytes / 4), queue));
+    SPMV__CUDA_IN(s, device, cuMemsetD32Async, (spmv__cuda_address(buffer), word, (size_t)(bytes / 4), queue));
     return s;
 }
 
-static void spmv__cuda_buffer_free(const spmv_device *d, void *buffer)
+static void spmv__cuda_buffer_free(const spmv_device *device, void *buffer)
 {
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuMemFree_v2, (spmv__cuda_address(buffer)));
+    SPMV__CUDA_IN(s, device, cuMemFree_v2, (spmv__cuda_address(buffer)));
 }
 
-static spmv_status spmv__cuda_buffer(const spmv_device *d, uint64_t bytes, int read_only, const void *from, void **out)
+static spmv_status spmv__cuda_buffer(const spmv_device *device, uint64_t bytes, int read_only, const void *from, void **out)
 {
     unsigned long long at = 0;
     spmv_status s = SPMV_OK;
     (void)read_only;
-    SPMV__CUDA_IN(s, d, cuMemAlloc_v2, (&at, (size_t)bytes));
+    SPMV__CUDA_IN(s, device, cuMemAlloc_v2, (&at, (size_t)bytes));
     if (s) return s;
-    if (from) s = spmv__cuda_write(d, d->queue, (void *)(uintptr_t)at, bytes, from);
-    if (s) spmv__cuda_buffer_free(d, (void *)(uintptr_t)at);
+    if (from) s = spmv__cuda_write(device, device->queue, (void *)(uintptr_t)at, bytes, from);
+    if (s) spmv__cuda_buffer_free(device, (void *)(uintptr_t)at);
     else *out = (void *)(uintptr_t)at;
     return s;
 }
@@ -660,32 +662,33 @@ static spmv_status spmv__cuda_buffer(const spmv_device *d, uint64_t bytes, int r
 static void *spmv__cuda_within(void *buffer, uint64_t offset) { return (void *)(uintptr_t)(spmv__cuda_address(buffer) + offset); }
 
 /* From the address on to the end of its allocation. */
-static spmv_status spmv__cuda_buffer_bytes(const spmv_device *d, void *buffer, uint64_t *bytes)
+static spmv_status spmv__cuda_buffer_bytes(const spmv_device *device, void *buffer, uint64_t *bytes)
 {
     unsigned long long begin = 0, at = spmv__cuda_address(buffer);
     size_t size = 0;
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuMemGetAddressRange_v2, (&begin, &size, at));
+    SPMV__CUDA_IN(s, device, cuMemGetAddressRange_v2, (&begin, &size, at));
     *bytes = !s && at - begin < size ? size - (at - begin) : 0;
     return s;
 }
 
 /* ---- streams, launches, events ---------------------------------------------------------------------------------------- */
 
-static spmv_status spmv__cuda_queue_keep(const spmv_device *d, void *queue, int *out_of_order, int *profiles)
+static spmv_status spmv__cuda_queue_keep(const spmv_device *device, void *queue, int *out_of_order, int *profiles)
 {
     void *context = NULL;
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuStreamGetCtx, (queue, &context)); /* the default streams are those of the context that is current */
-    if (!s && context != d->context) s = spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "the stream is of another context than the matrix");
+    SPMV__CUDA_IN(s, device, cuStreamGetCtx, (queue, &context)); /* the default streams are those of the context that is current */
+    if (!s && context != device->context)
+        s = spmv_log(&device->hooks, SPMV_ERR_ARGUMENT, "the stream is of another context than the matrix");
     *out_of_order = 0;
     *profiles = 1;
     return s;
 }
 
-static void spmv__cuda_queue_free(const spmv_device *d, void *queue)
+static void spmv__cuda_queue_free(const spmv_device *device, void *queue)
 {
-    (void)d;
+    (void)device;
     (void)queue;
 }
 
@@ -695,33 +698,33 @@ typedef struct spmv__cuda_span {
     int   refs;
 } spmv__cuda_span;
 
-static void spmv__cuda_event_free(const spmv_device *d, void *event)
+static void spmv__cuda_event_free(const spmv_device *device, void *event)
 {
     spmv__cuda_span *span = (spmv__cuda_span *)event;
     spmv_status s = SPMV_OK;
     if (--span->refs) return;
-    if (span->begin) SPMV__CUDA_IN(s, d, cuEventDestroy_v2, (span->begin));
+    if (span->begin) SPMV__CUDA_IN(s, device, cuEventDestroy_v2, (span->begin));
     s = SPMV_OK;
-    if (span->end) SPMV__CUDA_IN(s, d, cuEventDestroy_v2, (span->end));
-    spmv_free(&d->hooks, span);
+    if (span->end) SPMV__CUDA_IN(s, device, cuEventDestroy_v2, (span->end));
+    spmv_free(&device->hooks, span);
 }
 
-static spmv_status spmv__cuda_event_keep(const spmv_device *d, void *event)
+static spmv_status spmv__cuda_event_keep(const spmv_device *device, void *event)
 {
-    (void)d;
+    (void)device;
     ((spmv__cuda_span *)event)->refs++;
     return SPMV_OK;
 }
 
 /* Launches a kernel, before the one in front of it has ended where both device and driver can do that. */
-static spmv_status spmv__cuda_enqueue(const spmv_device *d, void *queue, spmv__cuda_kernel *k, unsigned groups, unsigned wg)
+static spmv_status spmv__cuda_enqueue(const spmv_device *device, void *queue, spmv__cuda_kernel *kernel, unsigned groups, unsigned wg)
 {
     enum { PROGRAMMATIC_STREAM_SERIALIZATION = 6, HOPPER = 90 }; /* CU_LAUNCH_ATTRIBUTE_...; the first capability that has it */
     spmv_status s = SPMV_OK;
 #ifdef SPMV_CUDA_NO_OVERLAP
     const int overlap = 0;
 #else
-    const int overlap = k->follows && d->info.nvidia >= HOPPER && spmv__cuda_api.p_cuLaunchKernelEx;
+    const int overlap = kernel->follows && device->info.nvidia >= HOPPER && spmv__cuda_api.p_cuLaunchKernelEx;
 #endif
     if (overlap) {
         spmv__cuda_attribute attribute = { PROGRAMMATIC_STREAM_SERIALIZATION, 0, { 1 } };
@@ -730,50 +733,50 @@ static spmv_status spmv__cuda_enqueue(const spmv_device *d, void *queue, spmv__c
         config.block[0] = wg;
         config.stream = queue;
         config.attributes = &attribute;
-        SPMV__CUDA_IN(s, d, cuLaunchKernelEx, (&config, k->function, k->argument, NULL));
+        SPMV__CUDA_IN(s, device, cuLaunchKernelEx, (&config, kernel->function, kernel->argument, NULL));
     } else {
-        SPMV__CUDA_IN(s, d, cuLaunchKernel, (k->function, groups, 1, 1, wg, 1, 1, 0, queue, k->argument, NULL));
+        SPMV__CUDA_IN(s, device, cuLaunchKernel, (kernel->function, groups, 1, 1, wg, 1, 1, 0, queue, kernel->argument, NULL));
     }
     return s;
 }
 
 /* Launches, if there is a kernel; between the two points of a span, where an event is wanted. order is always empty: streams are in order,
  * and spmv_cuda_mul takes no events. */
-static spmv_status spmv__cuda_launch(const spmv_device *d, void *queue, void *kernel, uint64_t groups, uint64_t wg,
+static spmv_status spmv__cuda_launch(const spmv_device *device, void *queue, void *kernel, uint64_t groups, uint64_t wg,
                                      const spmv_order *order, void **event)
 {
-    const spmv_hooks *h = &d->hooks;
-    spmv__cuda_kernel *k = (spmv__cuda_kernel *)kernel;
-    spmv__cuda_span *span = event ? (spmv__cuda_span *)spmv_alloc(h, 1, sizeof *span) : NULL;
-    spmv_status s = event && !span ? spmv__no_memory(h, 1, sizeof *span) : SPMV_OK;
+    const spmv_hooks *hooks = &device->hooks;
+    spmv__cuda_kernel *entry = (spmv__cuda_kernel *)kernel;
+    spmv__cuda_span *span = event ? (spmv__cuda_span *)spmv_alloc(hooks, 1, sizeof *span) : NULL;
+    spmv_status s = event && !span ? spmv__no_memory(hooks, 1, sizeof *span) : SPMV_OK;
     (void)order;
-    if (groups > 0x7fffffffu) s = spmv_log(h, SPMV_ERR_LIMIT, "%llu work-groups, CUDA takes 2147483647", (spmv__ull)groups);
+    if (groups > 0x7fffffffu) s = spmv_log(hooks, SPMV_ERR_LIMIT, "%llu work-groups, CUDA takes 2147483647", (spmv__ull)groups);
     if (span) {
         memset(span, 0, sizeof *span);
         span->refs = 1;
-        SPMV__CUDA_IN(s, d, cuEventCreate, (&span->begin, 0));
-        SPMV__CUDA_IN(s, d, cuEventCreate, (&span->end, 0));
-        SPMV__CUDA_IN(s, d, cuEventRecord, (span->begin, queue));
+        SPMV__CUDA_IN(s, device, cuEventCreate, (&span->begin, 0));
+        SPMV__CUDA_IN(s, device, cuEventCreate, (&span->end, 0));
+        SPMV__CUDA_IN(s, device, cuEventRecord, (span->begin, queue));
     }
-    if (!s && k) s = spmv__cuda_enqueue(d, queue, k, (unsigned)groups, (unsigned)wg);
-    if (span) SPMV__CUDA_IN(s, d, cuEventRecord, (span->end, queue));
-    if (s && span) spmv__cuda_event_free(d, span);
+    if (!s && entry) s = spmv__cuda_enqueue(device, queue, entry, (unsigned)groups, (unsigned)wg);
+    if (span) SPMV__CUDA_IN(s, device, cuEventRecord, (span->end, queue));
+    if (s && span) spmv__cuda_event_free(device, span);
     else if (event) *event = span;
     return s;
 }
 
-static spmv_status spmv__cuda_marker(const spmv_device *d, void *queue, const spmv_order *order, void **event)
+static spmv_status spmv__cuda_marker(const spmv_device *device, void *queue, const spmv_order *order, void **event)
 {
-    return spmv__cuda_launch(d, queue, NULL, 0, 0, order, event);
+    return spmv__cuda_launch(device, queue, NULL, 0, 0, order, event);
 }
 
-static spmv_status spmv__cuda_seconds(const spmv_device *d, void *first, void *last, double *seconds)
+static spmv_status spmv__cuda_seconds(const spmv_device *device, void *first, void *last, double *seconds)
 {
     void *begin = ((spmv__cuda_span *)first)->begin, *end = ((spmv__cuda_span *)last)->end;
     float milliseconds = 0;
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuEventSynchronize, (end));
-    SPMV__CUDA_IN(s, d, cuEventElapsedTime, (&milliseconds, begin, end));
+    SPMV__CUDA_IN(s, device, cuEventSynchronize, (end));
+    SPMV__CUDA_IN(s, device, cuEventElapsedTime, (&milliseconds, begin, end));
     if (!s) *seconds = 1e-3 * (double)milliseconds;
     return s;
 }
@@ -781,105 +784,105 @@ static spmv_status spmv__cuda_seconds(const spmv_device *d, void *first, void *l
 /* ---- several devices --------------------------------------------------------------------------------------------------- */
 
 /* Before the device's own stream, whose priority is 0: what others wait for is not to queue behind the work-groups of a long product. */
-static spmv_status spmv__cuda_queue_new(const spmv_device *d, void **out)
+static spmv_status spmv__cuda_queue_new(const spmv_device *device, void **out)
 {
     enum { BEFORE = -1 };
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuStreamCreateWithPriority, (out, 0, BEFORE));
+    SPMV__CUDA_IN(s, device, cuStreamCreateWithPriority, (out, 0, BEFORE));
     return s;
 }
 
-static void spmv__cuda_queue_end(const spmv_device *d, void *queue)
+static void spmv__cuda_queue_end(const spmv_device *device, void *queue)
 {
     spmv_status s = SPMV_OK;
-    spmv__cuda_finish(d, queue);
-    SPMV__CUDA_IN(s, d, cuStreamDestroy_v2, (queue));
+    spmv__cuda_finish(device, queue);
+    SPMV__CUDA_IN(s, device, cuStreamDestroy_v2, (queue));
 }
 
-static spmv_status spmv__cuda_pin(const spmv_device *d, uint64_t bytes, void **at, void **handle)
+static spmv_status spmv__cuda_pin(const spmv_device *device, uint64_t bytes, void **at, void **handle)
 {
     enum { PORTABLE = 1 }; /* CU_MEMHOSTALLOC_PORTABLE: pinned for the other devices, too */
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuMemHostAlloc, (at, (size_t)bytes, PORTABLE));
+    SPMV__CUDA_IN(s, device, cuMemHostAlloc, (at, (size_t)bytes, PORTABLE));
     if (!s) *handle = *at;
     return s;
 }
 
-static void spmv__cuda_unpin(const spmv_device *d, void *at, void *handle)
+static void spmv__cuda_unpin(const spmv_device *device, void *at, void *handle)
 {
     spmv_status s = SPMV_OK;
     (void)handle;
-    SPMV__CUDA_IN(s, d, cuMemFreeHost, (at));
+    SPMV__CUDA_IN(s, device, cuMemFreeHost, (at));
 }
 
-static spmv_status spmv__cuda_get(const spmv_device *d, void *queue, void *buffer, uint64_t offset, uint64_t bytes, void *to)
+static spmv_status spmv__cuda_get(const spmv_device *device, void *queue, void *buffer, uint64_t offset, uint64_t bytes, void *to)
 {
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuMemcpyDtoHAsync_v2, (to, spmv__cuda_address(buffer) + offset, (size_t)bytes, queue));
+    SPMV__CUDA_IN(s, device, cuMemcpyDtoHAsync_v2, (to, spmv__cuda_address(buffer) + offset, (size_t)bytes, queue));
     return s;
 }
 
-static spmv_status spmv__cuda_put(const spmv_device *d, void *queue, void *buffer, uint64_t offset, uint64_t bytes, const void *from)
+static spmv_status spmv__cuda_put(const spmv_device *device, void *queue, void *buffer, uint64_t offset, uint64_t bytes, const void *from)
 {
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuMemcpyHtoDAsync_v2, (spmv__cuda_address(buffer) + offset, from, (size_t)bytes, queue));
+    SPMV__CUDA_IN(s, device, cuMemcpyHtoDAsync_v2, (spmv__cuda_address(buffer) + offset, from, (size_t)bytes, queue));
     return s;
 }
 
 /* A point is a CUevent; waiting for one that was never recorded returns at once. */
-static spmv_status spmv__cuda_point(const spmv_device *d, void **out)
+static spmv_status spmv__cuda_point(const spmv_device *device, void **out)
 {
     enum { NO_TIMING = 2 }; /* CU_EVENT_DISABLE_TIMING */
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuEventCreate, (out, NO_TIMING));
+    SPMV__CUDA_IN(s, device, cuEventCreate, (out, NO_TIMING));
     return s;
 }
 
-static void spmv__cuda_point_free(const spmv_device *d, void *point)
+static void spmv__cuda_point_free(const spmv_device *device, void *point)
 {
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuEventDestroy_v2, (point));
+    SPMV__CUDA_IN(s, device, cuEventDestroy_v2, (point));
 }
 
-static spmv_status spmv__cuda_point_set(const spmv_device *d, void *queue, void *point)
+static spmv_status spmv__cuda_point_set(const spmv_device *device, void *queue, void *point)
 {
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuEventRecord, (point, queue));
+    SPMV__CUDA_IN(s, device, cuEventRecord, (point, queue));
     return s;
 }
 
-static spmv_status spmv__cuda_follow(const spmv_device *d, void *queue, void *point)
+static spmv_status spmv__cuda_follow(const spmv_device *device, void *queue, void *point)
 {
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuStreamWaitEvent, (queue, point, 0));
+    SPMV__CUDA_IN(s, device, cuStreamWaitEvent, (queue, point, 0));
     return s;
 }
 
-static spmv_status spmv__cuda_point_wait(const spmv_device *d, void *point)
+static spmv_status spmv__cuda_point_wait(const spmv_device *device, void *point)
 {
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuEventSynchronize, (point));
+    SPMV__CUDA_IN(s, device, cuEventSynchronize, (point));
     return s;
 }
 
 /* Without access of one device to the other's memory the driver copies through the host, which works as well. */
-static spmv_status spmv__cuda_peer_open(const spmv_device *d, const spmv_device *other)
+static spmv_status spmv__cuda_peer_open(const spmv_device *device, const spmv_device *other)
 {
     spmv__cuda_before before;
     spmv_status s;
-    if (d->context == other->context) return SPMV_OK;
-    s = spmv__cuda_enter(d, &before);
+    if (device->context == other->context) return SPMV_OK;
+    s = spmv__cuda_enter(device, &before);
     if (!s) spmv__cuda_api.p_cuCtxEnablePeerAccess(other->context, 0);
     spmv__cuda_leave(&before);
     return s;
 }
 
-static spmv_status spmv__cuda_peer(const spmv_device *d, void *queue, void *to, uint64_t to_offset, const spmv_device *other, void *from,
-                                   uint64_t from_offset, uint64_t bytes)
+static spmv_status spmv__cuda_peer(const spmv_device *device, void *queue, void *to, uint64_t to_offset, const spmv_device *other,
+                                   void *from, uint64_t from_offset, uint64_t bytes)
 {
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuMemcpyPeerAsync, (spmv__cuda_address(to) + to_offset, d->context, spmv__cuda_address(from) + from_offset,
-                                            other->context, (size_t)bytes, queue));
+    SPMV__CUDA_IN(s, device, cuMemcpyPeerAsync, (spmv__cuda_address(to) + to_offset, device->context,
+                                                 spmv__cuda_address(from) + from_offset, other->context, (size_t)bytes, queue));
     return s;
 }
 
@@ -904,10 +907,11 @@ SPMV_API const spmv_backend *spmv_cuda(void)
     return &table;
 }
 
-SPMV_API spmv_status spmv_cuda_mul(spmv_exec *e, double alpha, unsigned long long x, uint64_t x_offset, double beta,
+SPMV_API spmv_status spmv_cuda_mul(spmv_exec *exec, double alpha, unsigned long long x, uint64_t x_offset, double beta,
                                    unsigned long long y, uint64_t y_offset)
 {
-    return spmv__exec_mul(e, "spmv_cuda_mul", alpha, (void *)(uintptr_t)x, x_offset, beta, (void *)(uintptr_t)y, y_offset, 0, NULL, NULL);
+    return spmv__exec_mul(exec, "spmv_cuda_mul", alpha, (void *)(uintptr_t)x, x_offset, beta, (void *)(uintptr_t)y, y_offset, 0, NULL,
+                          NULL);
 }
 
 #endif

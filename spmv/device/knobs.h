@@ -41,76 +41,77 @@ static const spmv__dev_kernel spmv__dev_kernels[] = {
 #define SPMV__KERNEL_CONVERT (SPMV_FORMAT_COUNT + 2)
 
 /* 1: integer number i of the format becomes a macro; 0: an argument. */
-static int spmv__dev_int_is_macro(spmv_format f, int i)
+static int spmv__dev_int_is_macro(spmv_format format, int i)
 {
-    const char *name = spmv__dev_kernels[f].ints[i];
+    const char *name = spmv__dev_kernels[format].ints[i];
     return *name >= 'A' && *name <= 'Z';
 }
 
 /* ---- knobs ------------------------------------------------------------------------------------------------------- */
 
 /* "WG". */
-SPMV__SHARED const char *spmv__knob_name(spmv_knob k)
+SPMV__SHARED const char *spmv__knob_name(spmv_knob knob)
 {
     static const char *const names[] = {
 #define X(NAME, gpu, cpu, text) #NAME,
         SPMV_KNOB_LIST(X)
 #undef X
     };
-    return (unsigned)k < SPMV_KNOB_COUNT ? names[k] : "unknown";
+    return (unsigned)knob < SPMV_KNOB_COUNT ? names[knob] : "unknown";
 }
 
-static int spmv__dev_knob_default(spmv_knob k, spmv_device_type type)
+static int spmv__dev_knob_default(spmv_knob knob, spmv_device_type type)
 {
     static const int defaults[][2] = {
 #define X(NAME, gpu, cpu, text) { gpu, cpu },
         SPMV_KNOB_LIST(X)
 #undef X
     };
-    return defaults[k][type == SPMV_DEVICE_CPU];
+    return defaults[knob][type == SPMV_DEVICE_CPU];
 }
 
 /* The number of legal values of a knob of the format's kernel, which follow it; NULL: the kernel has no such knob. */
-static const int *spmv__dev_knob_listed(spmv_format f, spmv_knob k)
+static const int *spmv__dev_knob_listed(spmv_format format, spmv_knob knob)
 {
-    const int *at = spmv__dev_kernels[f].source ? spmv__dev_kernels[f].knobs : NULL;
-    while (at && *at != (int)k) at = *at < 0 ? NULL : at + 2 + at[1];
+    const int *at = spmv__dev_kernels[format].source ? spmv__dev_kernels[format].knobs : NULL;
+    while (at && *at != (int)knob) at = *at < 0 ? NULL : at + 2 + at[1];
     return at ? at + 1 : NULL;
 }
 
-SPMV_API size_t spmv_knob_values(spmv_format f, spmv_knob k, int *out, size_t max)
+SPMV_API size_t spmv_knob_values(spmv_format format, spmv_knob knob, int *out, size_t max)
 {
-    const int *listed = (unsigned)f < SPMV_FORMAT_COUNT && (unsigned)k < SPMV_KNOB_COUNT ? spmv__dev_knob_listed(f, k) : NULL;
+    const int *listed = (unsigned)format < SPMV_FORMAT_COUNT &&
+                        (unsigned)knob < SPMV_KNOB_COUNT ? spmv__dev_knob_listed(format, knob) : NULL;
     const size_t n = listed ? (size_t)*listed : 0;
     if (out && n) memcpy(out, listed + 1, (n < max ? n : max) * sizeof *out);
     return n;
 }
 
-static int spmv__dev_knob_taken(spmv_format f, spmv_knob k) { return spmv__dev_knob_listed(f, k) != NULL; }
+static int spmv__dev_knob_taken(spmv_format format, spmv_knob knob) { return spmv__dev_knob_listed(format, knob) != NULL; }
 
-static void spmv__dev_knob_choose(spmv_variant *v, spmv_knob k, int value)
+static void spmv__dev_knob_choose(spmv_variant *variant, spmv_knob knob, int value)
 {
-    v->set |= (uint64_t)1 << k;
-    v->value[k] = value;
+    variant->set |= (uint64_t)1 << knob;
+    variant->value[knob] = value;
 }
 
-static int spmv__dev_knob_set(const spmv_variant *v, spmv_knob k) { return (int)(v->set >> k & 1u); }
+static int spmv__dev_knob_set(const spmv_variant *variant, spmv_knob knob) { return (int)(variant->set >> knob & 1u); }
 
-SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size)
+SPMV_API size_t spmv_variant_print(const spmv_variant *variant, char *out, size_t size)
 {
     size_t n = 0;
     int k;
     if (!out) size = 0;
     if (size) out[0] = 0;
-    for (k = 0; v && k < SPMV_KNOB_COUNT; k++)
-        if (spmv__dev_knob_set(v, (spmv_knob)k))
+    for (k = 0; variant && k < SPMV_KNOB_COUNT; k++)
+        if (spmv__dev_knob_set(variant, (spmv_knob)k))
             n += spmv_print(n < size ? out + n : NULL, n < size ? size - n : 0, "%s%s=%d", n ? "," : "",
-                            spmv__knob_name((spmv_knob)k), v->value[k]);
+                            spmv__knob_name((spmv_knob)k), variant->value[k]);
     return n;
 }
 
 /* The bit of a format in sets of formats; 0 if there is no such format. */
-static unsigned spmv__dev_format_bit(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT ? 1u << f : 0; }
+static unsigned spmv__dev_format_bit(spmv_format format) { return (unsigned)format < SPMV_FORMAT_COUNT ? 1u << format : 0; }
 
 /* Writes the names of the knobs that the kernel of one of these formats has, bits 1u << SPMV_CSR, with commas between them. */
 static void spmv__dev_knob_names(unsigned formats, char *out, size_t size)
@@ -124,29 +125,31 @@ static void spmv__dev_knob_names(unsigned formats, char *out, size_t size)
     if (!n) spmv_print(out, size, "%s", "none");
 }
 
-static spmv_status spmv__dev_knob_fault(spmv_format f, spmv_knob k, int value, const spmv_hooks *h)
+static spmv_status spmv__dev_knob_fault(spmv_format format, spmv_knob knob, int value, const spmv_hooks *hooks)
 {
     int values[64];
     char text[512];
-    size_t i, n = spmv_knob_values(f, k, values, 64), used = 0;
+    size_t i, n = spmv_knob_values(format, knob, values, 64), used = 0;
     text[0] = 0;
     for (i = 0; i < n && i < 64; i++) {
         if (values[i] == value) return SPMV_OK;
         if (used < sizeof text) used += spmv_print(text + used, sizeof text - used, " %d", values[i]);
     }
     if (!n) {
-        spmv__dev_knob_names(spmv__dev_format_bit(f), text, sizeof text);
-        return spmv_log(h, SPMV_ERR_PLAN, "the kernel of %s has no knob %s; it has %s", spmv_format_name(f), spmv__knob_name(k), text);
+        spmv__dev_knob_names(spmv__dev_format_bit(format), text, sizeof text);
+        return spmv_log(hooks, SPMV_ERR_PLAN, "the kernel of %s has no knob %s; it has %s", spmv_format_name(format), spmv__knob_name(knob),
+                        text);
     }
-    return spmv_log(h, SPMV_ERR_PLAN, "%s=%d: the kernel of %s takes only%s", spmv__knob_name(k), value, spmv_format_name(f), text);
+    return spmv_log(hooks, SPMV_ERR_PLAN, "%s=%d: the kernel of %s takes only%s", spmv__knob_name(knob), value, spmv_format_name(format),
+                    text);
 }
 
-static spmv_status spmv__dev_variant_check(const spmv_variant *v, spmv_format f, const spmv_hooks *h)
+static spmv_status spmv__dev_variant_check(const spmv_variant *variant, spmv_format format, const spmv_hooks *hooks)
 {
     spmv_status s = SPMV_OK;
     int k;
     for (k = 0; !s && k < SPMV_KNOB_COUNT; k++)
-        if (spmv__dev_knob_set(v, (spmv_knob)k)) s = spmv__dev_knob_fault(f, (spmv_knob)k, v->value[k], h);
+        if (spmv__dev_knob_set(variant, (spmv_knob)k)) s = spmv__dev_knob_fault(format, (spmv_knob)k, variant->value[k], hooks);
     return s;
 }
 
@@ -162,8 +165,8 @@ static int spmv__dev_knob_named(const char *p, size_t *length)
     return k;
 }
 
-/* Reads one "NAME=value" at p into v. Returns what follows it, or NULL if it is not one. */
-static const char *spmv__dev_variant_item(spmv_variant *v, const char *p)
+/* Reads one "NAME=value" at p into variant. Returns what follows it, or NULL if it is not one. */
+static const char *spmv__dev_variant_item(spmv_variant *variant, const char *p)
 {
     size_t n;
     int k = spmv__dev_knob_named(p, &n), value = 0;
@@ -171,52 +174,54 @@ static const char *spmv__dev_variant_item(spmv_variant *v, const char *p)
     p += n + 1;
     if (*p < '0' || *p > '9') return NULL;
     while (*p >= '0' && *p <= '9' && value < 10000000) value = value * 10 + (*p++ - '0');
-    spmv__dev_knob_choose(v, (spmv_knob)k, value);
+    spmv__dev_knob_choose(variant, (spmv_knob)k, value);
     return p;
 }
 
 /* Reports what stands at p in a variant instead of "NAME=value", with the names of knobs if it is none. */
-static spmv_status spmv__dev_variant_fault(const char *text, const char *p, unsigned formats, const spmv_hooks *h)
+static spmv_status spmv__dev_variant_fault(const char *text, const char *p, unsigned formats, const spmv_hooks *hooks)
 {
     char names[256];
     size_t n;
     if (spmv__dev_knob_named(p, &n) != SPMV_KNOB_COUNT)
-        return spmv_log(h, SPMV_ERR_PLAN, "variant '%s', column %llu: expected a knob, '=' and a number", text, (spmv__ull)(p - text) + 1);
+        return spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %llu: expected a knob, '=' and a number", text,
+                        (spmv__ull)(p - text) + 1);
     spmv__dev_knob_names(formats, names, sizeof names);
-    return spmv_log(h, SPMV_ERR_PLAN, "variant '%s', column %llu: expected the name of a knob: %s", text, (spmv__ull)(p - text) + 1, names);
+    return spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %llu: expected the name of a knob: %s", text, (spmv__ull)(p - text) + 1,
+                    names);
 }
 
-/* Reads knobs separated by commas into *v, which it zeroes first. Does not check whether a format has them. formats: those whose knobs a
- * message lists, bits 1u << SPMV_CSR. */
-static spmv_status spmv__dev_variant_read(spmv_variant *v, unsigned formats, const char *text, const spmv_hooks *h)
+/* Reads knobs separated by commas into *variant, which it zeroes first. Does not check whether a format has them. formats: those whose
+ * knobs a message lists, bits 1u << SPMV_CSR. */
+static spmv_status spmv__dev_variant_read(spmv_variant *variant, unsigned formats, const char *text, const spmv_hooks *hooks)
 {
     const char *p = text ? text : "";
-    memset(v, 0, sizeof *v);
+    memset(variant, 0, sizeof *variant);
     while (*p) {
-        const char *next = spmv__dev_variant_item(v, p);
-        if (!next || (*next && *next != ',') || (*next && !next[1])) return spmv__dev_variant_fault(text, p, formats, h);
+        const char *next = spmv__dev_variant_item(variant, p);
+        if (!next || (*next && *next != ',') || (*next && !next[1])) return spmv__dev_variant_fault(text, p, formats, hooks);
         p = *next ? next + 1 : next;
     }
     return SPMV_OK;
 }
 
-/* Reads a text such as "L=8,WG=128" for format f; "" and NULL set nothing. On failure *v is zeroed. SPMV_ERR_PLAN if the format does
- * not have a knob or a value; the message then lists its knobs or the legal values. */
-SPMV__SHARED spmv_status spmv__variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks)
+/* Reads a text such as "L=8,WG=128" for a format; "" and NULL set nothing. On failure *variant is zeroed. SPMV_ERR_PLAN if the format
+ * does not have a knob or a value; the message then lists its knobs or the legal values. */
+SPMV__SHARED spmv_status spmv__variant_parse(spmv_variant *variant, spmv_format format, const char *text, const spmv_hooks *hooks)
 {
-    spmv_status s = spmv__dev_variant_read(v, spmv__dev_format_bit(f), text, hooks);
-    if (!s) s = spmv__dev_variant_check(v, f, hooks);
-    if (s) memset(v, 0, sizeof *v);
+    spmv_status s = spmv__dev_variant_read(variant, spmv__dev_format_bit(format), text, hooks);
+    if (!s) s = spmv__dev_variant_check(variant, format, hooks);
+    if (s) memset(variant, 0, sizeof *variant);
     return s;
 }
 
-/* Copies into v the knobs that are set in from and that the kernel of f has. */
-static void spmv__dev_variant_merge(spmv_variant *v, spmv_format f, const spmv_variant *from)
+/* Copies into variant the knobs that are set in from and that the kernel of format has. */
+static void spmv__dev_variant_merge(spmv_variant *variant, spmv_format format, const spmv_variant *from)
 {
     int k;
     for (k = 0; k < SPMV_KNOB_COUNT; k++)
-        if (spmv__dev_knob_set(from, (spmv_knob)k) && spmv__dev_knob_taken(f, (spmv_knob)k))
-            spmv__dev_knob_choose(v, (spmv_knob)k, from->value[k]);
+        if (spmv__dev_knob_set(from, (spmv_knob)k) && spmv__dev_knob_taken(format, (spmv_knob)k))
+            spmv__dev_knob_choose(variant, (spmv_knob)k, from->value[k]);
 }
 
 /* The formats of a plan's parts, as bits. */
@@ -229,7 +234,7 @@ static unsigned spmv__dev_plan_formats(const spmv_store *st)
 }
 
 /* SPMV_ERR_PLAN if no part's kernel has a knob that is set in all, or one has it but not with this value. */
-static spmv_status spmv__dev_every_part_check(const spmv_variant *all, const spmv_store *st, const spmv_hooks *h)
+static spmv_status spmv__dev_every_part_check(const spmv_variant *all, const spmv_store *st, const spmv_hooks *hooks)
 {
     char names[256];
     spmv_status s = SPMV_OK;
@@ -237,56 +242,56 @@ static spmv_status spmv__dev_every_part_check(const spmv_variant *all, const spm
     for (k = 0; !s && k < SPMV_KNOB_COUNT; k++) {
         if (!spmv__dev_knob_set(all, (spmv_knob)k)) continue;
         for (taken = i = 0; !s && i < st->plan_count; i++) {
-            spmv_format f = st->plan[i].format;
-            if (!spmv__dev_knob_taken(f, (spmv_knob)k)) continue;
+            spmv_format format = st->plan[i].format;
+            if (!spmv__dev_knob_taken(format, (spmv_knob)k)) continue;
             taken = 1;
-            s = spmv__dev_knob_fault(f, (spmv_knob)k, all->value[k], h);
+            s = spmv__dev_knob_fault(format, (spmv_knob)k, all->value[k], hooks);
         }
         if (!s && !taken) {
             spmv__dev_knob_names(spmv__dev_plan_formats(st), names, sizeof names);
-            s = spmv_log(h, SPMV_ERR_PLAN, "*:%s: no part's kernel has this knob; they have %s", spmv__knob_name((spmv_knob)k), names);
+            s = spmv_log(hooks, SPMV_ERR_PLAN, "*:%s: no part's kernel has this knob; they have %s", spmv__knob_name((spmv_knob)k), names);
         }
     }
     return s;
 }
 
 /* Copies the element of text that begins at p, up to the next '+', into one; SPMV_ERR_PLAN if it is too long. */
-static spmv_status spmv__dev_variant_element(char *one, const char *text, const char *p, size_t *length, const spmv_hooks *h)
+static spmv_status spmv__dev_variant_element(char *one, const char *text, const char *p, size_t *length, const spmv_hooks *hooks)
 {
     size_t n = 0;
     while (p[n] && p[n] != '+') n++;
     *length = n;
     if (n >= SPMV_VARIANT_TEXT)
-        return spmv_log(h, SPMV_ERR_PLAN, "variant '%s', column %llu: the element is too long", text, (spmv__ull)(p - text) + 1);
+        return spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %llu: the element is too long", text, (spmv__ull)(p - text) + 1);
     memcpy(one, p, n);
     one[n] = 0;
     return SPMV_OK;
 }
 
 /* Applies the element one, which followed "*:", to every part. */
-static spmv_status spmv__dev_every_part(spmv_variant *v, const spmv_store *st, const char *one, const spmv_hooks *h)
+static spmv_status spmv__dev_every_part(spmv_variant *variant, const spmv_store *st, const char *one, const spmv_hooks *hooks)
 {
     spmv_variant all;
     int k;
-    spmv_status s = spmv__dev_variant_read(&all, spmv__dev_plan_formats(st), one, h);
-    if (!s) s = spmv__dev_every_part_check(&all, st, h);
-    for (k = 0; !s && k < st->count; k++) spmv__dev_variant_merge(&v[k], st->part[k].spec.format, &all);
+    spmv_status s = spmv__dev_variant_read(&all, spmv__dev_plan_formats(st), one, hooks);
+    if (!s) s = spmv__dev_every_part_check(&all, st, hooks);
+    for (k = 0; !s && k < st->count; k++) spmv__dev_variant_merge(&variant[k], st->part[k].spec.format, &all);
     return s;
 }
 
-SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, const char *text, const spmv_hooks *hooks)
+SPMV_API spmv_status spmv_variants_parse(spmv_variant *variant, const spmv_store *st, const char *text, const spmv_hooks *hooks)
 {
-    if (!st || (!v && st->count)) return spmv__null(hooks, "spmv_variants_parse", st ? "v" : "st", NULL, 0);
+    if (!st || (!variant && st->count)) return spmv__null(hooks, "spmv_variants_parse", st ? "variant" : "st", NULL, 0);
     char one[SPMV_VARIANT_TEXT];
     const char *p = text ? text : "";
     spmv_variant of;
     size_t n;
     int i, k = 0;
     spmv_status s = SPMV_OK;
-    for (i = 0; i < st->count; i++) memset(&v[i], 0, sizeof v[i]);
+    for (i = 0; i < st->count; i++) memset(&variant[i], 0, sizeof variant[i]);
     if (p[0] == '*' && p[1] == ':') {
         s = spmv__dev_variant_element(one, text, p += 2, &n, hooks);
-        if (!s) s = spmv__dev_every_part(v, st, one, hooks);
+        if (!s) s = spmv__dev_every_part(variant, st, one, hooks);
         p += n + (p[n] == '+');
     }
     for (i = 0; !s && *p; i++) {
@@ -294,7 +299,7 @@ SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, 
             return spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %llu: the plan has no more parts", text, (spmv__ull)(p - text) + 1);
         s = spmv__dev_variant_element(one, text, p, &n, hooks);
         if (!s) s = spmv__variant_parse(&of, st->plan[i].format, one, hooks);
-        if (!s && k < st->count && st->part[k].index == i) spmv__dev_variant_merge(&v[k++], st->plan[i].format, &of);
+        if (!s && k < st->count && st->part[k].index == i) spmv__dev_variant_merge(&variant[k++], st->plan[i].format, &of);
         p += n + (p[n] == '+');
     }
     return s;

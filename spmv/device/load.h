@@ -41,11 +41,11 @@ typedef struct spmv__wanted {
 } spmv__wanted;
 
 /* Sets the pointers to the functions of a list, which ends with NULL; 0 if one is not there. */
-SPMV__SHARED int spmv__symbols(void *library, const char *what, const spmv__wanted *list, const spmv_hooks *h)
+SPMV__SHARED int spmv__symbols(void *library, const char *what, const spmv__wanted *list, const spmv_hooks *hooks)
 {
     for (; list->name; list++) {
         if (spmv__symbol(library, list->name, list->at)) continue;
-        spmv_log(h, SPMV_OK, "%s has no %s: it is too old", what, list->name);
+        spmv_log(hooks, SPMV_OK, "%s has no %s: it is too old", what, list->name);
         return 0;
     }
     return 1;
@@ -60,13 +60,13 @@ typedef struct spmv__loading {
 } spmv__loading;
 
 /* Loads a library, unless that was tried before in this process. 1 if it is there. */
-SPMV__SHARED int spmv__load_once(spmv__loading *l, int (*load)(const spmv_hooks *h), const spmv_hooks *h)
+SPMV__SHARED int spmv__load_once(spmv__loading *loading, int (*load)(const spmv_hooks *hooks), const spmv_hooks *hooks)
 {
     int state;
-    while (!spmv__try_lock(&l->busy)) {}
-    if (!l->state) l->state = load(h);
-    state = l->state;
-    spmv__set_free(&l->busy);
+    while (!spmv__try_lock(&loading->busy)) {}
+    if (!loading->state) loading->state = load(hooks);
+    state = loading->state;
+    spmv__set_free(&loading->busy);
     return state == SPMV__LOADED;
 }
 #endif

@@ -100,37 +100,37 @@ static const spmv_backend *spmv__dev_named(const spmv_backend *const *all, const
 }
 
 /* Reports that none of the back ends has a device, and what each of them missed. */
-static spmv_status spmv__dev_missing(const spmv_backend *const *all, const spmv_hooks *h)
+static spmv_status spmv__dev_missing(const spmv_backend *const *all, const spmv_hooks *hooks)
 {
     char why[400] = "";
     size_t n = 0;
     for (; *all && n < sizeof why; all++)
         n += spmv_print(why + n, sizeof why - n, "%s%s%s%s", n ? "; " : ": ", (*all)->name, (*all)->absent ? ": " : "",
                         (*all)->absent ? (*all)->absent() : "");
-    return spmv_log(h, SPMV_ERR_NO_DEVICE, "no device was found%s", why);
+    return spmv_log(hooks, SPMV_ERR_NO_DEVICE, "no device was found%s", why);
 }
 
 /* Puts the device that which selects into *out. */
-static spmv_status spmv__dev_find(const spmv_backend *const *all, spmv_device_info *out, const char *which, const spmv_hooks *h)
+static spmv_status spmv__dev_find(const spmv_backend *const *all, spmv_device_info *out, const char *which, const spmv_hooks *hooks)
 {
     size_t count = 0, room, i;
     spmv_device_info *info;
     const spmv_backend *one[2] = { spmv__dev_named(all, &which), NULL };
     spmv_status s;
     if (one[0]) all = one;
-    s = spmv_backends_list(all, NULL, 0, &count, h);
+    s = spmv_backends_list(all, NULL, 0, &count, hooks);
     if (s) return s;
-    if (!count) return spmv__dev_missing(all, h);
+    if (!count) return spmv__dev_missing(all, hooks);
     room = count;
-    info = (spmv_device_info *)spmv_alloc(h, room, sizeof *info);
-    if (!info) return spmv__no_memory(h, room, sizeof *info);
-    s = spmv_backends_list(all, info, room, &count, h);
+    info = (spmv_device_info *)spmv_alloc(hooks, room, sizeof *info);
+    if (!info) return spmv__no_memory(hooks, room, sizeof *info);
+    s = spmv_backends_list(all, info, room, &count, hooks);
     if (count > room) count = room;
     i = s ? count : spmv__dev_choose(info, count, which);
     if (i < count) *out = info[i];
     else if (!s)
-        s = spmv_log(h, SPMV_ERR_NO_DEVICE, "no device matches '%s'; %llu found", which ? which : "", (spmv__ull)count);
-    spmv_free(h, info);
+        s = spmv_log(hooks, SPMV_ERR_NO_DEVICE, "no device matches '%s'; %llu found", which ? which : "", (spmv__ull)count);
+    spmv_free(hooks, info);
     return s;
 }
 
@@ -139,22 +139,22 @@ static spmv_status spmv__dev_find(const spmv_backend *const *all, spmv_device_in
 /* A lock. Where there is neither POSIX nor Windows it does nothing, and threads must take turns. */
 #if defined(SPMV__POSIX)
 typedef pthread_mutex_t spmv__mutex;
-static void spmv__mutex_make(spmv__mutex *m) { pthread_mutex_init(m, NULL); }
-static void spmv__mutex_end(spmv__mutex *m) { pthread_mutex_destroy(m); }
-static void spmv__lock(spmv__mutex *m) { pthread_mutex_lock(m); }
-static void spmv__unlock(spmv__mutex *m) { pthread_mutex_unlock(m); }
+static void spmv__mutex_make(spmv__mutex *mutex) { pthread_mutex_init(mutex, NULL); }
+static void spmv__mutex_end(spmv__mutex *mutex) { pthread_mutex_destroy(mutex); }
+static void spmv__lock(spmv__mutex *mutex) { pthread_mutex_lock(mutex); }
+static void spmv__unlock(spmv__mutex *mutex) { pthread_mutex_unlock(mutex); }
 #elif defined(_WIN32)
 typedef SRWLOCK spmv__mutex;
-static void spmv__mutex_make(spmv__mutex *m) { InitializeSRWLock(m); }
-static void spmv__mutex_end(spmv__mutex *m) { (void)m; }
-static void spmv__lock(spmv__mutex *m) { AcquireSRWLockExclusive(m); }
-static void spmv__unlock(spmv__mutex *m) { ReleaseSRWLockExclusive(m); }
+static void spmv__mutex_make(spmv__mutex *mutex) { InitializeSRWLock(mutex); }
+static void spmv__mutex_end(spmv__mutex *mutex) { (void)mutex; }
+static void spmv__lock(spmv__mutex *mutex) { AcquireSRWLockExclusive(mutex); }
+static void spmv__unlock(spmv__mutex *mutex) { ReleaseSRWLockExclusive(mutex); }
 #else
 typedef char spmv__mutex;
-static void spmv__mutex_make(spmv__mutex *m) { (void)m; }
-static void spmv__mutex_end(spmv__mutex *m) { (void)m; }
-static void spmv__lock(spmv__mutex *m) { (void)m; }
-static void spmv__unlock(spmv__mutex *m) { (void)m; }
+static void spmv__mutex_make(spmv__mutex *mutex) { (void)mutex; }
+static void spmv__mutex_end(spmv__mutex *mutex) { (void)mutex; }
+static void spmv__lock(spmv__mutex *mutex) { (void)mutex; }
+static void spmv__unlock(spmv__mutex *mutex) { (void)mutex; }
 #endif
 
 typedef struct spmv__program {
@@ -254,61 +254,62 @@ static void spmv__dev_hush(void *user, spmv_status s, const char *message)
 }
 
 /* The same device without messages. Other threads may be counting what they compile. */
-static spmv_device spmv__dev_quiet(const spmv_device *d)
+static spmv_device spmv__dev_quiet(const spmv_device *device)
 {
     spmv_device quiet;
-    quiet.info = d->info;
-    quiet.context = d->context;
-    quiet.queue = d->queue;
-    quiet.common = d->common;
+    quiet.info = device->info;
+    quiet.context = device->context;
+    quiet.queue = device->queue;
+    quiet.common = device->common;
     quiet.compiled = 0;
-    quiet.hooks = d->hooks;
+    quiet.hooks = device->hooks;
     quiet.hooks.log = spmv__dev_hush;
     return quiet;
 }
 
-static spmv_status spmv__common_make(spmv_device *d)
+static spmv_status spmv__common_make(spmv_device *device)
 {
     void *block;
-    spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *d->common, 0);
-    d->common = (spmv__common *)block;
+    spmv_status s = spmv__new(&device->hooks, &block, 1, sizeof *device->common, 0);
+    device->common = (spmv__common *)block;
     if (s) return s;
-    d->common->process = spmv__process();
-    spmv__mutex_make(&d->common->building);
-    spmv__mutex_make(&d->common->copying);
-    spmv__mutex_make(&d->common->lock);
+    device->common->process = spmv__process();
+    spmv__mutex_make(&device->common->building);
+    spmv__mutex_make(&device->common->copying);
+    spmv__mutex_make(&device->common->lock);
     return SPMV_OK;
 }
 
 /* 1: the device is open, and not only in the process that this one was forked off: a driver's threads, for example, have stayed there. */
-static int spmv__dev_is_here(const spmv_device *d) { return d->common && d->common->process == spmv__process(); }
+static int spmv__dev_is_here(const spmv_device *device) { return device->common && device->common->process == spmv__process(); }
 
 /* Refuses a device that is not; zeroes size bytes at out. */
-static spmv_status spmv__dev_not_here(const spmv_device *d, const char *function, void *out, size_t size)
+static spmv_status spmv__dev_not_here(const spmv_device *device, const char *function, void *out, size_t size)
 {
     if (out) memset(out, 0, size);
-    if (!d->common) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "%s: the device is not open", function);
-    return spmv_log(&d->hooks, SPMV_ERR_BACKEND, "%s: the device was opened by a process that this one was forked off: drivers do not work "
+    if (!device->common) return spmv_log(&device->hooks, SPMV_ERR_ARGUMENT, "%s: the device is not open", function);
+    return spmv_log(&device->hooks, SPMV_ERR_BACKEND,
+                    "%s: the device was opened by a process that this one was forked off: drivers do not work "
                     "in both", function);
 }
 
 /* The programs and the images that there are by now. */
-static const spmv__program *spmv__dev_programs(const spmv_device *d)
+static const spmv__program *spmv__dev_programs(const spmv_device *device)
 {
-    const spmv__program *p;
-    spmv__lock(&d->common->lock);
-    p = d->common->programs;
-    spmv__unlock(&d->common->lock);
-    return p;
+    const spmv__program *program;
+    spmv__lock(&device->common->lock);
+    program = device->common->programs;
+    spmv__unlock(&device->common->lock);
+    return program;
 }
 
-static spmv__image *spmv__dev_images(const spmv_device *d)
+static spmv__image *spmv__dev_images(const spmv_device *device)
 {
-    spmv__image *i;
-    spmv__lock(&d->common->lock);
-    i = d->common->images;
-    spmv__unlock(&d->common->lock);
-    return i;
+    spmv__image *image;
+    spmv__lock(&device->common->lock);
+    image = device->common->images;
+    spmv__unlock(&device->common->lock);
+    return image;
 }
 
 SPMV_API spmv_status spmv_backends_create(const spmv_backend *const *all, spmv_device *out, const spmv_device_desc *desc)
@@ -332,60 +333,60 @@ SPMV_API spmv_status spmv_backends_create(const spmv_backend *const *all, spmv_d
     return s;
 }
 
-static void spmv__program_free(spmv_device *d, spmv__program *p)
+static void spmv__program_free(spmv_device *device, spmv__program *program)
 {
-    if (p->program && spmv__dev_is_here(d)) d->info.backend->program_free(d, p->program);
-    spmv_free(&d->hooks, p->options);
-    spmv_free(&d->hooks, p);
+    if (program->program && spmv__dev_is_here(device)) device->info.backend->program_free(device, program->program);
+    spmv_free(&device->hooks, program->options);
+    spmv_free(&device->hooks, program);
 }
 
-static void spmv__stage_free(spmv_device *d);
-static void spmv__scratch_free(spmv_device *d);
+static void spmv__stage_free(spmv_device *device);
+static void spmv__scratch_free(spmv_device *device);
 static int spmv__try_lock(long *busy);
 static void spmv__set_free(long *busy);
 
-static void spmv__programs_free(spmv_device *d)
+static void spmv__programs_free(spmv_device *device)
 {
-    while (d->common->programs) {
-        spmv__program *p = d->common->programs;
-        d->common->programs = p->next;
-        spmv__program_free(d, p);
+    while (device->common->programs) {
+        spmv__program *program = device->common->programs;
+        device->common->programs = program->next;
+        spmv__program_free(device, program);
     }
 }
 
-static void spmv__images_free(spmv_device *d)
+static void spmv__images_free(spmv_device *device)
 {
-    while (d->common->images) {
-        spmv__image *i = d->common->images;
-        d->common->images = i->next;
-        spmv_free(&d->hooks, i);
+    while (device->common->images) {
+        spmv__image *image = device->common->images;
+        device->common->images = image->next;
+        spmv_free(&device->hooks, image);
     }
 }
 
 /* Frees what was made for the device while matrices were prepared. */
-static void spmv__common_free(spmv_device *d)
+static void spmv__common_free(spmv_device *device)
 {
-    spmv__common *c = d->common;
-    if (!c) return;
-    spmv__programs_free(d);
-    spmv__images_free(d);
-    spmv__stage_free(d);
-    spmv__scratch_free(d);
-    if (c->kept_free) c->kept_free(c->kept);
-    spmv__mutex_end(&c->building);
-    spmv__mutex_end(&c->copying);
-    spmv__mutex_end(&c->lock);
-    spmv_free(&d->hooks, c);
+    spmv__common *common = device->common;
+    if (!common) return;
+    spmv__programs_free(device);
+    spmv__images_free(device);
+    spmv__stage_free(device);
+    spmv__scratch_free(device);
+    if (common->kept_free) common->kept_free(common->kept);
+    spmv__mutex_end(&common->building);
+    spmv__mutex_end(&common->copying);
+    spmv__mutex_end(&common->lock);
+    spmv_free(&device->hooks, common);
 }
 
-SPMV_API void spmv_device_destroy(spmv_device *d)
+SPMV_API void spmv_device_destroy(spmv_device *device)
 {
     int here;
-    if (!d) return;
-    here = spmv__dev_is_here(d);
-    spmv__common_free(d);
-    if (here) d->info.backend->close(d);
-    memset(d, 0, sizeof *d);
+    if (!device) return;
+    here = spmv__dev_is_here(device);
+    spmv__common_free(device);
+    if (here) device->info.backend->close(device);
+    memset(device, 0, sizeof *device);
 }
 
 #endif

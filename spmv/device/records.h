@@ -12,27 +12,33 @@
 enum { SPMV__NVIDIA_VOLTA = 70 /* compute capability: the first with the loads, shuffles and memory order that kernels use */ };
 
 /* The value of a knob in a resolved variant; 1 where the format does not take it. */
-static uint64_t spmv__dev_knob(const spmv_variant *v, spmv_knob k) { return spmv__dev_knob_set(v, k) ? (uint64_t)v->value[k] : 1; }
+static uint64_t spmv__dev_knob(const spmv_variant *variant, spmv_knob knob)
+{
+    return spmv__dev_knob_set(variant, knob) ? (uint64_t)variant->value[knob] : 1;
+}
 
 /* 1 if the format's kernel has STAGE and the variant switches it on. */
-static int spmv__dev_staged(const spmv_variant *v) { return spmv__dev_knob_set(v, SPMV_KNOB_STAGE) && v->value[SPMV_KNOB_STAGE]; }
+static int spmv__dev_staged(const spmv_variant *variant)
+{
+    return spmv__dev_knob_set(variant, SPMV_KNOB_STAGE) && variant->value[SPMV_KNOB_STAGE];
+}
 
 /* Gives a knob that the caller did not set (wish) a default of the format's own, for CPUs or for all other devices. */
-static void spmv__dev_default(const spmv_device *d, const spmv_variant *wish, spmv_variant *v, spmv_knob k, int gpu, int cpu)
+static void spmv__dev_default(const spmv_device *device, const spmv_variant *wish, spmv_variant *variant, spmv_knob knob, int gpu, int cpu)
 {
-    if (!spmv__dev_knob_set(wish, k)) v->value[k] = d->info.type == SPMV_DEVICE_CPU ? cpu : gpu;
+    if (!spmv__dev_knob_set(wish, knob)) variant->value[knob] = device->info.type == SPMV_DEVICE_CPU ? cpu : gpu;
 }
 
 /* 1: a product of a part reads more than so many quarters of the cache that all compute units share; unknown: the result where the
  * device does not say how large that is. Each part of a plan is judged by itself. Loads with NT=1 seem to be the first to leave that cache:
  * of a matrix that it cannot hold a part stays, but one that would fit does not get in where other data are ([M11] of
  * docs/measurements.md). */
-static int spmv__dev_streams(const spmv_device *d, const spmv_part *p, unsigned quarters, int unknown)
+static int spmv__dev_streams(const spmv_device *device, const spmv_part *p, unsigned quarters, int unknown)
 {
     const uint64_t width = spmv_vector_size(p->type), slots = p->a[SPMV_VAL].count, x = p->cols < slots ? p->cols : slots;
     const uint64_t vectors = spmv__sat_mul(spmv__sat_add(x, p->rows), width);
-    if (!d->info.cache_bytes) return unknown;
-    return spmv__sat_add(spmv_part_bytes(p), vectors) > d->info.cache_bytes / 4 * quarters;
+    if (!device->info.cache_bytes) return unknown;
+    return spmv__sat_add(spmv_part_bytes(p), vectors) > device->info.cache_bytes / 4 * quarters;
 }
 
 /* Build options, which are appended one after another. The first is -w: PoCL tells stderr how many warnings there were. */
@@ -41,50 +47,51 @@ typedef struct spmv__dev_options {
     size_t used;
 } spmv__dev_options;
 
-static void spmv__dev_option(spmv__dev_options *o, const char *name, const char *value)
+static void spmv__dev_option(spmv__dev_options *options, const char *name, const char *value)
 {
-    size_t room = o->used < sizeof o->text ? sizeof o->text - o->used : 0;
-    o->used += spmv_print(room ? o->text + o->used : NULL, room, "%s-D%s=%s", o->used ? " " : "-w ", name, value);
+    size_t room = options->used < sizeof options->text ? sizeof options->text - options->used : 0;
+    options->used += spmv_print(room ? options->text + options->used : NULL, room, "%s-D%s=%s", options->used ? " " : "-w ", name, value);
 }
 
-static void spmv__dev_option_number(spmv__dev_options *o, const char *name, uint64_t value)
+static void spmv__dev_option_number(spmv__dev_options *options, const char *name, uint64_t value)
 {
     char text[24];
     spmv_print(text, sizeof text, "%llu", (spmv__ull)value);
-    spmv__dev_option(o, name, text);
+    spmv__dev_option(options, name, text);
 }
 
 /* Kernel arguments, which are set one after another; the first failure stays. */
 typedef struct spmv__dev_args {
-    const spmv_device_matrix *m;
+    const spmv_device_matrix *matrix;
     void       *kernel;
     unsigned    next;
     spmv_status s;
 } spmv__dev_args;
 
-static void spmv__dev_arg(spmv__dev_args *a, const void *value, size_t size)
+static void spmv__dev_arg(spmv__dev_args *args, const void *value, size_t size)
 {
-    const spmv_device *d = a->m->device;
-    if (!a->s) a->s = d->info.backend->argument(d, a->kernel, a->next++, value, size);
+    const spmv_device *device = args->matrix->device;
+    if (!args->s) args->s = device->info.backend->argument(device, args->kernel, args->next++, value, size);
 }
 
-static void spmv__dev_arg_mem(spmv__dev_args *a, void *mem)
+static void spmv__dev_arg_mem(spmv__dev_args *args, void *mem)
 {
-    spmv__dev_arg(a, mem ? &mem : &a->m->none, sizeof mem);
+    spmv__dev_arg(args, mem ? &mem : &args->matrix->none, sizeof mem);
 }
 
-static void spmv__dev_arg_count(spmv__dev_args *a, uint64_t n)
+static void spmv__dev_arg_count(spmv__dev_args *args, uint64_t n)
 {
-    spmv__dev_arg(a, &n, sizeof n);
+    spmv__dev_arg(args, &n, sizeof n);
 }
 
 /* *out: how many groups of wg work-items process items, per_group each. SPMV_ERR_LIMIT beyond what one launch can number. */
-static spmv_status spmv__dev_groups(const spmv_device *d, uint64_t items, uint64_t per_group, uint64_t wg, uint64_t *out)
+static spmv_status spmv__dev_groups(const spmv_device *device, uint64_t items, uint64_t per_group, uint64_t wg, uint64_t *out)
 {
-    uint64_t most = d->info.address_bits < 64 ? 0xffffffffu / wg : 0x7fffffffu;
+    uint64_t most = device->info.address_bits < 64 ? 0xffffffffu / wg : 0x7fffffffu;
     *out = spmv__ceil_div(items, per_group);
     if (*out <= most) return SPMV_OK;
-    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%llu work-groups exceed the limit of one launch, %llu", (spmv__ull)*out, (spmv__ull)most);
+    return spmv_log(&device->hooks, SPMV_ERR_LIMIT, "%llu work-groups exceed the limit of one launch, %llu", (spmv__ull)*out,
+                    (spmv__ull)most);
 }
 
 /* A part with an array larger than a buffer of the device is cut into stretches. It can be cut between grains g = 0, 1, ... up to
@@ -105,19 +112,19 @@ typedef struct spmv__dev_span {
     uint64_t begin, end, row, last, ld;
 } spmv__dev_span;
 
-static void spmv__dev_cut_one(spmv__dev_cut *c, uint64_t at, uint64_t count, uint64_t less)
+static void spmv__dev_cut_one(spmv__dev_cut *cut, uint64_t at, uint64_t count, uint64_t less)
 {
-    c->at = at;
-    c->count = count;
-    c->less = less;
+    cut->at = at;
+    cut->count = count;
+    cut->less = less;
 }
 
-static void spmv__dev_cut_planes(spmv__dev_cut *c, uint64_t at, uint64_t count, uint64_t planes, uint64_t stride)
+static void spmv__dev_cut_planes(spmv__dev_cut *cut, uint64_t at, uint64_t count, uint64_t planes, uint64_t stride)
 {
-    c->at = at;
-    c->count = count;
-    c->planes = planes;
-    c->stride = stride;
+    cut->at = at;
+    cut->count = count;
+    cut->planes = planes;
+    cut->stride = stride;
 }
 
 /* The first arrays of formats whose entries follow a pointer array: sell, sbell, bcsr and cmrs have them where csr does. */
@@ -128,12 +135,12 @@ typedef char spmv__dev_same_arrays[(int)SPMV_SELL_PTR == (int)SPMV__PTR && (int)
                                    (int)SPMV_CMRS_PTR == (int)SPMV__PTR && (int)SPMV_CMRS_INDEX == (int)SPMV__ENTRIES ? 1 : -1];
 
 /* Cuts the first three arrays of these formats from pointer first to pointer last; each entry has unit values. */
-static void spmv__dev_cut_slots(const spmv_part *p, uint64_t first, uint64_t last, uint64_t unit, spmv__dev_cut *c)
+static void spmv__dev_cut_slots(const spmv_part *p, uint64_t first, uint64_t last, uint64_t unit, spmv__dev_cut *cut)
 {
     uint64_t begin = spmv__at(&p->a[SPMV__PTR], first), n = spmv__at(&p->a[SPMV__PTR], last) - begin;
-    spmv__dev_cut_one(&c[SPMV_VAL], begin * unit, n * unit, 0);
-    spmv__dev_cut_one(&c[SPMV__PTR], first, last - first + 1, begin);
-    spmv__dev_cut_one(&c[SPMV__ENTRIES], begin, n, 0);
+    spmv__dev_cut_one(&cut[SPMV_VAL], begin * unit, n * unit, 0);
+    spmv__dev_cut_one(&cut[SPMV__PTR], first, last - first + 1, begin);
+    spmv__dev_cut_one(&cut[SPMV__ENTRIES], begin, n, 0);
 }
 
 /* ---- what the runtime knows of each format ------------------------------------------------------------------------
@@ -153,50 +160,54 @@ typedef struct spmv__dev_format {
     const char *check;  /* plans that the self-check tries, separated by spaces */
 
     /* Elements in an average row or block row, fill included, by which L has its default; block_rows: how many there are. */
-    uint64_t (*mean)(const spmv_part *p, const spmv_variant *v, uint64_t block_rows);
+    uint64_t (*mean)(const spmv_part *p, const spmv_variant *variant, uint64_t block_rows);
     /* -- stretches: the number of grains; the row where grain g begins (the number of rows or more if g is the number of grains) -- */
     uint64_t (*grains)(const spmv_part *p);
     uint64_t (*grain_row)(const spmv_part *p, uint64_t g);
-    /* Integers, rows and nonzeros of the stretch t into q, which begins as a copy of p but for its number of rows, and where its
-     * arrays come from into c. Array sizes in q follow from c. */
-    void (*cut)(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c);
+    /* Integers, rows and nonzeros of the stretch span into q, which begins as a copy of p but for its number of rows, and where its
+     * arrays come from into cuts. Array sizes in q follow from these. */
+    void (*cut)(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cuts);
 
     /* Changes those defaults that are not those of SPMV_KNOB_LIST; knobs that the caller has set are set in wish. NULL: none */
-    void (*defaults)(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v);
-    /* 1: the knob makes a difference to the part, the other knobs being as in v. Only asked for knobs of the format's kernel. NULL: 1 */
-    int (*matters)(const spmv_part *p, const spmv_variant *v, spmv_knob k);
+    void (*defaults)(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant);
+    /* 1: the knob makes a difference to the part, the other knobs being as in variant. Only asked for knobs of the format's kernel. NULL:
+     * 1 */
+    int (*matters)(const spmv_part *p, const spmv_variant *variant, spmv_knob knob);
     /* Adapts defaults of other knobs to the part; logs and returns SPMV_ERR_UNSUPPORTED if a knob in wish does not suit it. NULL: all do */
-    spmv_status (*fit)(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v);
+    spmv_status (*fit)(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant);
     /* Logs and returns SPMV_ERR_LIMIT if the device cannot run the variant, whose work-group size is final. NULL: it can */
-    spmv_status (*allowed)(const spmv_device *d, const spmv_part *p, const spmv_variant *v);
+    spmv_status (*allowed)(const spmv_device *device, const spmv_part *p, const spmv_variant *variant);
     /* Adds build options that follow from neither integers nor knobs. NULL: none */
-    void (*options)(spmv__dev_options *o, const spmv_part *p);
+    void (*options)(spmv__dev_options *out, const spmv_part *p);
     /* The value of the macro for integer number i of the part. NULL: the integer */
     uint64_t (*macro)(const spmv_part *p, int i);
     /* Rows of y that a work-item (or L of them together) computes at once. NULL: V rows, or V block rows */
-    uint64_t (*height)(const spmv_part *p, const spmv_variant *v);
+    uint64_t (*height)(const spmv_part *p, const spmv_variant *variant);
     /* Bytes of local memory that the kernel declares. NULL: for the partial sums of lanes that share a row */
-    uint64_t (*local)(const spmv_part *p, const spmv_variant *v);
+    uint64_t (*local)(const spmv_part *p, const spmv_variant *variant);
     /* Sets groups, finish, carries and counters of *out, whose variant is final. NULL: rows are shared out among groups */
-    spmv_status (*deal)(spmv_device_part *out, const spmv_device *d, const spmv_part *p);
+    spmv_status (*deal)(spmv_device_part *out, const spmv_device *device, const spmv_part *p);
     /* Sets the arguments after arrays and integers: sizes, row list, carries. NULL: rows, columns, row list */
-    void (*arguments)(spmv__dev_args *a, const spmv_device_part *p, void *const *carry);
+    void (*arguments)(spmv__dev_args *args, const spmv_device_part *p, void *const *carry);
     /* 1: a stretch may begin at grain g. NULL: at each */
     int (*grain_free)(const spmv_part *p, uint64_t g);
 } spmv__dev_format;
 
-static const spmv__dev_format *spmv__dev_format_of(spmv_format f);
+static const spmv__dev_format *spmv__dev_format_of(spmv_format format);
 
-static int spmv__dev_has_blocks(spmv_format f) { return (spmv_format_flags(f) & SPMV_ROW_BLOCK) != 0; }
+static int spmv__dev_has_blocks(spmv_format format) { return (spmv_format_flags(format) & SPMV_ROW_BLOCK) != 0; }
 
-static uint64_t spmv__dev_height(const spmv_part *p, const spmv_variant *v)
+static uint64_t spmv__dev_height(const spmv_part *p, const spmv_variant *variant)
 {
-    const spmv__dev_format *f = spmv__dev_format_of(p->spec.format);
-    if (f->height) return f->height(p, v);
-    return spmv__dev_knob(v, SPMV_KNOB_V) * (spmv__dev_has_blocks(p->spec.format) ? p->n[SPMV_BLOCK_BH] : 1);
+    const spmv__dev_format *record = spmv__dev_format_of(p->spec.format);
+    if (record->height) return record->height(p, variant);
+    return spmv__dev_knob(variant, SPMV_KNOB_V) * (spmv__dev_has_blocks(p->spec.format) ? p->n[SPMV_BLOCK_BH] : 1);
 }
 
-static uint64_t spmv__dev_block_rows(const spmv_part *p, const spmv_variant *v) { return spmv__ceil_div(p->rows, spmv__dev_height(p, v)); }
+static uint64_t spmv__dev_block_rows(const spmv_part *p, const spmv_variant *variant)
+{
+    return spmv__ceil_div(p->rows, spmv__dev_height(p, variant));
+}
 
 /* Elements of a block; 1 where there are none. */
 static uint64_t spmv__dev_block(const spmv_part *p)
@@ -207,95 +218,97 @@ static uint64_t spmv__dev_block(const spmv_part *p)
 /* -- functions that several formats name in their records -- */
 
 /* 1: kernels can be compiled for a number of registers (REGS); OpenCL on NVIDIA's devices takes 32 for groups of 64 items or more. */
-static int spmv__dev_takes_registers(const spmv_device *d) { return !strcmp(d->info.backend->name, "CUDA"); }
+static int spmv__dev_takes_registers(const spmv_device *device) { return !strcmp(device->info.backend->name, "CUDA"); }
 
-static uint64_t spmv__dev_mean_slots(const spmv_part *p, const spmv_variant *v, uint64_t block_rows)
+static uint64_t spmv__dev_mean_slots(const spmv_part *p, const spmv_variant *variant, uint64_t block_rows)
 {
-    return p->a[SPMV_VAL].count / (spmv__dev_knob(v, SPMV_KNOB_V) * block_rows);
+    return p->a[SPMV_VAL].count / (spmv__dev_knob(variant, SPMV_KNOB_V) * block_rows);
 }
 
-static uint64_t spmv__dev_mean_nonzeros(const spmv_part *p, const spmv_variant *v, uint64_t block_rows)
+static uint64_t spmv__dev_mean_nonzeros(const spmv_part *p, const spmv_variant *variant, uint64_t block_rows)
 {
-    (void)v;
+    (void)variant;
     return p->nnz / block_rows;
 }
 
 /* The default of L. */
-static int spmv__dev_lanes(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+static int spmv__dev_lanes(const spmv_device *device, const spmv_part *p, const spmv_variant *variant)
 {
-    uint64_t block_rows = spmv__dev_block_rows(p, v);
+    uint64_t block_rows = spmv__dev_block_rows(p, variant);
     if (!block_rows) return 1;
     return (int)spmv__lanes_by_default(spmv__trait[p->spec.format]->lanes, block_rows,
-                                       spmv__dev_format_of(p->spec.format)->mean(p, v, block_rows), spmv__dev_block(p),
-                                       (uint64_t)d->info.compute_units, (uint64_t)v->value[SPMV_KNOB_WG]);
+                                       spmv__dev_format_of(p->spec.format)->mean(p, variant, block_rows), spmv__dev_block(p),
+                                       (uint64_t)device->info.compute_units, (uint64_t)variant->value[SPMV_KNOB_WG]);
 }
 
 /* The default of UNROLL for ell and sell on GPUs: entries are loaded several at once where the rows, with one lane each, fill at most half
  * of the device. Where more work-items run, they hide each other's waits, and the conditions of padding and of the last batch cost more
  * ([M12] of docs/measurements.md). */
-static int spmv__dev_unroll_default(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+static int spmv__dev_unroll_default(const spmv_device *device, const spmv_part *p, const spmv_variant *variant)
 {
-    return 2 * spmv__dev_block_rows(p, v) <= (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS ? SPMV__LANE_BATCH : 1;
+    return 2 * spmv__dev_block_rows(p, variant) <= (uint64_t)device->info.compute_units * SPMV__UNIT_ITEMS ? SPMV__LANE_BATCH : 1;
 }
 
 /* Defaults of csr, and of sell where spmv__dev_unroll_default is more than 1, on GPUs where all lanes of all rows run at once: a product
  * takes as long as its longest rows wait for memory, so that each lane loads more entries at once and has the registers for it, which a
  * compiler left to itself saves for more work-items ([M13] of docs/measurements.md). */
-static void spmv__dev_deep_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+static void spmv__dev_deep_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
-    const int given = v->value[SPMV_KNOB_L], lanes = given ? given : spmv__dev_lanes(d, p, v);
-    const uint64_t items = spmv__sat_mul(spmv__dev_block_rows(p, v), (uint64_t)lanes);
-    if (d->info.type == SPMV_DEVICE_CPU || items > (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS) return;
-    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, 2 * SPMV__LANE_BATCH, 0);
-    if (v->value[SPMV_KNOB_UNROLL] != 2 * SPMV__LANE_BATCH) return; /* the caller's choice */
-    spmv__dev_default(d, wish, v, SPMV_KNOB_REGS, p->type == SPMV_F32 ? 40 : 64, 0);
+    const int given = variant->value[SPMV_KNOB_L], lanes = given ? given : spmv__dev_lanes(device, p, variant);
+    const uint64_t items = spmv__sat_mul(spmv__dev_block_rows(p, variant), (uint64_t)lanes);
+    if (device->info.type == SPMV_DEVICE_CPU || items > (uint64_t)device->info.compute_units * SPMV__UNIT_ITEMS) return;
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_UNROLL, 2 * SPMV__LANE_BATCH, 0);
+    if (variant->value[SPMV_KNOB_UNROLL] != 2 * SPMV__LANE_BATCH) return; /* the caller's choice */
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_REGS, p->type == SPMV_F32 ? 40 : 64, 0);
 }
 
 /* The partial sums of lanes that share a row. */
-static uint64_t spmv__dev_local_lanes(const spmv_part *p, const spmv_variant *v)
+static uint64_t spmv__dev_local_lanes(const spmv_part *p, const spmv_variant *variant)
 {
-    uint64_t sums = v->value[SPMV_KNOB_L] > 1 ? spmv__dev_height(p, v) * (uint64_t)v->value[SPMV_KNOB_WG] : 0;
+    uint64_t sums = variant->value[SPMV_KNOB_L] > 1 ? spmv__dev_height(p, variant) * (uint64_t)variant->value[SPMV_KNOB_WG] : 0;
     return sums * spmv_vector_size(p->type);
 }
 
 /* Those sums or, where it is more, what STAGE=1 keeps, in elements of the vectors: the two share their memory. */
-static uint64_t spmv__dev_local_staged(const spmv_part *p, const spmv_variant *v, uint64_t elements)
+static uint64_t spmv__dev_local_staged(const spmv_part *p, const spmv_variant *variant, uint64_t elements)
 {
-    uint64_t lanes = spmv__dev_local_lanes(p, v), staged = spmv__dev_staged(v) ? elements * spmv_vector_size(p->type) : 0;
+    uint64_t lanes = spmv__dev_local_lanes(p, variant), staged = spmv__dev_staged(variant) ? elements * spmv_vector_size(p->type) : 0;
     return staged > lanes ? staged : lanes;
 }
 
 /* Rows of y that a work-group computes. */
-static uint64_t spmv__dev_group_rows(const spmv_part *p, const spmv_variant *v)
+static uint64_t spmv__dev_group_rows(const spmv_part *p, const spmv_variant *variant)
 {
-    return (uint64_t)v->value[SPMV_KNOB_WG] / (uint64_t)v->value[SPMV_KNOB_L] * spmv__dev_height(p, v);
+    return (uint64_t)variant->value[SPMV_KNOB_WG] / (uint64_t)variant->value[SPMV_KNOB_L] * spmv__dev_height(p, variant);
 }
 
 /* The block rows or runs, of so many, that a work-item takes one after another. With SEQ=0 these are so many that launching a group (8 ns
  * with PoCL and with Intel's runtime) does not count beside them, but so few that a thread which is late leaves groups to the others. */
-static uint64_t spmv__dev_seq(const spmv_device *d, const spmv_part *p, const spmv_variant *v, uint64_t count)
+static uint64_t spmv__dev_seq(const spmv_device *device, const spmv_part *p, const spmv_variant *variant, uint64_t count)
 {
     enum { GROUP_SLOTS = 2048 /* at least, in a group */, UNIT_GROUPS = 128 /* at most, for each compute unit */ };
-    const uint64_t seq = spmv__dev_knob(v, SPMV_KNOB_SEQ), own = (uint64_t)v->value[SPMV_KNOB_WG] / spmv__dev_knob(v, SPMV_KNOB_L);
-    const uint64_t most = UNIT_GROUPS * (uint64_t)(d->info.compute_units > 0 ? d->info.compute_units : 1);
+    const uint64_t seq = spmv__dev_knob(variant, SPMV_KNOB_SEQ);
+    const uint64_t own = (uint64_t)variant->value[SPMV_KNOB_WG] / spmv__dev_knob(variant, SPMV_KNOB_L);
+    const uint64_t most = UNIT_GROUPS * (uint64_t)(device->info.compute_units > 0 ? device->info.compute_units : 1);
     uint64_t groups = p->a[SPMV_VAL].count / GROUP_SLOTS + 1;
     if (groups > most) groups = most;
     return seq ? seq : count / (groups * own) + 1;
 }
 
-static spmv_status spmv__dev_deal_rows(spmv_device_part *out, const spmv_device *d, const spmv_part *p)
+static spmv_status spmv__dev_deal_rows(spmv_device_part *out, const spmv_device *device, const spmv_part *p)
 {
-    const spmv_variant *v = &out->variant;
-    uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], l = (uint64_t)v->value[SPMV_KNOB_L], block_rows = spmv__dev_block_rows(p, v);
-    return spmv__dev_groups(d, block_rows, wg / l * spmv__dev_seq(d, p, v, block_rows), wg, &out->groups);
+    const spmv_variant *variant = &out->variant;
+    uint64_t wg = (uint64_t)variant->value[SPMV_KNOB_WG], l = (uint64_t)variant->value[SPMV_KNOB_L];
+    uint64_t block_rows = spmv__dev_block_rows(p, variant);
+    return spmv__dev_groups(device, block_rows, wg / l * spmv__dev_seq(device, p, variant, block_rows), wg, &out->groups);
 }
 
-static void spmv__dev_arguments_rows(spmv__dev_args *a, const spmv_device_part *p, void *const *carry)
+static void spmv__dev_arguments_rows(spmv__dev_args *args, const spmv_device_part *p, void *const *carry)
 {
     (void)carry;
-    spmv__dev_arg_count(a, p->rows);
-    spmv__dev_arg_count(a, a->m->cols);
-    if (p->list) spmv__dev_arg_mem(a, p->list);
+    spmv__dev_arg_count(args, p->rows);
+    spmv__dev_arg_count(args, args->matrix->cols);
+    if (p->list) spmv__dev_arg_mem(args, p->list);
 }
 
 static uint64_t spmv__dev_grains_rows(const spmv_part *p) { return p->rows; }
@@ -314,31 +327,31 @@ static uint64_t spmv__dev_grain_row_blocks(const spmv_part *p, uint64_t g) { ret
 
 /* ---- dense ------------------------------------------------------------------------------------------------------- */
 
-static void spmv__dense_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+static void spmv__dense_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
     (void)p;
-    spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 16);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_V, 1, 16);
 }
 
 /* V counts neighbours in a row here. */
-static uint64_t spmv__dense_height(const spmv_part *p, const spmv_variant *v)
+static uint64_t spmv__dense_height(const spmv_part *p, const spmv_variant *variant)
 {
     (void)p;
-    (void)v;
+    (void)variant;
     return 1;
 }
 
-static uint64_t spmv__dense_mean(const spmv_part *p, const spmv_variant *v, uint64_t block_rows)
+static uint64_t spmv__dense_mean(const spmv_part *p, const spmv_variant *variant, uint64_t block_rows)
 {
-    (void)v;
+    (void)variant;
     (void)block_rows;
     return p->cols;
 }
 
-static void spmv__dense_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+static void spmv__dense_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
 {
     (void)q;
-    spmv__dev_cut_one(&c[SPMV_DENSE_VAL], t->row * p->cols, (t->last - t->row) * p->cols, 0);
+    spmv__dev_cut_one(&cut[SPMV_DENSE_VAL], span->row * p->cols, (span->last - span->row) * p->cols, 0);
 }
 
 static const spmv__dev_format spmv__dense_device = {
@@ -350,59 +363,59 @@ static const spmv__dev_format spmv__dense_device = {
 
 /* ---- coo --------------------------------------------------------------------------------------------------------- */
 
-static int spmv__coo_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
+static int spmv__coo_matters(const spmv_part *p, const spmv_variant *variant, spmv_knob knob)
 {
     (void)p;
-    return k != SPMV_KNOB_STAGE || !v->value[SPMV_KNOB_ATOMIC];
+    return knob != SPMV_KNOB_STAGE || !variant->value[SPMV_KNOB_ATOMIC];
 }
 
-static spmv_status spmv__coo_allowed(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+static spmv_status spmv__coo_allowed(const spmv_device *device, const spmv_part *p, const spmv_variant *variant)
 {
-    if (!v->value[SPMV_KNOB_ATOMIC] || p->type == SPMV_F32 || d->info.atomics64) return SPMV_OK;
-    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "coo: ATOMIC=%d needs 64-bit atomics, which the device does not have",
-                    v->value[SPMV_KNOB_ATOMIC]);
+    if (!variant->value[SPMV_KNOB_ATOMIC] || p->type == SPMV_F32 || device->info.atomics64) return SPMV_OK;
+    return spmv_log(&device->hooks, SPMV_ERR_LIMIT, "coo: ATOMIC=%d needs 64-bit atomics, which the device does not have",
+                    variant->value[SPMV_KNOB_ATOMIC]);
 }
 
 /* The entries of a work-group, and the sums of each work-item. */
-static uint64_t spmv__coo_local(const spmv_part *p, const spmv_variant *v)
+static uint64_t spmv__coo_local(const spmv_part *p, const spmv_variant *variant)
 {
-    uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], size = spmv_vector_size(p->type);
-    uint64_t entries = (uint64_t)v->value[SPMV_KNOB_PER] * (size + 4);
-    switch (v->value[SPMV_KNOB_ATOMIC]) {
+    uint64_t wg = (uint64_t)variant->value[SPMV_KNOB_WG], size = spmv_vector_size(p->type);
+    uint64_t entries = (uint64_t)variant->value[SPMV_KNOB_PER] * (size + 4);
+    switch (variant->value[SPMV_KNOB_ATOMIC]) {
     case 1: return 0;
     case 2: return wg * (entries + 2 * (size + 4));
-    default: return wg * ((v->value[SPMV_KNOB_STAGE] ? entries : 0) + 2 * size + 4);
+    default: return wg * ((variant->value[SPMV_KNOB_STAGE] ? entries : 0) + 2 * size + 4);
     }
 }
 
 /* Each work-group of the first launch leaves two carries, which the second launch adds to y. */
-static spmv_status spmv__coo_deal(spmv_device_part *out, const spmv_device *d, const spmv_part *p)
+static spmv_status spmv__coo_deal(spmv_device_part *out, const spmv_device *device, const spmv_part *p)
 {
     int atomic = out->variant.value[SPMV_KNOB_ATOMIC];
     uint64_t wg = (uint64_t)out->variant.value[SPMV_KNOB_WG], per = (uint64_t)out->variant.value[SPMV_KNOB_PER];
-    spmv_status s = spmv__dev_groups(d, p->nnz, wg * per, wg, &out->groups);
+    spmv_status s = spmv__dev_groups(device, p->nnz, wg * per, wg, &out->groups);
     out->carries = atomic ? 0 : 2 * out->groups;
     out->finish = atomic ? 0 : spmv__ceil_div(out->carries, wg);
     return s;
 }
 
-static void spmv__coo_arguments(spmv__dev_args *a, const spmv_device_part *p, void *const *carry)
+static void spmv__coo_arguments(spmv__dev_args *args, const spmv_device_part *p, void *const *carry)
 {
-    spmv__dev_arg_count(a, p->nnz);
-    spmv__dev_arg_mem(a, carry[1]);
-    spmv__dev_arg_mem(a, carry[0]);
+    spmv__dev_arg_count(args, p->nnz);
+    spmv__dev_arg_mem(args, carry[1]);
+    spmv__dev_arg_mem(args, carry[0]);
 }
 
 static uint64_t spmv__coo_grains(const spmv_part *p) { return p->nnz; }
 static uint64_t spmv__coo_grain_row(const spmv_part *p, uint64_t g) { (void)p; (void)g; return 0; }
 
-static void spmv__coo_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+static void spmv__coo_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
 {
     q->rows = p->rows;
-    q->nnz = t->end - t->begin;
-    spmv__dev_cut_one(&c[SPMV_COO_VAL], t->begin, q->nnz, 0);
-    spmv__dev_cut_one(&c[SPMV_COO_ROW], t->begin, q->nnz, 0);
-    spmv__dev_cut_one(&c[SPMV_COO_COL], t->begin, q->nnz, 0);
+    q->nnz = span->end - span->begin;
+    spmv__dev_cut_one(&cut[SPMV_COO_VAL], span->begin, q->nnz, 0);
+    spmv__dev_cut_one(&cut[SPMV_COO_ROW], span->begin, q->nnz, 0);
+    spmv__dev_cut_one(&cut[SPMV_COO_COL], span->begin, q->nnz, 0);
 }
 
 static const spmv__dev_format spmv__coo_device = {
@@ -419,85 +432,86 @@ static int spmv__csr_in_runs(const spmv_part *p) { return p->spec.key[SPMV_KEY_R
 
 enum { SPMV__SHUFFLE_LANES = 32 /* the most lanes whose sums shuffles can add: LANES_BY_SHUFFLE of kernels/common.cl */ };
 
-static int spmv__csr_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
+static int spmv__csr_matters(const spmv_part *p, const spmv_variant *variant, spmv_knob knob)
 {
     int runs = spmv__csr_in_runs(p);
-    switch (k) {
+    switch (knob) {
     case SPMV_KNOB_L:
     case SPMV_KNOB_GEN: return !runs;
     case SPMV_KNOB_STREAM: return runs;
-    case SPMV_KNOB_SEQ: return !runs || !v->value[SPMV_KNOB_STREAM];
+    case SPMV_KNOB_SEQ: return !runs || !variant->value[SPMV_KNOB_STREAM];
     case SPMV_KNOB_FINISH: return runs && p->n[SPMV_CSR_LONGS] != 0;
-    case SPMV_KNOB_UNROLL: return runs || !v->value[SPMV_KNOB_GEN];
+    case SPMV_KNOB_UNROLL: return runs || !variant->value[SPMV_KNOB_GEN];
     case SPMV_KNOB_SHUF:
-        if (runs) return v->value[SPMV_KNOB_STREAM];
-        return v->value[SPMV_KNOB_L] > 1 && v->value[SPMV_KNOB_L] <= SPMV__SHUFFLE_LANES;
+        if (runs) return variant->value[SPMV_KNOB_STREAM];
+        return variant->value[SPMV_KNOB_L] > 1 && variant->value[SPMV_KNOB_L] <= SPMV__SHUFFLE_LANES;
     default: return 1;
     }
 }
 
 /* In runs: products, partial sums, and the queue of waiting rows. */
-static uint64_t spmv__csr_local(const spmv_part *p, const spmv_variant *v)
+static uint64_t spmv__csr_local(const spmv_part *p, const spmv_variant *variant)
 {
-    uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], run;
-    if (!spmv__csr_in_runs(p)) return spmv__dev_local_lanes(p, v);
-    run = v->value[SPMV_KNOB_STREAM] ? (uint64_t)p->spec.key[SPMV_KEY_RUN] : 0;
+    uint64_t wg = (uint64_t)variant->value[SPMV_KNOB_WG], run;
+    if (!spmv__csr_in_runs(p)) return spmv__dev_local_lanes(p, variant);
+    run = variant->value[SPMV_KNOB_STREAM] ? (uint64_t)p->spec.key[SPMV_KEY_RUN] : 0;
     return (wg + run) * spmv_vector_size(p->type) + (run ? (run / (wg < 32 ? wg : 32) + 2) * 4 : 0);
 }
 
 /* Entries that an item loads at once where a group takes a run on a GPU: the largest power of two that is not more than its share, so that
  * the group waits for memory as few times as it can, as loads beyond the run's end cost their conditions; but 2 to 8 ([M14] of
  * docs/measurements.md). */
-static int spmv__csr_unroll_run(const spmv_part *p, const spmv_variant *v)
+static int spmv__csr_unroll_run(const spmv_part *p, const spmv_variant *variant)
 {
-    const int least = 2, most = 8, share = (int)(p->spec.key[SPMV_KEY_RUN] / v->value[SPMV_KNOB_WG]);
+    const int least = 2, most = 8, share = (int)(p->spec.key[SPMV_KEY_RUN] / variant->value[SPMV_KNOB_WG]);
     int unroll = least;
     while (unroll < most && 2 * unroll <= share) unroll *= 2;
     return unroll;
 }
 
-static void spmv__csr_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+static void spmv__csr_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
-    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, SPMV__LANE_BATCH, 4);
-    spmv__dev_default(d, wish, v, SPMV_KNOB_NT, spmv__dev_streams(d, p, 3, 1), 0);
-    spmv__dev_default(d, wish, v, SPMV_KNOB_SHUF, 1, 0); /* [M15] of docs/measurements.md */
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_UNROLL, SPMV__LANE_BATCH, 4);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_NT, spmv__dev_streams(device, p, 3, 1), 0);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_SHUF, 1, 0); /* [M15] of docs/measurements.md */
     /* FINISH=1, which is faster [M15], relies on the order in which work-groups see each other's writes */
-    if (d->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(d, wish, v, SPMV_KNOB_FINISH, 0, 0);
+    if (device->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(device, wish, variant, SPMV_KNOB_FINISH, 0, 0);
     if (!spmv__csr_in_runs(p)) {
-        if (!v->value[SPMV_KNOB_GEN]) spmv__dev_deep_defaults(d, p, wish, v);
+        if (!variant->value[SPMV_KNOB_GEN]) spmv__dev_deep_defaults(device, p, wish, variant);
         return;
     }
-    spmv__dev_default(d, wish, v, SPMV_KNOB_WG, SPMV__RUN_GROUP, v->value[SPMV_KNOB_STREAM] ? 16 : 1);
-    if (spmv__csr_local(p, v) > d->info.local_bytes) spmv__dev_default(d, wish, v, SPMV_KNOB_STREAM, 0, 0);
-    if (v->value[SPMV_KNOB_STREAM]) spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__csr_unroll_run(p, v), SPMV__LANE_BATCH);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_WG, SPMV__RUN_GROUP, variant->value[SPMV_KNOB_STREAM] ? 16 : 1);
+    if (spmv__csr_local(p, variant) > device->info.local_bytes) spmv__dev_default(device, wish, variant, SPMV_KNOB_STREAM, 0, 0);
+    if (variant->value[SPMV_KNOB_STREAM])
+        spmv__dev_default(device, wish, variant, SPMV_KNOB_UNROLL, spmv__csr_unroll_run(p, variant), SPMV__LANE_BATCH);
 }
 
-static void spmv__csr_options(spmv__dev_options *o, const spmv_part *p)
+static void spmv__csr_options(spmv__dev_options *options, const spmv_part *p)
 {
     if (!spmv__csr_in_runs(p)) return;
-    spmv__dev_option_number(o, "RUN", (uint64_t)p->spec.key[SPMV_KEY_RUN]);
-    if (!p->n[SPMV_CSR_LONGS]) spmv__dev_option(o, "CUTS", "0");
+    spmv__dev_option_number(options, "RUN", (uint64_t)p->spec.key[SPMV_KEY_RUN]);
+    if (!p->n[SPMV_CSR_LONGS]) spmv__dev_option(options, "CUTS", "0");
 }
 
 /* Each piece of a long row leaves a carry. The work-group that finishes the row's last piece adds them up, or a second launch does. */
-static spmv_status spmv__csr_deal(spmv_device_part *out, const spmv_device *d, const spmv_part *p)
+static spmv_status spmv__csr_deal(spmv_device_part *out, const spmv_device *device, const spmv_part *p)
 {
-    const spmv_variant *v = &out->variant;
-    uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], runs = p->n[SPMV_CSR_RUNS], longs = p->n[SPMV_CSR_LONGS], seq;
+    const spmv_variant *variant = &out->variant;
+    uint64_t wg = (uint64_t)variant->value[SPMV_KNOB_WG], runs = p->n[SPMV_CSR_RUNS], longs = p->n[SPMV_CSR_LONGS], seq;
     spmv_status s;
-    if (!spmv__csr_in_runs(p)) return spmv__dev_deal_rows(out, d, p);
+    if (!spmv__csr_in_runs(p)) return spmv__dev_deal_rows(out, device, p);
     out->carries = longs ? runs : 0;
-    seq = spmv__dev_seq(d, p, v, runs);
-    s = spmv__dev_groups(d, runs, v->value[SPMV_KNOB_STREAM] ? 1 : wg * seq, wg, &out->groups);
-    if (v->value[SPMV_KNOB_FINISH]) out->counters = out->carries;
-    else if (!s) s = spmv__dev_groups(d, longs, 1, wg, &out->finish);
+    seq = spmv__dev_seq(device, p, variant, runs);
+    s = spmv__dev_groups(device, runs, variant->value[SPMV_KNOB_STREAM] ? 1 : wg * seq, wg, &out->groups);
+    if (variant->value[SPMV_KNOB_FINISH]) out->counters = out->carries;
+    else if (!s) s = spmv__dev_groups(device, longs, 1, wg, &out->finish);
     return s;
 }
 
-static void spmv__csr_arguments(spmv__dev_args *a, const spmv_device_part *p, void *const *carry)
+static void spmv__csr_arguments(spmv__dev_args *args, const spmv_device_part *p, void *const *carry)
 {
-    spmv__dev_arguments_rows(a, p, carry);
-    if (p->n[SPMV_CSR_RUNS]) spmv__dev_arg_mem(a, carry[0]);
+    spmv__dev_arguments_rows(args, p, carry);
+    if (p->n[SPMV_CSR_RUNS]) spmv__dev_arg_mem(args, carry[0]);
 }
 
 static uint64_t spmv__csr_grains(const spmv_part *p) { return spmv__csr_in_runs(p) ? p->n[SPMV_CSR_RUNS] : p->rows; }
@@ -514,19 +528,19 @@ static int spmv__csr_grain_free(const spmv_part *p, uint64_t g)
 }
 
 /* The run arrays are cut by runs, the others by rows. */
-static void spmv__csr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+static void spmv__csr_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
 {
-    uint64_t longs, runs = t->end - t->begin;
-    spmv__dev_cut_slots(p, t->row, t->last, 1, c);
-    q->nnz = c[SPMV_CSR_VAL].count;
+    uint64_t longs, runs = span->end - span->begin;
+    spmv__dev_cut_slots(p, span->row, span->last, 1, cut);
+    q->nnz = cut[SPMV_CSR_VAL].count;
     if (!spmv__csr_in_runs(p)) return;
-    longs = spmv__below(&p->a[SPMV_CSR_LONG_RUN], t->begin);
+    longs = spmv__below(&p->a[SPMV_CSR_LONG_RUN], span->begin);
     q->n[SPMV_CSR_RUNS] = runs;
-    q->n[SPMV_CSR_LONGS] = spmv__below(&p->a[SPMV_CSR_LONG_RUN], t->end) - longs;
-    spmv__dev_cut_one(&c[SPMV_CSR_RUN_ROW], t->begin, runs + 1, t->row);
-    spmv__dev_cut_one(&c[SPMV_CSR_RUN_AT], t->begin, runs + 1, c[SPMV_CSR_VAL].at);
-    spmv__dev_cut_one(&c[SPMV_CSR_BASE], t->begin, runs, 0);
-    spmv__dev_cut_one(&c[SPMV_CSR_LONG_RUN], longs, q->n[SPMV_CSR_LONGS], t->begin);
+    q->n[SPMV_CSR_LONGS] = spmv__below(&p->a[SPMV_CSR_LONG_RUN], span->end) - longs;
+    spmv__dev_cut_one(&cut[SPMV_CSR_RUN_ROW], span->begin, runs + 1, span->row);
+    spmv__dev_cut_one(&cut[SPMV_CSR_RUN_AT], span->begin, runs + 1, cut[SPMV_CSR_VAL].at);
+    spmv__dev_cut_one(&cut[SPMV_CSR_BASE], span->begin, runs, 0);
+    spmv__dev_cut_one(&cut[SPMV_CSR_LONG_RUN], longs, q->n[SPMV_CSR_LONGS], span->begin);
 }
 
 static const spmv__dev_format spmv__csr_device = {
@@ -541,18 +555,18 @@ static const spmv__dev_format spmv__csr_device = {
 
 /* On NVIDIA's devices items with four rows have more bytes in flight, where there are rows enough for all items that run at once and
  * elements are small. Where there are few rows, lanes share the diagonals of a row ([M16] of docs/measurements.md). */
-static void spmv__dia_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+static void spmv__dia_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
-    int many = p->rows >= 4 * (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS;
-    spmv__dev_default(d, wish, v, SPMV_KNOB_V, d->info.nvidia && many && p->type == SPMV_F32 ? 4 : 1, 16);
+    int many = p->rows >= 4 * (uint64_t)device->info.compute_units * SPMV__UNIT_ITEMS;
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_V, device->info.nvidia && many && p->type == SPMV_F32 ? 4 : 1, 16);
 }
 
-static void spmv__dia_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+static void spmv__dia_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
 {
-    q->n[SPMV_DIA_LD] = t->ld;
-    spmv__dev_cut_planes(&c[SPMV_DIA_VAL], t->row, t->ld, p->n[SPMV_DIA_DIAGONALS], p->n[SPMV_DIA_LD]);
-    spmv__dev_cut_one(&c[SPMV_DIA_OFFSET], 0, p->n[SPMV_DIA_DIAGONALS], 0);
-    c[SPMV_DIA_OFFSET].more = t->row;
+    q->n[SPMV_DIA_LD] = span->ld;
+    spmv__dev_cut_planes(&cut[SPMV_DIA_VAL], span->row, span->ld, p->n[SPMV_DIA_DIAGONALS], p->n[SPMV_DIA_LD]);
+    spmv__dev_cut_one(&cut[SPMV_DIA_OFFSET], 0, p->n[SPMV_DIA_DIAGONALS], 0);
+    cut[SPMV_DIA_OFFSET].more = span->row;
 }
 
 static const spmv__dev_format spmv__dia_device = {
@@ -565,44 +579,44 @@ static const spmv__dev_format spmv__dia_device = {
 /* ---- bdia -------------------------------------------------------------------------------------------------------- */
 
 /* STAGE=1 keeps the elements of x that the rows of a work-group need for WG neighbouring diagonals of a band. */
-static uint64_t spmv__bdia_local(const spmv_part *p, const spmv_variant *v)
+static uint64_t spmv__bdia_local(const spmv_part *p, const spmv_variant *variant)
 {
-    return spmv__dev_local_staged(p, v, (uint64_t)v->value[SPMV_KNOB_WG] + spmv__dev_group_rows(p, v));
+    return spmv__dev_local_staged(p, variant, (uint64_t)variant->value[SPMV_KNOB_WG] + spmv__dev_group_rows(p, variant));
 }
 
 /* The mean number of diagonals in a band: lanes share the diagonals of a band, one band after another. */
-static uint64_t spmv__bdia_mean(const spmv_part *p, const spmv_variant *v, uint64_t block_rows)
+static uint64_t spmv__bdia_mean(const spmv_part *p, const spmv_variant *variant, uint64_t block_rows)
 {
     const uint64_t bands = p->n[SPMV_BDIA_BANDS], diagonals = p->a[SPMV_VAL].count / (p->n[SPMV_BDIA_LD] + !p->n[SPMV_BDIA_LD]);
-    (void)v;
+    (void)variant;
     (void)block_rows;
     return bands ? diagonals / bands : 0;
 }
 
 /* What STAGE=1 keeps is for the rows of a group that are taken at once. */
-static int spmv__bdia_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
+static int spmv__bdia_matters(const spmv_part *p, const spmv_variant *variant, spmv_knob knob)
 {
     (void)p;
-    return k != SPMV_KNOB_SEQ || !v->value[SPMV_KNOB_STAGE];
+    return knob != SPMV_KNOB_SEQ || !variant->value[SPMV_KNOB_STAGE];
 }
 
 /* Staging x pays where a band has many diagonals of large elements ([M17] of docs/measurements.md). */
-static void spmv__bdia_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+static void spmv__bdia_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
     enum { WIDE_BAND = 64 };
-    spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 16);
-    spmv__dev_default(d, wish, v, SPMV_KNOB_STAGE, p->type != SPMV_F32 && spmv__bdia_mean(p, v, 1) >= WIDE_BAND, 0);
-    spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 128, v->value[SPMV_KNOB_STAGE] ? SPMV__STAGE_GROUP : 1);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_V, 1, 16);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_STAGE, p->type != SPMV_F32 && spmv__bdia_mean(p, variant, 1) >= WIDE_BAND, 0);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_WG, 128, variant->value[SPMV_KNOB_STAGE] ? SPMV__STAGE_GROUP : 1);
 }
 
-static void spmv__bdia_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+static void spmv__bdia_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
 {
     uint64_t bands = p->n[SPMV_BDIA_BANDS], diagonals = spmv__at(&p->a[SPMV_BDIA_BAND_PTR], bands);
-    q->n[SPMV_BDIA_LD] = t->ld;
-    spmv__dev_cut_planes(&c[SPMV_BDIA_VAL], t->row, t->ld, diagonals, p->n[SPMV_BDIA_LD]);
-    spmv__dev_cut_one(&c[SPMV_BDIA_OFFSET], 0, bands, 0);
-    c[SPMV_BDIA_OFFSET].more = t->row;
-    spmv__dev_cut_one(&c[SPMV_BDIA_BAND_PTR], 0, bands + 1, 0);
+    q->n[SPMV_BDIA_LD] = span->ld;
+    spmv__dev_cut_planes(&cut[SPMV_BDIA_VAL], span->row, span->ld, diagonals, p->n[SPMV_BDIA_LD]);
+    spmv__dev_cut_one(&cut[SPMV_BDIA_OFFSET], 0, bands, 0);
+    cut[SPMV_BDIA_OFFSET].more = span->row;
+    spmv__dev_cut_one(&cut[SPMV_BDIA_BAND_PTR], 0, bands + 1, 0);
 }
 
 static const spmv__dev_format spmv__bdia_device = {
@@ -614,24 +628,24 @@ static const spmv__dev_format spmv__bdia_device = {
 
 /* ---- ell --------------------------------------------------------------------------------------------------------- */
 
-static int spmv__ell_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
+static int spmv__ell_matters(const spmv_part *p, const spmv_variant *variant, spmv_knob knob)
 {
     (void)p;
-    return k != SPMV_KNOB_UNROLL || v->value[SPMV_KNOB_V] == 1;
+    return knob != SPMV_KNOB_UNROLL || variant->value[SPMV_KNOB_V] == 1;
 }
 
-static void spmv__ell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+static void spmv__ell_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
-    spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 8); /* CPUs: cache lines are used whole, sums are independent */
-    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__dev_unroll_default(d, p, v), 1);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_V, 1, 8); /* CPUs: cache lines are used whole, sums are independent */
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_UNROLL, spmv__dev_unroll_default(device, p, variant), 1);
 }
 
-static void spmv__ell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+static void spmv__ell_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
 {
-    q->n[SPMV_ELL_LD] = t->ld;
-    spmv__dev_cut_planes(&c[SPMV_ELL_VAL], t->row, t->ld, p->n[SPMV_ELL_WIDTH], p->n[SPMV_ELL_LD]);
-    c[SPMV_ELL_COL] = c[SPMV_ELL_VAL];
-    spmv__dev_cut_one(&c[SPMV_ELL_BASE], t->begin, t->end - t->begin, 0);
+    q->n[SPMV_ELL_LD] = span->ld;
+    spmv__dev_cut_planes(&cut[SPMV_ELL_VAL], span->row, span->ld, p->n[SPMV_ELL_WIDTH], p->n[SPMV_ELL_LD]);
+    cut[SPMV_ELL_COL] = cut[SPMV_ELL_VAL];
+    spmv__dev_cut_one(&cut[SPMV_ELL_BASE], span->begin, span->end - span->begin, 0);
 }
 
 static const spmv__dev_format spmv__ell_device = {
@@ -652,63 +666,64 @@ static uint64_t spmv__sell_macro(const spmv_part *p, int i)
     return i == (int)SPMV_SELL_H && spmv__sell_varies(p) ? 0 : p->n[i];
 }
 
-static int spmv__sell_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
+static int spmv__sell_matters(const spmv_part *p, const spmv_variant *variant, spmv_knob knob)
 {
-    if (k == SPMV_KNOB_UNROLL) return v->value[SPMV_KNOB_SLICE] || spmv__ell_matters(p, v, k);
-    if (v->value[SPMV_KNOB_SLICE] && (k == SPMV_KNOB_V || k == SPMV_KNOB_STAGE || k == SPMV_KNOB_SEQ)) return 0;
-    return k != SPMV_KNOB_SEQ || !v->value[SPMV_KNOB_STAGE]; /* which keeps the pointers for the rows that a group takes at once */
+    if (knob == SPMV_KNOB_UNROLL) return variant->value[SPMV_KNOB_SLICE] || spmv__ell_matters(p, variant, knob);
+    if (variant->value[SPMV_KNOB_SLICE] && (knob == SPMV_KNOB_V || knob == SPMV_KNOB_STAGE || knob == SPMV_KNOB_SEQ)) return 0;
+    return knob != SPMV_KNOB_SEQ || !variant->value[SPMV_KNOB_STAGE]; /* which keeps the pointers for the rows that a group takes at once */
 }
 
-static void spmv__sell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+static void spmv__sell_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
-    spmv__dev_default(d, wish, v, SPMV_KNOB_STAGE, 0, 0);
-    spmv__dev_default(d, wish, v, SPMV_KNOB_NT, spmv__dev_streams(d, p, 4, 0), 0);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_STAGE, 0, 0);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_NT, spmv__dev_streams(device, p, 4, 0), 0);
     /* as for ell; in f64, slices of 32 rows beyond the caches take 0.6 to 0.9 of the time with 16 rows (PoCL and Intel's runtime) */
-    spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, p->type == SPMV_F32 ? 8 : 16);
-    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__dev_unroll_default(d, p, v), 1);
-    spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 128, v->value[SPMV_KNOB_STAGE] || v->value[SPMV_KNOB_SLICE] ? SPMV__STAGE_GROUP : 1);
-    if (!v->value[SPMV_KNOB_SLICE] && v->value[SPMV_KNOB_V] == 1 && spmv__dev_unroll_default(d, p, v) > 1)
-        spmv__dev_deep_defaults(d, p, wish, v);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_V, 1, p->type == SPMV_F32 ? 8 : 16);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_UNROLL, spmv__dev_unroll_default(device, p, variant), 1);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_WG, 128,
+                      variant->value[SPMV_KNOB_STAGE] || variant->value[SPMV_KNOB_SLICE] ? SPMV__STAGE_GROUP : 1);
+    if (!variant->value[SPMV_KNOB_SLICE] && variant->value[SPMV_KNOB_V] == 1 && spmv__dev_unroll_default(device, p, variant) > 1)
+        spmv__dev_deep_defaults(device, p, wish, variant);
 }
 
 /* The V rows of a work-item must lie in one slice: a default of V is lowered, a V that the caller set is refused. With SLICE=1 a
  * default of WG is raised until there is a work-item for each row of a slice. */
-static spmv_status spmv__sell_fit(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+static spmv_status spmv__sell_fit(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
     uint64_t h = p->n[SPMV_SELL_H];
-    int *rows = &v->value[SPMV_KNOB_V];
+    int *rows = &variant->value[SPMV_KNOB_V];
     while (*rows > 1 && !spmv__dev_knob_set(wish, SPMV_KNOB_V) && (spmv__sell_varies(p) || h % (uint64_t)*rows))
         *rows = *rows == 4 ? 1 : *rows / 2;
     if (*rows > 1 && spmv__sell_varies(p))
-        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "sell: V=%d is not possible with slices of varying height", *rows);
+        return spmv_log(&device->hooks, SPMV_ERR_UNSUPPORTED, "sell: V=%d is not possible with slices of varying height", *rows);
     if (*rows > 1 && h % (uint64_t)*rows)
-        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "sell: V=%d does not divide the slice height %llu", *rows, (spmv__ull)h);
-    if (!v->value[SPMV_KNOB_SLICE] || spmv__dev_knob_set(wish, SPMV_KNOB_WG)) return SPMV_OK;
-    while ((uint64_t)v->value[SPMV_KNOB_WG] < h && v->value[SPMV_KNOB_WG] < 512) v->value[SPMV_KNOB_WG] *= 2;
+        return spmv_log(&device->hooks, SPMV_ERR_UNSUPPORTED, "sell: V=%d does not divide the slice height %llu", *rows, (spmv__ull)h);
+    if (!variant->value[SPMV_KNOB_SLICE] || spmv__dev_knob_set(wish, SPMV_KNOB_WG)) return SPMV_OK;
+    while ((uint64_t)variant->value[SPMV_KNOB_WG] < h && variant->value[SPMV_KNOB_WG] < 512) variant->value[SPMV_KNOB_WG] *= 2;
     return SPMV_OK;
 }
 
-static spmv_status spmv__sell_allowed(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+static spmv_status spmv__sell_allowed(const spmv_device *device, const spmv_part *p, const spmv_variant *variant)
 {
-    if (!v->value[SPMV_KNOB_SLICE] || p->n[SPMV_SELL_H] <= (uint64_t)v->value[SPMV_KNOB_WG]) return SPMV_OK;
-    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "sell: SLICE=1: slice height %llu exceeds the work-group size %d",
-                    (spmv__ull)p->n[SPMV_SELL_H], v->value[SPMV_KNOB_WG]);
+    if (!variant->value[SPMV_KNOB_SLICE] || p->n[SPMV_SELL_H] <= (uint64_t)variant->value[SPMV_KNOB_WG]) return SPMV_OK;
+    return spmv_log(&device->hooks, SPMV_ERR_LIMIT, "sell: SLICE=1: slice height %llu exceeds the work-group size %d",
+                    (spmv__ull)p->n[SPMV_SELL_H], variant->value[SPMV_KNOB_WG]);
 }
 
 /* With SLICE=1, a sum for each work-item. Else STAGE=1 keeps the pointers of all slices that the rows of a work-group lie in; slices of
  * varying height may have as little as one row. */
-static uint64_t spmv__sell_local(const spmv_part *p, const spmv_variant *v)
+static uint64_t spmv__sell_local(const spmv_part *p, const spmv_variant *variant)
 {
     uint64_t rows, h = spmv__sell_macro(p, SPMV_SELL_H);
-    if (v->value[SPMV_KNOB_SLICE]) return (uint64_t)v->value[SPMV_KNOB_WG] * spmv_vector_size(p->type);
-    rows = spmv__dev_group_rows(p, v);
-    return spmv__dev_local_staged(p, v, 4 * (h ? rows / h + 3 : rows + 2));
+    if (variant->value[SPMV_KNOB_SLICE]) return (uint64_t)variant->value[SPMV_KNOB_WG] * spmv_vector_size(p->type);
+    rows = spmv__dev_group_rows(p, variant);
+    return spmv__dev_local_staged(p, variant, 4 * (h ? rows / h + 3 : rows + 2));
 }
 
-static spmv_status spmv__sell_deal(spmv_device_part *out, const spmv_device *d, const spmv_part *p)
+static spmv_status spmv__sell_deal(spmv_device_part *out, const spmv_device *device, const spmv_part *p)
 {
-    if (!out->variant.value[SPMV_KNOB_SLICE]) return spmv__dev_deal_rows(out, d, p);
-    return spmv__dev_groups(d, p->n[SPMV_SELL_SLICES], 1, (uint64_t)out->variant.value[SPMV_KNOB_WG], &out->groups);
+    if (!out->variant.value[SPMV_KNOB_SLICE]) return spmv__dev_deal_rows(out, device, p);
+    return spmv__dev_groups(device, p->n[SPMV_SELL_SLICES], 1, (uint64_t)out->variant.value[SPMV_KNOB_WG], &out->groups);
 }
 
 static uint64_t spmv__sell_grains(const spmv_part *p) { return p->n[SPMV_SELL_SLICES]; }
@@ -717,12 +732,12 @@ static uint64_t spmv__sell_grain_row(const spmv_part *p, uint64_t g)
     return spmv__sell_varies(p) ? spmv__at(&p->a[SPMV_SELL_SLICE_ROW], g) : g * p->n[SPMV_SELL_H];
 }
 
-static void spmv__sell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+static void spmv__sell_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
 {
-    uint64_t slices = q->n[SPMV_SELL_SLICES] = t->end - t->begin;
-    spmv__dev_cut_slots(p, t->begin, t->end, 1, c);
-    spmv__dev_cut_one(&c[SPMV_SELL_SLICE_ROW], t->begin, slices + 1, t->row);
-    spmv__dev_cut_one(&c[SPMV_SELL_BASE], t->begin, slices, 0);
+    uint64_t slices = q->n[SPMV_SELL_SLICES] = span->end - span->begin;
+    spmv__dev_cut_slots(p, span->begin, span->end, 1, cut);
+    spmv__dev_cut_one(&cut[SPMV_SELL_SLICE_ROW], span->begin, slices + 1, span->row);
+    spmv__dev_cut_one(&cut[SPMV_SELL_BASE], span->begin, slices, 0);
 }
 
 static const spmv__dev_format spmv__sell_device = {
@@ -736,21 +751,21 @@ static const spmv__dev_format spmv__sell_device = {
 /* ---- bell -------------------------------------------------------------------------------------------------------- */
 
 /* Blocks of 36 elements need more registers than the compiler takes by itself; small ones do not ([M18] of docs/measurements.md). */
-static void spmv__bell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+static void spmv__bell_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
-    spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 32);
-    if (spmv__dev_block(p) == 36) spmv__dev_default(d, wish, v, SPMV_KNOB_REGS, 96, 0);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_V, 1, 32);
+    if (spmv__dev_block(p) == 36) spmv__dev_default(device, wish, variant, SPMV_KNOB_REGS, 96, 0);
 }
 
-static void spmv__bell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+static void spmv__bell_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
 {
     uint64_t bh = p->n[SPMV_BELL_BH], uw = p->n[SPMV_BELL_UW], width = p->n[SPMV_BELL_WIDTH];
-    uint64_t units = bh * p->n[SPMV_BELL_BW] / uw, first = t->begin * SPMV__GRAIN;
+    uint64_t units = bh * p->n[SPMV_BELL_BW] / uw, first = span->begin * SPMV__GRAIN;
     uint64_t ld = spmv__round_up(spmv__ceil_div(q->rows, bh), SPMV__GRAIN);
     q->n[SPMV_BELL_LD] = ld;
-    spmv__dev_cut_planes(&c[SPMV_BELL_VAL], first * uw, ld * uw, width * units, p->n[SPMV_BELL_LD] * uw);
-    spmv__dev_cut_planes(&c[SPMV_BELL_COL], first, ld, width, p->n[SPMV_BELL_LD]);
-    spmv__dev_cut_one(&c[SPMV_BELL_BASE], t->begin, t->end - t->begin, 0);
+    spmv__dev_cut_planes(&cut[SPMV_BELL_VAL], first * uw, ld * uw, width * units, p->n[SPMV_BELL_LD] * uw);
+    spmv__dev_cut_planes(&cut[SPMV_BELL_COL], first, ld, width, p->n[SPMV_BELL_LD]);
+    spmv__dev_cut_one(&cut[SPMV_BELL_BASE], span->begin, span->end - span->begin, 0);
 }
 
 static const spmv__dev_format spmv__bell_device = {
@@ -765,18 +780,18 @@ static const spmv__dev_format spmv__bell_device = {
 static uint64_t spmv__sbell_grains(const spmv_part *p) { return p->n[SPMV_SBELL_SLICES]; }
 static uint64_t spmv__sbell_grain_row(const spmv_part *p, uint64_t g) { return g * p->n[SPMV_SBELL_H] * p->n[SPMV_SBELL_BH]; }
 
-static void spmv__sbell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+static void spmv__sbell_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
 {
-    q->n[SPMV_SBELL_SLICES] = t->end - t->begin;
-    spmv__dev_cut_slots(p, t->begin, t->end, p->n[SPMV_SBELL_BH] * p->n[SPMV_SBELL_BW], c);
-    spmv__dev_cut_one(&c[SPMV_SBELL_BASE], t->begin, q->n[SPMV_SBELL_SLICES], 0);
+    q->n[SPMV_SBELL_SLICES] = span->end - span->begin;
+    spmv__dev_cut_slots(p, span->begin, span->end, p->n[SPMV_SBELL_BH] * p->n[SPMV_SBELL_BW], cut);
+    spmv__dev_cut_one(&cut[SPMV_SBELL_BASE], span->begin, q->n[SPMV_SBELL_SLICES], 0);
 }
 
 /* Nine values of 8 bytes do not fit into the registers that the compiler takes by itself; of 4 bytes they do ([M18] of
  * docs/measurements.md). */
-static void spmv__sbell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+static void spmv__sbell_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
-    if (p->type == SPMV_F64 && spmv__dev_block(p) == 9) spmv__dev_default(d, wish, v, SPMV_KNOB_REGS, 64, 0);
+    if (p->type == SPMV_F64 && spmv__dev_block(p) == 9) spmv__dev_default(device, wish, variant, SPMV_KNOB_REGS, 64, 0);
 }
 
 static const spmv__dev_format spmv__sbell_device = {
@@ -791,20 +806,20 @@ static const spmv__dev_format spmv__sbell_device = {
 enum { SPMV__BCSR_LARGE = 8 /* elements of a block */ };
 
 /* In small work-groups fewer large blocks are in flight, which then stay in the caches ([M18] of docs/measurements.md). */
-static void spmv__bcsr_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+static void spmv__bcsr_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
-    if (p->type == SPMV_F64 && d->info.type != SPMV_DEVICE_CPU && spmv__dev_block(p) > SPMV__BCSR_LARGE)
-        spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 32, 32);
+    if (p->type == SPMV_F64 && device->info.type != SPMV_DEVICE_CPU && spmv__dev_block(p) > SPMV__BCSR_LARGE)
+        spmv__dev_default(device, wish, variant, SPMV_KNOB_WG, 32, 32);
 }
 
-static void spmv__bcsr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+static void spmv__bcsr_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
 {
-    uint64_t bh = p->n[SPMV_BCSR_BH], uw = p->n[SPMV_BCSR_UW], block_rows = spmv__ceil_div(p->rows, bh), last = t->end * SPMV__GRAIN;
-    spmv__dev_cut_slots(p, t->begin * SPMV__GRAIN, last < block_rows ? last : block_rows, uw, c);
-    q->n[SPMV_BCSR_BLOCKS] = c[SPMV_BCSR_COL].count;
-    c[SPMV_BCSR_VAL].planes = bh * p->n[SPMV_BCSR_BW] / uw;
-    c[SPMV_BCSR_VAL].stride = p->n[SPMV_BCSR_BLOCKS] * uw;
-    spmv__dev_cut_one(&c[SPMV_BCSR_BASE], t->begin, t->end - t->begin, 0);
+    uint64_t bh = p->n[SPMV_BCSR_BH], uw = p->n[SPMV_BCSR_UW], block_rows = spmv__ceil_div(p->rows, bh), last = span->end * SPMV__GRAIN;
+    spmv__dev_cut_slots(p, span->begin * SPMV__GRAIN, last < block_rows ? last : block_rows, uw, cut);
+    q->n[SPMV_BCSR_BLOCKS] = cut[SPMV_BCSR_COL].count;
+    cut[SPMV_BCSR_VAL].planes = bh * p->n[SPMV_BCSR_BW] / uw;
+    cut[SPMV_BCSR_VAL].stride = p->n[SPMV_BCSR_BLOCKS] * uw;
+    spmv__dev_cut_one(&cut[SPMV_BCSR_BASE], span->begin, span->end - span->begin, 0);
 }
 
 static const spmv__dev_format spmv__bcsr_device = {
@@ -817,31 +832,31 @@ static const spmv__dev_format spmv__bcsr_device = {
 /* ---- cmrs -------------------------------------------------------------------------------------------------------- */
 
 /* The entries of a strip sorted by column are not in the order of their rows, so that sums must be in local memory. */
-static void spmv__cmrs_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+static void spmv__cmrs_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
-    if (p->spec.key[SPMV_KEY_SORT]) spmv__dev_default(d, wish, v, SPMV_KNOB_STAGE, 1, 1);
+    if (p->spec.key[SPMV_KEY_SORT]) spmv__dev_default(device, wish, variant, SPMV_KNOB_STAGE, 1, 1);
 }
 
-static uint64_t spmv__cmrs_height(const spmv_part *p, const spmv_variant *v)
+static uint64_t spmv__cmrs_height(const spmv_part *p, const spmv_variant *variant)
 {
-    (void)v;
+    (void)variant;
     return p->n[SPMV_CMRS_HEIGHT];
 }
 
 /* STAGE=1 keeps a sum for each work-item and row of the strip. */
-static uint64_t spmv__cmrs_local(const spmv_part *p, const spmv_variant *v)
+static uint64_t spmv__cmrs_local(const spmv_part *p, const spmv_variant *variant)
 {
-    return spmv__dev_local_staged(p, v, p->n[SPMV_CMRS_HEIGHT] * (uint64_t)v->value[SPMV_KNOB_WG]);
+    return spmv__dev_local_staged(p, variant, p->n[SPMV_CMRS_HEIGHT] * (uint64_t)variant->value[SPMV_KNOB_WG]);
 }
 
 static uint64_t spmv__cmrs_grains(const spmv_part *p) { return spmv__ceil_div(p->rows, p->n[SPMV_CMRS_HEIGHT]); }
 static uint64_t spmv__cmrs_grain_row(const spmv_part *p, uint64_t g) { return g * p->n[SPMV_CMRS_HEIGHT]; }
 
-static void spmv__cmrs_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+static void spmv__cmrs_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
 {
-    spmv__dev_cut_slots(p, t->begin, t->end, 1, c);
-    q->nnz = c[SPMV_CMRS_INDEX].count;
-    c[SPMV_CMRS_ROW] = c[SPMV_CMRS_INDEX];
+    spmv__dev_cut_slots(p, span->begin, span->end, 1, cut);
+    q->nnz = cut[SPMV_CMRS_INDEX].count;
+    cut[SPMV_CMRS_ROW] = cut[SPMV_CMRS_INDEX];
 }
 
 static const spmv__dev_format spmv__cmrs_device = {
@@ -858,76 +873,78 @@ enum { SPMV__TCSR_EMPTY_EACH = 4 /* empty rows that an item writes; kernels/tcsr
 /* Items of a group that takes a tile. */
 static uint64_t spmv__tcsr_group(const spmv_part *p) { return p->n[SPMV_TCSR_TILE] / SPMV_TCSR_SLOTS; }
 
-static int spmv__tcsr_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
+static int spmv__tcsr_matters(const spmv_part *p, const spmv_variant *variant, spmv_knob knob)
 {
-    switch (k) {
+    switch (knob) {
     case SPMV_KNOB_FINISH: return p->n[SPMV_TCSR_CUTS] != 0;
-    case SPMV_KNOB_UNROLL: return v->value[SPMV_KNOB_STREAM];
+    case SPMV_KNOB_UNROLL: return variant->value[SPMV_KNOB_STREAM];
     default: return 1;
     }
 }
 
 /* STREAM=1: the products with the gaps between them, and the open sums of the warps; without PTX also a vote for each warp and a sum for
  * each item, which are always counted. The finishing launch has a sum for each item. */
-static uint64_t spmv__tcsr_local(const spmv_part *p, const spmv_variant *v)
+static uint64_t spmv__tcsr_local(const spmv_part *p, const spmv_variant *variant)
 {
-    uint64_t size = spmv_vector_size(p->type), wg = (uint64_t)v->value[SPMV_KNOB_WG], warps, products;
-    if (!v->value[SPMV_KNOB_STREAM]) return wg * size;
+    uint64_t size = spmv_vector_size(p->type), wg = (uint64_t)variant->value[SPMV_KNOB_WG], warps, products;
+    if (!variant->value[SPMV_KNOB_STREAM]) return wg * size;
     warps = p->n[SPMV_TCSR_TILE] / SPMV__TCSR_WARP;
     products = SPMV__TCSR_WARP + SPMV__TCSR_WARP * size / 128 * (16 / size); /* 16 bytes between each 128 */
     return warps * ((products + 1) * size + 8) + wg * size;
 }
 
 /* STREAM=1 unless the device cannot have a group of a tile's size, or the caller asks for another group. */
-static void spmv__tcsr_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+static void spmv__tcsr_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
     const int narrow = p->a[SPMV_TCSR_BASE].count != 0, doubles = p->type != SPMV_F32;
-    spmv_variant whole = *v;
+    spmv_variant whole = *variant;
     whole.value[SPMV_KNOB_STREAM] = 1;
     whole.value[SPMV_KNOB_WG] = (int)spmv__tcsr_group(p);
-    if (d->info.group_size < spmv__tcsr_group(p) || spmv__tcsr_local(p, &whole) > d->info.local_bytes ||
+    if (device->info.group_size < spmv__tcsr_group(p) || spmv__tcsr_local(p, &whole) > device->info.local_bytes ||
         (spmv__dev_knob_set(wish, SPMV_KNOB_WG) && wish->value[SPMV_KNOB_WG] != whole.value[SPMV_KNOB_WG]))
-        spmv__dev_default(d, wish, v, SPMV_KNOB_STREAM, 0, 0);
+        spmv__dev_default(device, wish, variant, SPMV_KNOB_STREAM, 0, 0);
     /* 16-bit columns take half of the registers of those of 32 bits ([M19] of docs/measurements.md) */
-    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__dev_takes_registers(d) && !(narrow && doubles) ? 16 : 8, 8);
-    spmv__dev_default(d, wish, v, SPMV_KNOB_REGS, doubles ? narrow ? 64 : 80 : narrow ? 40 : 48, 0);
-    spmv__dev_default(d, wish, v, SPMV_KNOB_NT, spmv__dev_streams(d, p, 3, 1), 0);
-    if (d->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(d, wish, v, SPMV_KNOB_FINISH, 0, 0); /* as for csr */
-    spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 64, 1);
-    if (v->value[SPMV_KNOB_STREAM] && !spmv__dev_knob_set(wish, SPMV_KNOB_WG)) v->value[SPMV_KNOB_WG] = (int)spmv__tcsr_group(p);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_UNROLL, spmv__dev_takes_registers(device) && !(narrow && doubles) ? 16 : 8, 8);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_REGS, doubles ? narrow ? 64 : 80 : narrow ? 40 : 48, 0);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_NT, spmv__dev_streams(device, p, 3, 1), 0);
+    if (device->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(device, wish, variant, SPMV_KNOB_FINISH, 0, 0); /* as for csr */
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_WG, 64, 1);
+    if (variant->value[SPMV_KNOB_STREAM] && !spmv__dev_knob_set(wish, SPMV_KNOB_WG))
+        variant->value[SPMV_KNOB_WG] = (int)spmv__tcsr_group(p);
 }
 
 /* With STREAM=1 the group has the size of a tile, whether the caller asked for another one or the kernel cannot have so large a one. */
-static spmv_status spmv__tcsr_allowed(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+static spmv_status spmv__tcsr_allowed(const spmv_device *device, const spmv_part *p, const spmv_variant *variant)
 {
-    if (!v->value[SPMV_KNOB_STREAM] || (uint64_t)v->value[SPMV_KNOB_WG] == spmv__tcsr_group(p)) return SPMV_OK;
-    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "tcsr: STREAM=1 takes groups of %llu for tiles of %llu, not of %d",
-                    (spmv__ull)spmv__tcsr_group(p), (spmv__ull)p->n[SPMV_TCSR_TILE], v->value[SPMV_KNOB_WG]);
+    if (!variant->value[SPMV_KNOB_STREAM] || (uint64_t)variant->value[SPMV_KNOB_WG] == spmv__tcsr_group(p)) return SPMV_OK;
+    return spmv_log(&device->hooks, SPMV_ERR_LIMIT, "tcsr: STREAM=1 takes groups of %llu for tiles of %llu, not of %d",
+                    (spmv__ull)spmv__tcsr_group(p), (spmv__ull)p->n[SPMV_TCSR_TILE], variant->value[SPMV_KNOB_WG]);
 }
 
-static void spmv__tcsr_options(spmv__dev_options *o, const spmv_part *p)
+static void spmv__tcsr_options(spmv__dev_options *options, const spmv_part *p)
 {
-    if (!p->n[SPMV_TCSR_CUTS]) spmv__dev_option(o, "CUTS", "0");
-    spmv__dev_option_number(o, "GAPS", p->a[SPMV_TCSR_ROW].count != 0);
-    spmv__dev_option_number(o, "HIGH", !p->a[SPMV_TCSR_HIGH].count ? 0 : p->a[SPMV_TCSR_HIGH].count < p->a[SPMV_TCSR_COL].count ? 1 : 2);
+    if (!p->n[SPMV_TCSR_CUTS]) spmv__dev_option(options, "CUTS", "0");
+    spmv__dev_option_number(options, "GAPS", p->a[SPMV_TCSR_ROW].count != 0);
+    spmv__dev_option_number(options, "HIGH",
+                            !p->a[SPMV_TCSR_HIGH].count ? 0 : p->a[SPMV_TCSR_HIGH].count < p->a[SPMV_TCSR_COL].count ? 1 : 2);
 }
 
 /* Groups for the tiles, then for the empty rows. Each tile has two carries. */
-static spmv_status spmv__tcsr_deal(spmv_device_part *out, const spmv_device *d, const spmv_part *p)
+static spmv_status spmv__tcsr_deal(spmv_device_part *out, const spmv_device *device, const spmv_part *p)
 {
     uint64_t wg = (uint64_t)out->variant.value[SPMV_KNOB_WG], tiles = p->n[SPMV_TCSR_TILES], cuts = p->n[SPMV_TCSR_CUTS];
     uint64_t items = out->variant.value[SPMV_KNOB_STREAM] ? tiles * wg : tiles;
-    spmv_status s = spmv__dev_groups(d, items + spmv__ceil_div(p->n[SPMV_TCSR_EMPTIES], SPMV__TCSR_EMPTY_EACH), wg, wg, &out->groups);
+    spmv_status s = spmv__dev_groups(device, items + spmv__ceil_div(p->n[SPMV_TCSR_EMPTIES], SPMV__TCSR_EMPTY_EACH), wg, wg, &out->groups);
     out->carries = cuts ? 2 * tiles : 0;
     if (cuts && out->variant.value[SPMV_KNOB_FINISH]) out->counters = tiles;
-    else if (!s) s = spmv__dev_groups(d, cuts, 1, wg, &out->finish);
+    else if (!s) s = spmv__dev_groups(device, cuts, 1, wg, &out->finish);
     return s;
 }
 
-static void spmv__tcsr_arguments(spmv__dev_args *a, const spmv_device_part *p, void *const *carry)
+static void spmv__tcsr_arguments(spmv__dev_args *args, const spmv_device_part *p, void *const *carry)
 {
-    if (p->list) spmv__dev_arg_mem(a, p->list);
-    spmv__dev_arg_mem(a, carry[0]);
+    if (p->list) spmv__dev_arg_mem(args, p->list);
+    spmv__dev_arg_mem(args, carry[0]);
 }
 
 static uint64_t spmv__tcsr_grains(const spmv_part *p) { return p->n[SPMV_TCSR_TILES]; }
@@ -946,28 +963,28 @@ static int spmv__tcsr_grain_free(const spmv_part *p, uint64_t g)
     return g == p->n[SPMV_TCSR_TILES] || spmv__at(&p->a[SPMV_TCSR_PIECE], 2 * g) == g;
 }
 
-static void spmv__tcsr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+static void spmv__tcsr_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
 {
-    uint64_t tile = p->n[SPMV_TCSR_TILE], tiles = t->end - t->begin, warps = tile / SPMV__TCSR_WARP;
-    uint64_t ends = spmv__tcsr_ends(p, t->begin), cuts = spmv__below(&p->a[SPMV_TCSR_CUT], t->begin);
-    uint64_t empties = spmv__below(&p->a[SPMV_TCSR_EMPTY], t->row), wide;
+    uint64_t tile = p->n[SPMV_TCSR_TILE], tiles = span->end - span->begin, warps = tile / SPMV__TCSR_WARP;
+    uint64_t ends = spmv__tcsr_ends(p, span->begin), cuts = spmv__below(&p->a[SPMV_TCSR_CUT], span->begin);
+    uint64_t empties = spmv__below(&p->a[SPMV_TCSR_EMPTY], span->row), wide;
     q->n[SPMV_TCSR_TILES] = tiles;
-    q->n[SPMV_TCSR_CUTS] = spmv__below(&p->a[SPMV_TCSR_CUT], t->end) - cuts;
-    q->n[SPMV_TCSR_EMPTIES] = spmv__below(&p->a[SPMV_TCSR_EMPTY], t->last) - empties;
-    spmv__dev_cut_one(&c[SPMV_TCSR_VAL], t->begin * tile, tiles * tile, 0);
-    c[SPMV_TCSR_COL] = c[SPMV_TCSR_VAL];
-    spmv__dev_cut_one(&c[SPMV_TCSR_FLAG], t->begin * tile / SPMV_TCSR_SLOTS, tiles * tile / SPMV_TCSR_SLOTS, 0);
-    spmv__dev_cut_one(&c[SPMV_TCSR_END], t->begin * warps, tiles * warps + 1, ends);
-    spmv__dev_cut_one(&c[SPMV_TCSR_ROW], ends, spmv__tcsr_ends(p, t->end) - ends, t->row);
-    spmv__dev_cut_one(&c[SPMV_TCSR_PIECE], 2 * t->begin, 2 * tiles, t->begin);
-    spmv__dev_cut_one(&c[SPMV_TCSR_CUT], cuts, q->n[SPMV_TCSR_CUTS], t->begin);
-    spmv__dev_cut_one(&c[SPMV_TCSR_EMPTY], empties, q->n[SPMV_TCSR_EMPTIES], t->row);
-    spmv__dev_cut_one(&c[SPMV_TCSR_BASE], t->begin * warps, tiles * warps, 0);
+    q->n[SPMV_TCSR_CUTS] = spmv__below(&p->a[SPMV_TCSR_CUT], span->end) - cuts;
+    q->n[SPMV_TCSR_EMPTIES] = spmv__below(&p->a[SPMV_TCSR_EMPTY], span->last) - empties;
+    spmv__dev_cut_one(&cut[SPMV_TCSR_VAL], span->begin * tile, tiles * tile, 0);
+    cut[SPMV_TCSR_COL] = cut[SPMV_TCSR_VAL];
+    spmv__dev_cut_one(&cut[SPMV_TCSR_FLAG], span->begin * tile / SPMV_TCSR_SLOTS, tiles * tile / SPMV_TCSR_SLOTS, 0);
+    spmv__dev_cut_one(&cut[SPMV_TCSR_END], span->begin * warps, tiles * warps + 1, ends);
+    spmv__dev_cut_one(&cut[SPMV_TCSR_ROW], ends, spmv__tcsr_ends(p, span->end) - ends, span->row);
+    spmv__dev_cut_one(&cut[SPMV_TCSR_PIECE], 2 * span->begin, 2 * tiles, span->begin);
+    spmv__dev_cut_one(&cut[SPMV_TCSR_CUT], cuts, q->n[SPMV_TCSR_CUTS], span->begin);
+    spmv__dev_cut_one(&cut[SPMV_TCSR_EMPTY], empties, q->n[SPMV_TCSR_EMPTIES], span->row);
+    spmv__dev_cut_one(&cut[SPMV_TCSR_BASE], span->begin * warps, tiles * warps, 0);
     if (!p->a[SPMV_TCSR_HIGH].count) return;
-    wide = spmv__at(&p->a[SPMV_TCSR_HIGH_AT], t->begin * warps);
-    spmv__dev_cut_one(&c[SPMV_TCSR_HIGH_AT], t->begin * warps, tiles * warps + 1, wide);
-    spmv__dev_cut_one(&c[SPMV_TCSR_HIGH], wide * SPMV__TCSR_WARP,
-                      (spmv__at(&p->a[SPMV_TCSR_HIGH_AT], t->end * warps) - wide) * SPMV__TCSR_WARP, 0);
+    wide = spmv__at(&p->a[SPMV_TCSR_HIGH_AT], span->begin * warps);
+    spmv__dev_cut_one(&cut[SPMV_TCSR_HIGH_AT], span->begin * warps, tiles * warps + 1, wide);
+    spmv__dev_cut_one(&cut[SPMV_TCSR_HIGH], wide * SPMV__TCSR_WARP,
+                      (spmv__at(&p->a[SPMV_TCSR_HIGH_AT], span->end * warps) - wide) * SPMV__TCSR_WARP, 0);
 }
 
 static const spmv__dev_format spmv__tcsr_device = {
@@ -980,10 +997,10 @@ static const spmv__dev_format spmv__tcsr_device = {
 
 /* ---- formats of the user's own (SPMV_FORMATS_EXTRA) ---------------------------------------------------------------- */
 #ifdef SPMV_FORMATS_EXTRA
-static uint64_t spmv__extra_height(const spmv_part *p, const spmv_variant *v)
+static uint64_t spmv__extra_height(const spmv_part *p, const spmv_variant *variant)
 {
     (void)p;
-    (void)v;
+    (void)variant;
     return 1;
 }
 
@@ -995,20 +1012,20 @@ static uint64_t spmv__extra_grains(const spmv_part *p)
 }
 static uint64_t spmv__extra_grain_row(const spmv_part *p, uint64_t g) { return g * p->rows; }
 
-static void spmv__extra_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+static void spmv__extra_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
 {
     int i;
-    (void)t;
+    (void)span;
     (void)q;
-    for (i = 0; i < SPMV_MAX_ARRAYS; i++) spmv__dev_cut_one(&c[i], 0, p->a[i].count, 0);
+    for (i = 0; i < SPMV_MAX_ARRAYS; i++) spmv__dev_cut_one(&cut[i], 0, p->a[i].count, 0);
 }
 
-static void spmv__extra_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+static void spmv__extra_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
-    (void)d;
+    (void)device;
     (void)p;
     (void)wish;
-    (void)v;
+    (void)variant;
 }
 
 #define SPMV__EXTRA_DEVICE(NAME, name, text)                                                                                  \
@@ -1029,6 +1046,6 @@ static const spmv__dev_format *const spmv__dev_formats[SPMV_FORMAT_COUNT] = {
 #undef X
 };
 
-static const spmv__dev_format *spmv__dev_format_of(spmv_format f) { return spmv__dev_formats[f]; }
+static const spmv__dev_format *spmv__dev_format_of(spmv_format format) { return spmv__dev_formats[format]; }
 
 #endif

@@ -53,13 +53,16 @@ typedef struct spmv__block_division {
 
 SPMV__SHARED spmv__block_division spmv__block_divisor(uint64_t bw)
 {
-    spmv__block_division d;
-    d.times = bw % 3 ? 1 : 0xaaaaaaabu; /* a third of 2^33, rounded up: exact for every column of 32 bits */
-    d.shift = bw % 3 ? bw == 2 ? 1 : bw == 4 ? 2 : 3 : bw == 3 ? 33 : 34;
-    return d;
+    spmv__block_division division;
+    division.times = bw % 3 ? 1 : 0xaaaaaaabu; /* a third of 2^33, rounded up: exact for every column of 32 bits */
+    division.shift = bw % 3 ? bw == 2 ? 1 : bw == 4 ? 2 : 3 : bw == 3 ? 33 : 34;
+    return division;
 }
 
-SPMV__INLINE uint32_t spmv__divide_by(spmv__block_division d, uint32_t c) { return (uint32_t)(c * d.times >> d.shift); }
+SPMV__INLINE uint32_t spmv__divide_by(spmv__block_division division, uint32_t c)
+{
+    return (uint32_t)(c * division.times >> division.shift);
+}
 
 enum { SPMV__BLOCK_SIDE = 8 /* the most rows of a block, and the most columns */ };
 #define SPMV__NO_BLOCK UINT32_MAX /* above every column and every block column */
@@ -77,59 +80,59 @@ typedef struct spmv__blocks {
 } spmv__blocks;
 
 /* Moves row i to its first nonzero of the view from entry k on. */
-static void spmv__blocks_move(spmv__blocks *b, uint64_t i, uint64_t k)
+static void spmv__blocks_move(spmv__blocks *blocks, uint64_t i, uint64_t k)
 {
-    while (k < b->end[i] && !spmv__mine(b->v, k)) k++;
-    b->at[i] = k;
-    b->next[i] = k < b->end[i] ? b->v->a->col[k] : SPMV__NO_BLOCK;
+    while (k < blocks->end[i] && !spmv__mine(blocks->v, k)) k++;
+    blocks->at[i] = k;
+    blocks->next[i] = k < blocks->end[i] ? blocks->v->a->col[k] : SPMV__NO_BLOCK;
 }
 
 /* Begins a walk over the blocks of the rows from first on, at most bh of them. */
-SPMV__SHARED void spmv__blocks_begin(spmv__blocks *b, const spmv_view *v, uint64_t first, uint64_t bh, uint64_t bw)
+SPMV__SHARED void spmv__blocks_begin(spmv__blocks *blocks, const spmv_view *view, uint64_t first, uint64_t bh, uint64_t bw)
 {
     uint64_t i;
-    b->v = v;
-    b->bw = bw;
-    b->rows = first < v->a->rows ? spmv__smaller(v->a->rows - first, bh) : 0;
-    for (i = 0; i < b->rows; i++) {
-        b->end[i] = v->a->ptr[first + i + 1];
-        spmv__blocks_move(b, i, v->a->ptr[first + i]);
+    blocks->v = view;
+    blocks->bw = bw;
+    blocks->rows = first < view->a->rows ? spmv__smaller(view->a->rows - first, bh) : 0;
+    for (i = 0; i < blocks->rows; i++) {
+        blocks->end[i] = view->a->ptr[first + i + 1];
+        spmv__blocks_move(blocks, i, view->a->ptr[first + i]);
     }
 }
 
 /* Goes to the next block that holds nonzeros of the view and returns its block column; SPMV__NO_BLOCK if there is none. */
-SPMV__SHARED uint32_t spmv__blocks_next(spmv__blocks *b)
+SPMV__SHARED uint32_t spmv__blocks_next(spmv__blocks *blocks)
 {
-    const uint32_t *col = b->v->a->col;
+    const uint32_t *col = blocks->v->a->col;
     uint32_t c = SPMV__NO_BLOCK, limit;
     uint64_t i, k;
-    for (i = 0; i < b->rows; i++)
-        if (b->next[i] < c) c = b->next[i];
+    for (i = 0; i < blocks->rows; i++)
+        if (blocks->next[i] < c) c = blocks->next[i];
     if (c == SPMV__NO_BLOCK) return c;
-    c = spmv__block_of(c, b->bw);
-    limit = (uint32_t)spmv__smaller(((uint64_t)c + 1) * b->bw, SPMV__NO_BLOCK);
-    for (i = 0; i < b->rows; i++) {
-        b->from[i] = b->at[i];
-        if (b->next[i] >= limit) continue;
-        for (k = b->at[i] + 1; k < b->end[i] && col[k] < limit; k++) {}
-        if (b->v->owner) {
-            spmv__blocks_move(b, i, k);
+    c = spmv__block_of(c, blocks->bw);
+    limit = (uint32_t)spmv__smaller(((uint64_t)c + 1) * blocks->bw, SPMV__NO_BLOCK);
+    for (i = 0; i < blocks->rows; i++) {
+        blocks->from[i] = blocks->at[i];
+        if (blocks->next[i] >= limit) continue;
+        for (k = blocks->at[i] + 1; k < blocks->end[i] && col[k] < limit; k++) {}
+        if (blocks->v->owner) {
+            spmv__blocks_move(blocks, i, k);
             continue;
         }
-        b->at[i] = k; /* as spmv__blocks_move, without the test of each entry: most of the time of blocks is spent here */
-        b->next[i] = k < b->end[i] ? col[k] : SPMV__NO_BLOCK;
+        blocks->at[i] = k; /* as spmv__blocks_move, without the test of each entry: most of the time of blocks is spent here */
+        blocks->next[i] = k < blocks->end[i] ? col[k] : SPMV__NO_BLOCK;
     }
     return c;
 }
 
 /* The nonzeros of the view in the current block. */
-SPMV__SHARED uint64_t spmv__blocks_load(const spmv__blocks *b)
+SPMV__SHARED uint64_t spmv__blocks_load(const spmv__blocks *blocks)
 {
     uint64_t i, k, n = 0;
-    for (i = 0; i < b->rows; i++) {
-        if (!b->v->owner) n += b->at[i] - b->from[i];
+    for (i = 0; i < blocks->rows; i++) {
+        if (!blocks->v->owner) n += blocks->at[i] - blocks->from[i];
         else
-            for (k = b->from[i]; k < b->at[i]; k++) n += (uint64_t)spmv__mine(b->v, k);
+            for (k = blocks->from[i]; k < blocks->at[i]; k++) n += (uint64_t)spmv__mine(blocks->v, k);
     }
     return n;
 }
@@ -168,7 +171,7 @@ SPMV__SHARED uint64_t spmv__longest_block_row(const spmv_csr *a, uint64_t bh)
 /* Makes *out, an array of sets for *threads threads, or for fewer, so that the sets take no more than a quarter of the CSR form unless one
  * does. They are one block of memory, which the caller frees. Blocks have bh rows and bw columns. */
 SPMV__SHARED spmv_status spmv__sets_make(spmv__block_set **out, const spmv_csr *a, uint64_t bh, uint64_t bw, uint64_t *threads,
-                                         const spmv_hooks *h)
+                                         const spmv_hooks *hooks)
 {
     const uint64_t all = spmv__ceil_div(a->cols, bw), most = spmv__smaller(spmv__longest_block_row(a, bh), all);
     const uint64_t room = (a->nnz * 12 + a->rows * 8) / 4; /* bytes, for all threads */
@@ -182,7 +185,7 @@ SPMV__SHARED spmv_status spmv__sets_make(spmv__block_set **out, const spmv_csr *
     bytes = spmv__round_up(words * sizeof(spmv__block_word) + uppers * 8 + most * 4, 64);
     fit = room / (bytes + 1);
     if (*threads > fit) *threads = fit ? fit : 1;
-    s = spmv__room(h, &block, *threads, sizeof **out + bytes);
+    s = spmv__room(hooks, &block, *threads, sizeof **out + bytes);
     *out = (spmv__block_set *)block;
     if (s) return s;
     at = (unsigned char *)(*out + *threads);
@@ -202,8 +205,8 @@ SPMV__INLINE uint32_t spmv__set_block(const spmv__block_set *set, uint32_t c) { 
 /* The number of a block that is in the set, whose rows are not alike. */
 SPMV__INLINE uint64_t spmv__number_by_bits(const spmv__block_set *set, uint32_t block)
 {
-    const spmv__block_word *w = &set->word[block >> SPMV__WORD_BITS];
-    return w->before + spmv__bit_count(w->bits & (((uint64_t)1 << block % 64) - 1));
+    const spmv__block_word *word = &set->word[block >> SPMV__WORD_BITS];
+    return word->before + spmv__bit_count(word->bits & (((uint64_t)1 << block % 64) - 1));
 }
 
 /* The same by bisection, where there are no bits. */
@@ -219,18 +222,18 @@ SPMV__SHARED uint64_t spmv__number_by_column(const spmv__block_set *set, uint32_
 }
 
 /* Sets the bits of the blocks of entries k .. end - 1 and counts those that are new. listed: 1: they will be listed. */
-SPMV__INLINE void spmv__set_add(spmv__block_set *set, const spmv_view *v, uint64_t k, uint64_t end, int owned, int listed)
+SPMV__INLINE void spmv__set_add(spmv__block_set *set, const spmv_view *view, uint64_t k, uint64_t end, int owned, int listed)
 {
-    const uint32_t *col = v->a->col;
+    const uint32_t *col = view->a->col;
     const spmv__block_division by = set->by;
     spmv__block_word *word = set->word;
     uint64_t *upper = set->upper, n = 0;
     for (; k < end; k++) {
         const uint32_t block = spmv__divide_by(by, col[k]);
-        spmv__block_word *w = &word[block >> SPMV__WORD_BITS];
-        const uint64_t was = w->bits;
-        if (owned && !spmv__mine(v, k)) continue;
-        w->bits = was | (uint64_t)1 << block % 64;
+        spmv__block_word *at = &word[block >> SPMV__WORD_BITS];
+        const uint64_t was = at->bits;
+        if (owned && !spmv__mine(view, k)) continue;
+        at->bits = was | (uint64_t)1 << block % 64;
         n += ~(was >> block % 64) & 1;
         if (listed) upper[block >> SPMV__UPPER_BITS] |= (uint64_t)1 << (block >> SPMV__WORD_BITS) % 64;
     }
@@ -267,12 +270,12 @@ SPMV__INLINE void spmv__set_row(spmv__block_set *set, const spmv_csr *a, uint64_
 }
 
 /* Collects the blocks of some rows by merging these. */
-SPMV__SHARED void spmv__set_merge(spmv__block_set *set, const spmv_view *v, uint64_t first, uint64_t rows, uint64_t bw)
+SPMV__SHARED void spmv__set_merge(spmv__block_set *set, const spmv_view *view, uint64_t first, uint64_t rows, uint64_t bw)
 {
-    spmv__blocks b;
+    spmv__blocks blocks;
     uint32_t c;
-    spmv__blocks_begin(&b, v, first, rows, bw);
-    for (set->count = 0; (c = spmv__blocks_next(&b)) != SPMV__NO_BLOCK;) set->col[set->count++] = c;
+    spmv__blocks_begin(&blocks, view, first, rows, bw);
+    for (set->count = 0; (c = spmv__blocks_next(&blocks)) != SPMV__NO_BLOCK;) set->col[set->count++] = c;
 }
 
 /* Lists the blocks whose bits are set, those of some rows of the matrix, in col, and notes how many lie before each word. */
@@ -295,40 +298,40 @@ SPMV__SHARED void spmv__set_list(spmv__block_set *set, const spmv_csr *a, uint64
 }
 
 /* Counts the blocks of so many rows from first on. */
-SPMV__SHARED uint64_t spmv__set_count(spmv__block_set *set, const spmv_view *v, uint64_t first, uint64_t rows, uint64_t bw)
+SPMV__SHARED uint64_t spmv__set_count(spmv__block_set *set, const spmv_view *view, uint64_t first, uint64_t rows, uint64_t bw)
 {
-    const spmv_csr *a = v->a;
+    const spmv_csr *a = view->a;
     uint64_t k, begin, end;
     set->count = 0;
     if (!rows) return 0; /* padding behind the last row */
     if (!set->word) {
-        spmv__set_merge(set, v, first, rows, bw);
+        spmv__set_merge(set, view, first, rows, bw);
         return set->count;
     }
     begin = a->ptr[first];
     end = a->ptr[first + rows];
-    if (!v->owner && spmv__rows_alike(a, first, rows)) {
+    if (!view->owner && spmv__rows_alike(a, first, rows)) {
         spmv__set_row(set, a, first, 0);
         return set->count;
     }
-    if (v->owner) spmv__set_add(set, v, begin, end, 1, 0);
-    else spmv__set_add(set, v, begin, end, 0, 0);
+    if (view->owner) spmv__set_add(set, view, begin, end, 1, 0);
+    else spmv__set_add(set, view, begin, end, 0, 0);
     for (k = begin; k < end; k++) set->word[spmv__set_block(set, a->col[k]) >> SPMV__WORD_BITS].bits = 0;
     return set->count;
 }
 
 /* Lists the blocks of so many rows from first on. Until spmv__set_clear, spmv__set_number finds them. */
-SPMV__SHARED void spmv__set_collect(spmv__block_set *set, const spmv_view *v, uint64_t first, uint64_t rows, uint64_t bw)
+SPMV__SHARED void spmv__set_collect(spmv__block_set *set, const spmv_view *view, uint64_t first, uint64_t rows, uint64_t bw)
 {
-    const spmv_csr *a = v->a;
+    const spmv_csr *a = view->a;
     set->count = 0;
-    set->alike = rows && !v->owner && spmv__rows_alike(a, first, rows);
+    set->alike = rows && !view->owner && spmv__rows_alike(a, first, rows);
     if (!rows) return; /* padding behind the last row */
     if (set->alike) spmv__set_row(set, a, first, 1);
-    else if (!set->word) spmv__set_merge(set, v, first, rows, bw);
+    else if (!set->word) spmv__set_merge(set, view, first, rows, bw);
     else {
-        if (v->owner) spmv__set_add(set, v, a->ptr[first], a->ptr[first + rows], 1, 1);
-        else spmv__set_add(set, v, a->ptr[first], a->ptr[first + rows], 0, 1);
+        if (view->owner) spmv__set_add(set, view, a->ptr[first], a->ptr[first + rows], 1, 1);
+        else spmv__set_add(set, view, a->ptr[first], a->ptr[first + rows], 0, 1);
         spmv__set_list(set, a, first, rows);
     }
 }
@@ -397,11 +400,12 @@ static const char *const spmv__bcsr_layouts[] = {
 };
 
 /* The features of the blocks that a specification names; NULL if there are none. */
-SPMV__SHARED const spmv_block_features *spmv__features_of_block(const spmv_features *f, const spmv_spec *spec)
+SPMV__SHARED const spmv_block_features *spmv__features_of_block(const spmv_features *features, const spmv_spec *spec)
 {
     int i;
     for (i = 0; i < SPMV_BLOCK_SIZES; i++)
-        if (f->block[i].bh == (int)spmv__block_height(spec) && f->block[i].bw == (int)spmv__block_width(spec)) return &f->block[i];
+        if (features->block[i].bh == (int)spmv__block_height(spec) && features->block[i].bw == (int)spmv__block_width(spec))
+            return &features->block[i];
     return NULL;
 }
 
@@ -498,7 +502,7 @@ static uint64_t spmv__block_rows(const spmv_part *p) { return spmv__ceil_div(p->
 /* What the shares of spmv__block_size find. */
 typedef struct spmv__block_counts {
     const spmv_part    *p;
-    const spmv__source *s;
+    const spmv__source *source;
     uint64_t            shares, most[SPMV__MOST_SHARES], all[SPMV__MOST_SHARES], sliced[SPMV__MOST_SHARES];
     int                 fits[SPMV__MOST_SHARES];
 } spmv__block_counts;
@@ -511,24 +515,24 @@ static uint64_t spmv__block_row_height(const spmv_part *p, uint64_t block_row)
 }
 
 /* Counts the blocks of one block row. */
-static uint64_t spmv__block_row_count(const spmv_part *p, const spmv__source *s, spmv__block_set *set, uint64_t block_row)
+static uint64_t spmv__block_row_count(const spmv_part *p, const spmv__source *source, spmv__block_set *set, uint64_t block_row)
 {
     const uint64_t bh = p->n[SPMV_BLOCK_BH];
-    return spmv__set_count(set, s->v, block_row * bh, spmv__block_row_height(p, block_row), p->n[SPMV_BLOCK_BW]);
+    return spmv__set_count(set, source->view, block_row * bh, spmv__block_row_height(p, block_row), p->n[SPMV_BLOCK_BW]);
 }
 
 /* 1 if the block columns of block rows first .. end - 1 fit 16 bits. */
-static int spmv__block_rows_fit(const spmv_part *p, const spmv__source *s, uint64_t first, uint64_t end)
+static int spmv__block_rows_fit(const spmv_part *p, const spmv__source *source, uint64_t first, uint64_t end)
 {
     const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW];
     uint64_t low = UINT64_MAX, high = 0, i;
-    if (!s->counted) {
-        spmv__span(s, first * bh, spmv__smaller(end * bh, p->rows), &low, &high);
+    if (!source->counted) {
+        spmv__span(source, first * bh, spmv__smaller(end * bh, p->rows), &low, &high);
         return low > high || spmv__span_fits(low / bw, high / bw);
     }
     for (i = first; i < end; i++) {
-        if (s->spans[i] < low) low = s->spans[i];
-        if (s->spans[spmv__block_rows(p) + i] > high) high = s->spans[spmv__block_rows(p) + i];
+        if (source->spans[i] < low) low = source->spans[i];
+        if (source->spans[spmv__block_rows(p) + i] > high) high = source->spans[spmv__block_rows(p) + i];
     }
     return spmv__span_fits(low, high);
 }
@@ -537,46 +541,47 @@ static int spmv__block_rows_fit(const spmv_part *p, const spmv__source *s, uint6
  * over the slices, the most in a block row times the height. */
 static void spmv__block_count_share(void *job, uint64_t share, size_t thread)
 {
-    spmv__block_counts *c = (spmv__block_counts *)job;
-    const spmv_part *p = c->p;
+    spmv__block_counts *counts = (spmv__block_counts *)job;
+    const spmv_part *p = counts->p;
     const uint64_t bh = p->n[SPMV_BLOCK_BH], per = spmv__block_group_height(p);
-    const uint64_t stop = spmv__ceil_div(spmv__share_first(c->s, share + 1, c->shares), bh);
-    const uint64_t first = spmv__share_first(c->s, share, c->shares);
+    const uint64_t stop = spmv__ceil_div(spmv__share_first(counts->source, share + 1, counts->shares), bh);
+    const uint64_t first = spmv__share_first(counts->source, share, counts->shares);
     spmv__block_set set;
     uint64_t row = spmv__ceil_div(first, bh), end, i, most = 0, all = 0, sliced = 0;
     int fits = p->spec.key[SPMV_KEY_IDX] == 16;
     memset(&set, 0, sizeof set);
-    if (!c->s->counted) set = c->s->sets[thread]; /* a copy: no two threads write to one cache line */
+    if (!counts->source->counted) set = counts->source->sets[thread]; /* a copy: no two threads write to one cache line */
     for (; row < stop; row = end) {
         uint64_t group = 0; /* the most in a block row of the group */
         end = spmv__smaller(row + per, stop);
         for (i = row; i < end; i++) {
-            const uint64_t n = c->s->counted ? c->s->blocks[i] : spmv__block_row_count(p, c->s, &set, i);
-            c->s->blocks[i] = (uint32_t)n;
+            const uint64_t n = counts->source->counted ? counts->source->blocks[i] : spmv__block_row_count(p, counts->source, &set, i);
+            counts->source->blocks[i] = (uint32_t)n;
             all += n;
             if (n > group) group = n;
         }
         if (group > most) most = group;
-        fits = fits && spmv__block_rows_fit(p, c->s, row, end);
+        fits = fits && spmv__block_rows_fit(p, counts->source, row, end);
         sliced = spmv__sat_add(sliced, spmv__sat_mul(group, per));
     }
-    c->most[share] = most;
-    c->all[share] = all;
-    c->sliced[share] = sliced;
-    c->fits[share] = fits;
+    counts->most[share] = most;
+    counts->all[share] = all;
+    counts->sliced[share] = sliced;
+    counts->fits[share] = fits;
 }
 
 /* Makes what the host counts and fills blocks with. */
-static spmv_status spmv__block_sets(const spmv_part *p, spmv__source *s)
+static spmv_status spmv__block_sets(const spmv_part *p, spmv__source *source)
 {
-    uint64_t threads = s->threads;
-    const spmv_status status = spmv__sets_make(&s->sets, s->v->a, p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BW], &threads, s->h);
-    s->threads = (uint8_t)threads;
+    uint64_t threads = source->threads;
+    const spmv_status status = spmv__sets_make(&source->sets, source->view->a, p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BW], &threads,
+                                               source->hooks);
+    source->threads = (uint8_t)threads;
     return status;
 }
 
 /* Sets what describes a block, where shares may begin, and room for the number of blocks of each block row. A converter may count them. */
-static spmv_status spmv__block_begin(spmv_part *p, spmv__source *s)
+static spmv_status spmv__block_begin(spmv_part *p, spmv__source *source)
 {
     void *blocks;
     spmv_status status;
@@ -585,32 +590,32 @@ static spmv_status spmv__block_begin(spmv_part *p, spmv__source *s)
     p->n[SPMV_BLOCK_BW] = bw;
     p->n[SPMV_BLOCK_UW] = bw % 4 == 0 ? 4 : bw % 2 == 0 ? 2 : 3;
     if (p->spec.format == SPMV_SBELL) p->n[SPMV_SBELL_H] = spmv__height(&p->spec);
-    s->grain = p->n[SPMV_BLOCK_BH] * spmv__block_group_height(p);
-    status = spmv__room(s->h, &blocks, spmv__block_rows(p), sizeof *s->blocks);
-    s->blocks = (uint32_t *)blocks;
-    s->threads = (uint8_t)spmv__share_threads(spmv__source_shares(s), SPMV__MOST_SHARES);
-    if (!status && s->converter && s->converter->blocks) status = s->converter->blocks(s->converter, p, s);
-    return status || s->counted ? status : spmv__block_sets(p, s);
+    source->grain = p->n[SPMV_BLOCK_BH] * spmv__block_group_height(p);
+    status = spmv__room(source->hooks, &blocks, spmv__block_rows(p), sizeof *source->blocks);
+    source->blocks = (uint32_t *)blocks;
+    source->threads = (uint8_t)spmv__share_threads(spmv__source_shares(source), SPMV__MOST_SHARES);
+    if (!status && source->converter && source->converter->blocks) status = source->converter->blocks(source->converter, p, source);
+    return status || source->counted ? status : spmv__block_sets(p, source);
 }
 
 /* Counts the blocks and sets the sizes of the arrays. */
-static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
+static spmv_status spmv__block_size(spmv_part *p, spmv__source *source)
 {
-    spmv__block_counts c;
+    spmv__block_counts counts;
     uint64_t block_rows, most = 0, all = 0, sliced = 0, blocks, bases, i;
     int fits = 1;
-    spmv_status status = spmv__block_begin(p, s);
+    spmv_status status = spmv__block_begin(p, source);
     if (status) return status;
     block_rows = spmv__block_rows(p);
-    c.p = p;
-    c.s = s;
-    c.shares = spmv__source_shares(s);
-    spmv__share_among(spmv__block_count_share, &c, c.shares, s->threads);
-    for (i = 0; i < c.shares; i++) {
-        if (c.most[i] > most) most = c.most[i];
-        all += c.all[i];
-        sliced = spmv__sat_add(sliced, c.sliced[i]);
-        fits = fits && c.fits[i];
+    counts.p = p;
+    counts.source = source;
+    counts.shares = spmv__source_shares(source);
+    spmv__share_among(spmv__block_count_share, &counts, counts.shares, source->threads);
+    for (i = 0; i < counts.shares; i++) {
+        if (counts.most[i] > most) most = counts.most[i];
+        all += counts.all[i];
+        sliced = spmv__sat_add(sliced, counts.sliced[i]);
+        fits = fits && counts.fits[i];
     }
     if (p->spec.format == SPMV_BELL) {
         p->n[SPMV_BELL_WIDTH] = most;
@@ -633,51 +638,51 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
 }
 
 /* Counts the slots that hold no blocks as padding. */
-SPMV__SHARED void spmv__block_padding(const spmv_block_features *b, spmv__load *out)
+SPMV__SHARED void spmv__block_padding(const spmv_block_features *block, spmv__load *out)
 {
-    double held = b->blocks * (double)(b->bh * b->bw);
+    double held = block->blocks * (double)(block->bh * block->bw);
     out->skipped = out->slots > held ? out->slots - held : 0;
 }
 
 /* The estimate of bcsr, which has no padding; the other two start from it. */
-static spmv_status spmv__block_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+static spmv_status spmv__block_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
 {
-    const spmv_block_features *b = spmv__features_of_block(f, spec);
-    if (!b || b->sampled <= 0) return SPMV_ERR_UNSUPPORTED;
-    out->slots = b->blocks * (double)(b->bh * b->bw);
-    out->longest = b->widest * (double)b->bw;
-    out->gather /= (double)b->bw;
-    out->uneven = f->uneven;
-    return spmv__estimate_columns(spec, l, 32 * (uint64_t)b->bh);
+    const spmv_block_features *block = spmv__features_of_block(features, spec);
+    if (!block || block->sampled <= 0) return SPMV_ERR_UNSUPPORTED;
+    out->slots = block->blocks * (double)(block->bh * block->bw);
+    out->longest = block->widest * (double)block->bw;
+    out->gather /= (double)block->bw;
+    out->uneven = features->uneven;
+    return spmv__estimate_columns(spec, look, 32 * (uint64_t)block->bh);
 }
 
 #ifndef SPMV__NO_BELL
-static spmv_status spmv__bell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+static spmv_status spmv__bell_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
 {
-    spmv_status s = spmv__block_estimate(spec, l, f, out);
+    spmv_status s = spmv__block_estimate(spec, look, features, out);
     if (s) return s;
-    out->slots = out->longest * (double)f->rows;
-    spmv__block_padding(spmv__features_of_block(f, spec), out);
+    out->slots = out->longest * (double)features->rows;
+    spmv__block_padding(spmv__features_of_block(features, spec), out);
     return SPMV_OK;
 }
 #endif
 
 #ifndef SPMV__NO_SBELL
-static spmv_status spmv__sbell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+static spmv_status spmv__sbell_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
 {
-    const spmv_block_features *b = spmv__features_of_block(f, spec);
-    spmv_status s = spmv__block_estimate(spec, l, f, out);
+    const spmv_block_features *block = spmv__features_of_block(features, spec);
+    spmv_status s = spmv__block_estimate(spec, look, features, out);
     if (s) return s;
-    out->slots = b->slots;
-    spmv__block_padding(b, out);
+    out->slots = block->slots;
+    spmv__block_padding(block, out);
     return SPMV_OK;
 }
 #endif
 
 #ifndef SPMV__NO_BCSR
-static spmv_status spmv__bcsr_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+static spmv_status spmv__bcsr_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
 {
-    return spmv__block_estimate(spec, l, f, out);
+    return spmv__block_estimate(spec, look, features, out);
 }
 #endif
 
@@ -722,26 +727,26 @@ SPMV__INLINE uint64_t spmv__zero_at(const unsigned char *value, size_t bytes)
 }
 
 /* Lists the slots of the explicit zeros of a block row with so many rows, from row first on, whose values are in place. */
-static void spmv__block_list_zeros(const spmv__source *s, spmv__sink *to, const spmv__block_set *set, uint64_t first, uint64_t rows,
+static void spmv__block_list_zeros(const spmv__source *source, spmv__sink *to, const spmv__block_set *set, uint64_t first, uint64_t rows,
                                    uint64_t bw, const spmv__block_places *at)
 {
-    const spmv_csr *a = s->v->a;
+    const spmv_csr *a = source->view->a;
     const uint32_t width = to->dst->width;
     uint64_t i, k;
     for (i = 0; i < rows; i++)
         for (k = a->ptr[first + i]; k < a->ptr[first + i + 1]; k++) {
             uint32_t block = spmv__set_block(set, a->col[k]);
             uint64_t slot;
-            if (!spmv__is_zero(to->src + k * width, width) || !spmv__mine(s->v, k)) continue;
+            if (!spmv__is_zero(to->src + k * width, width) || !spmv__mine(source->view, k)) continue;
             slot = at->val + i * at->row + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw];
             to->zeros[to->zero_count++] = slot;
         }
 }
 
 /* Is any value of so many rows of the matrix, from row first on, an explicit zero? */
-static int spmv__block_has_zeros(const spmv__source *s, const spmv__sink *to, uint64_t first, uint64_t rows)
+static int spmv__block_has_zeros(const spmv__source *source, const spmv__sink *to, uint64_t first, uint64_t rows)
 {
-    const uint64_t *ptr = s->v->a->ptr;
+    const uint64_t *ptr = source->view->a->ptr;
     uint64_t k, any = 0, end = ptr[first + rows];
     if (to->dst->width == 8)
         for (k = ptr[first]; k < end; k++) any |= spmv__zero_at(to->src + k * 8, 8);
@@ -752,10 +757,10 @@ static int spmv__block_has_zeros(const spmv__source *s, const spmv__sink *to, ui
 
 /* Puts the nonzeros of a row into the blocks of their set, and counts the zeros among them. They have so many bytes each; first: the slot
  * of the row in the first block. */
-SPMV__INLINE void spmv__block_store(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t row, uint64_t bw,
+SPMV__INLINE void spmv__block_store(spmv__sink *to, const spmv__source *source, const spmv__block_set *set, uint64_t row, uint64_t bw,
                                     uint64_t first, const spmv__block_places *at, size_t bytes)
 {
-    const spmv_csr *a = s->v->a;
+    const spmv_csr *a = source->view->a;
     const spmv__block_division by = set->by;
     const unsigned char *src = to->src;
     const uint64_t apart = at->apart, end = a->ptr[row + 1];
@@ -771,10 +776,10 @@ SPMV__INLINE void spmv__block_store(spmv__sink *to, const spmv__source *s, const
 }
 
 /* Puts the nonzeros of so many rows with the same columns, from row first on, into their blocks, which need not be looked up. */
-SPMV__INLINE void spmv__block_store_alike(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first,
+SPMV__INLINE void spmv__block_store_alike(spmv__sink *to, const spmv__source *source, const spmv__block_set *set, uint64_t first,
                                           uint64_t rows, uint64_t bw, const spmv__block_places *at, size_t bytes)
 {
-    const spmv_csr *a = s->v->a;
+    const spmv_csr *a = source->view->a;
     const spmv__block_division by = set->by;
     const uint32_t *col = a->col + a->ptr[first];
     const uint64_t n = a->ptr[first + 1] - a->ptr[first];
@@ -794,10 +799,10 @@ SPMV__INLINE void spmv__block_store_alike(spmv__sink *to, const spmv__source *s,
 }
 
 /* As spmv__block_store_alike, where the rows fill all blocks of their set: copies whole units, which have so many bytes. */
-SPMV__INLINE void spmv__block_store_full(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first, uint64_t rows,
-                                         uint64_t units, const spmv__block_places *at, size_t unit, size_t bytes)
+SPMV__INLINE void spmv__block_store_full(spmv__sink *to, const spmv__source *source, const spmv__block_set *set, uint64_t first,
+                                         uint64_t rows, uint64_t units, const spmv__block_places *at, size_t unit, size_t bytes)
 {
-    const spmv_csr *a = s->v->a;
+    const spmv_csr *a = source->view->a;
     const unsigned char *src = to->src + a->ptr[first] * bytes;
     const uint64_t values = set->count * units * rows * (unit / bytes);
     uint64_t i, n, u, zeros = 0;
@@ -811,14 +816,14 @@ SPMV__INLINE void spmv__block_store_full(spmv__sink *to, const spmv__source *s, 
 }
 
 /* As spmv__block_store, for what that cannot do: views of some nonzeros, and maps. */
-static void spmv__block_put(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t row, uint64_t bw, uint64_t first,
-                            const spmv__block_places *at)
+static void spmv__block_put(spmv__sink *to, const spmv__source *source, const spmv__block_set *set, uint64_t row, uint64_t bw,
+                            uint64_t first, const spmv__block_places *at)
 {
-    const spmv_csr *a = s->v->a;
+    const spmv_csr *a = source->view->a;
     uint64_t k;
     for (k = a->ptr[row]; k < a->ptr[row + 1]; k++) {
         uint32_t block = spmv__set_block(set, a->col[k]);
-        if (spmv__mine(s->v, k))
+        if (spmv__mine(source->view, k))
             spmv__put(to, first + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw], k);
     }
 }
@@ -830,37 +835,37 @@ static int spmv__block_is_full(const spmv__block_set *set, const spmv_csr *a, ui
 }
 
 /* Puts the nonzeros of so many rows, from row first on, which fill every block of their set, into these blocks. */
-static void spmv__block_copy(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first, uint64_t rows, uint64_t bw,
-                             uint64_t uw, const spmv__block_places *at)
+static void spmv__block_copy(spmv__sink *to, const spmv__source *source, const spmv__block_set *set, uint64_t first, uint64_t rows,
+                             uint64_t bw, uint64_t uw, const spmv__block_places *at)
 {
     const uint64_t units = bw / uw;
     if (to->dst->width == 8) {
-        if (uw == 2) spmv__block_store_full(to, s, set, first, rows, units, at, 16, 8);
-        else if (uw == 3) spmv__block_store_full(to, s, set, first, rows, units, at, 24, 8);
-        else spmv__block_store_full(to, s, set, first, rows, units, at, 32, 8);
+        if (uw == 2) spmv__block_store_full(to, source, set, first, rows, units, at, 16, 8);
+        else if (uw == 3) spmv__block_store_full(to, source, set, first, rows, units, at, 24, 8);
+        else spmv__block_store_full(to, source, set, first, rows, units, at, 32, 8);
     } else {
-        if (uw == 2) spmv__block_store_full(to, s, set, first, rows, units, at, 8, 4);
-        else if (uw == 3) spmv__block_store_full(to, s, set, first, rows, units, at, 12, 4);
-        else spmv__block_store_full(to, s, set, first, rows, units, at, 16, 4);
+        if (uw == 2) spmv__block_store_full(to, source, set, first, rows, units, at, 8, 4);
+        else if (uw == 3) spmv__block_store_full(to, source, set, first, rows, units, at, 12, 4);
+        else spmv__block_store_full(to, source, set, first, rows, units, at, 16, 4);
     }
 }
 
 /* Puts the nonzeros of a block row with so many rows, from row first on, into its blocks. */
-static void spmv__block_values(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first, uint64_t rows,
+static void spmv__block_values(spmv__sink *to, const spmv__source *source, const spmv__block_set *set, uint64_t first, uint64_t rows,
                                uint64_t bw, const spmv__block_places *at)
 {
-    const int plain = to->src && !s->v->owner, wide = to->dst->width == 8;
+    const int plain = to->src && !source->view->owner, wide = to->dst->width == 8;
     uint64_t i;
     if (plain && set->alike) {
-        if (wide) spmv__block_store_alike(to, s, set, first, rows, bw, at, 8);
-        else spmv__block_store_alike(to, s, set, first, rows, bw, at, 4);
+        if (wide) spmv__block_store_alike(to, source, set, first, rows, bw, at, 8);
+        else spmv__block_store_alike(to, source, set, first, rows, bw, at, 4);
         return;
     }
     for (i = 0; i < rows; i++) {
         uint64_t val = at->val + i * at->row;
-        if (!plain || !set->word) spmv__block_put(to, s, set, first + i, bw, val, at);
-        else if (wide) spmv__block_store(to, s, set, first + i, bw, val, at, 8);
-        else spmv__block_store(to, s, set, first + i, bw, val, at, 4);
+        if (!plain || !set->word) spmv__block_put(to, source, set, first + i, bw, val, at);
+        else if (wide) spmv__block_store(to, source, set, first + i, bw, val, at, 8);
+        else spmv__block_store(to, source, set, first + i, bw, val, at, 4);
     }
 }
 
@@ -899,48 +904,48 @@ static void spmv__block_places_of(spmv__block_places *at, const spmv_part *p)
 
 /* Fills block row block_row: the columns of its blocks, and their values. In bell and sbell the slots of its slice hold no nonzeros so
  * far. In the second pass over formats with fill, which lists explicit zeros, only these are looked for. at->val is changed. */
-static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, spmv__block_set *set, spmv__block_places *at,
+static void spmv__block_fill_row(spmv_part *p, const spmv__source *source, spmv__sink *to, spmv__block_set *set, spmv__block_places *at,
                                  uint64_t block_row)
 {
     const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], first = block_row * bh;
     const uint64_t rows = spmv__block_row_height(p, block_row);
     const spmv__block begin = spmv__block_at(p, block_row, 0);
     int full;
-    if (to->zeros && !(rows && spmv__block_has_zeros(s, to, first, rows))) return;
-    spmv__set_collect(set, s->v, first, rows, bw);
+    if (to->zeros && !(rows && spmv__block_has_zeros(source, to, first, rows))) return;
+    spmv__set_collect(set, source->view, first, rows, bw);
     at->val = begin.val;
-    if (to->zeros) spmv__block_list_zeros(s, to, set, first, rows, bw, at);
+    if (to->zeros) spmv__block_list_zeros(source, to, set, first, rows, bw, at);
     else {
-        full = to->src && spmv__block_is_full(set, s->v->a, first, bw);
+        full = to->src && spmv__block_is_full(set, source->view->a, first, bw);
         spmv__block_columns(p, set, block_row, begin.col);
         if (p->spec.format == SPMV_BCSR && !(full && rows == bh)) spmv__block_clear_row(p, to, block_row);
-        if (full) spmv__block_copy(to, s, set, first, rows, bw, p->n[SPMV_BLOCK_UW], at);
-        else spmv__block_values(to, s, set, first, rows, bw, at);
+        if (full) spmv__block_copy(to, source, set, first, rows, bw, p->n[SPMV_BLOCK_UW], at);
+        else spmv__block_values(to, source, set, first, rows, bw, at);
     }
     spmv__set_clear(set);
 }
 
 /* Fills the base of a group of block rows: its lowest column, rounded down to a whole block. */
-static void spmv__block_fill_base(spmv_part *p, const spmv__source *s, uint64_t group)
+static void spmv__block_fill_base(spmv_part *p, const spmv__source *source, uint64_t group)
 {
     uint64_t low, high, rows = p->n[SPMV_BLOCK_BH] * spmv__block_group_height(p);
-    spmv__span(s, spmv__smaller(group * rows, p->rows), spmv__smaller((group + 1) * rows, p->rows), &low, &high);
+    spmv__span(source, spmv__smaller(group * rows, p->rows), spmv__smaller((group + 1) * rows, p->rows), &low, &high);
     ((uint32_t *)p->a[spmv__block_base(p)].data)[group] = low > high ? 0 : (uint32_t)(low - low % p->n[SPMV_BLOCK_BW]);
 }
 
 /* Fills the pointers, to slices in sbell and to block rows in bcsr, from the numbers of blocks. */
-static void spmv__block_lay(spmv_part *p, spmv__source *s)
+static void spmv__block_lay(spmv_part *p, spmv__source *source)
 {
     const uint64_t block_rows = spmv__block_rows(p);
     uint64_t row = 0, t, sum = 0;
     spmv_array *ptr = &p->a[spmv__block_ptr(p)];
-    if (p->spec.format == SPMV_BCSR) spmv__offsets_from(ptr, s->blocks, 1);
+    if (p->spec.format == SPMV_BCSR) spmv__offsets_from(ptr, source->blocks, 1);
     if (p->spec.format != SPMV_SBELL) return;
     for (t = 0; t < p->n[SPMV_SBELL_SLICES]; t++) {
         const uint64_t end = spmv__smaller(row + p->n[SPMV_SBELL_H], block_rows);
         uint64_t most = 0;
         for (; row < end; row++)
-            if (s->blocks[row] > most) most = s->blocks[row];
+            if (source->blocks[row] > most) most = source->blocks[row];
         spmv__set(ptr, t, sum);
         sum += most * p->n[SPMV_SBELL_H];
     }
@@ -949,19 +954,19 @@ static void spmv__block_lay(spmv_part *p, spmv__source *s)
 
 /* Fills the block rows of rows first .. end - 1, which begin with a group that shares a base, and after the last one the padding that
  * bell and sbell have in the place of further block rows. */
-static void spmv__block_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+static void spmv__block_fill(spmv_part *p, const spmv__source *source, spmv__sink *to, uint64_t first, uint64_t end)
 {
     const uint64_t bh = p->n[SPMV_BLOCK_BH], h = spmv__block_group_height(p), bases = p->a[spmv__block_base(p)].count;
-    spmv__block_set set = s->sets[to->thread]; /* a copy: no two threads write to one cache line */
+    spmv__block_set set = source->sets[to->thread]; /* a copy: no two threads write to one cache line */
     uint64_t row, stop = spmv__ceil_div(end, bh);
     spmv__block_places at;
     spmv__block_places_of(&at, p);
     if (end == p->rows && p->spec.format == SPMV_SBELL) stop = spmv__round_up(stop, h);
     if (end == p->rows && p->spec.format == SPMV_BELL) stop = p->n[SPMV_BELL_LD];
     for (row = first / bh; row < stop; row++) {
-        if (row % h == 0 && row / h < bases && !to->zeros) spmv__block_fill_base(p, s, row / h);
+        if (row % h == 0 && row / h < bases && !to->zeros) spmv__block_fill_base(p, source, row / h);
         if (row % h == 0 && p->spec.format != SPMV_BCSR && !to->zeros) spmv__block_clear_slice(p, to, row);
-        spmv__block_fill_row(p, s, to, &set, &at, row);
+        spmv__block_fill_row(p, source, to, &set, &at, row);
     }
 }
 
@@ -1014,35 +1019,35 @@ typedef struct spmv__block_slab {
 } spmv__block_slab;
 
 /* Finds the slab that begins with block row s and goes on to block row end at most. Returns the slot of its first block. */
-SPMV__SHARED uint64_t spmv__block_slab_make(spmv__block_slab *b, const spmv_part *p, uint64_t s, uint64_t end)
+SPMV__SHARED uint64_t spmv__block_slab_make(spmv__block_slab *slab, const spmv_part *p, uint64_t s, uint64_t end)
 {
     const uint64_t height = spmv__block_group_height(p);
     const spmv__block first = spmv__block_at(p, s, 0), second = spmv__block_at(p, s, 1);
     const spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)], *ptr = &p->a[SPMV_BCSR_PTR];
     uint64_t i;
-    b->count = spmv__smaller(spmv__smaller(height - s % height, SPMV__SLAB), end - s);
-    b->cols = p->cols;
-    b->col = base->count ? NULL : (const uint32_t *)col->data + first.col;
-    b->narrow = base->count ? (const uint16_t *)col->data + first.col : NULL;
-    b->base = base->count ? spmv__at(base, s / height) : 0;
-    b->step = first.step;
-    b->is_bcsr = p->spec.format == SPMV_BCSR;
-    b->blocks = spmv__block_count(p, s);
-    b->next_col = second.col - first.col;
-    b->next_val = second.val - first.val;
+    slab->count = spmv__smaller(spmv__smaller(height - s % height, SPMV__SLAB), end - s);
+    slab->cols = p->cols;
+    slab->col = base->count ? NULL : (const uint32_t *)col->data + first.col;
+    slab->narrow = base->count ? (const uint16_t *)col->data + first.col : NULL;
+    slab->base = base->count ? spmv__at(base, s / height) : 0;
+    slab->step = first.step;
+    slab->is_bcsr = p->spec.format == SPMV_BCSR;
+    slab->blocks = spmv__block_count(p, s);
+    slab->next_col = second.col - first.col;
+    slab->next_val = second.val - first.val;
     /* where the same unit of the next slab begins: the processor does not follow so many units by itself */
-    b->ahead = p->spec.format == SPMV_BELL || b->count < height ? SPMV__SLAB * p->n[SPMV_BLOCK_UW] : b->blocks * b->next_val;
-    b->is_last = s + b->count == spmv__block_rows(p);
+    slab->ahead = p->spec.format == SPMV_BELL || slab->count < height ? SPMV__SLAB * p->n[SPMV_BLOCK_UW] : slab->blocks * slab->next_val;
+    slab->is_last = s + slab->count == spmv__block_rows(p);
     if (p->spec.format == SPMV_SBELL) { /* behind its slice, all may be empty */
         const spmv_array *slice = &p->a[SPMV_SBELL_PTR];
-        b->is_last = spmv__at(slice, s / height + 1) == spmv__at(slice, p->n[SPMV_SBELL_SLICES]);
+        slab->is_last = spmv__at(slice, s / height + 1) == spmv__at(slice, p->n[SPMV_SBELL_SLICES]);
     }
-    if (!b->is_bcsr) return first.val;
+    if (!slab->is_bcsr) return first.val;
     if (ptr->width == 4)
-        for (i = 0; i <= b->count; i++) b->ptr[i] = ((const uint32_t *)ptr->data)[s + i] - first.col;
+        for (i = 0; i <= slab->count; i++) slab->ptr[i] = ((const uint32_t *)ptr->data)[s + i] - first.col;
     else
-        for (i = 0; i <= b->count; i++) b->ptr[i] = spmv__at(ptr, s + i) - first.col;
-    b->is_last = first.col + b->ptr[b->count] == p->n[SPMV_BCSR_BLOCKS];
+        for (i = 0; i <= slab->count; i++) slab->ptr[i] = spmv__at(ptr, s + i) - first.col;
+    slab->is_last = first.col + slab->ptr[slab->count] == p->n[SPMV_BCSR_BLOCKS];
     return first.val;
 }
 #endif
@@ -1177,21 +1182,22 @@ SPMV__FORCE_INLINE void SPMV__F(block_ahead)(const SPMV__V *val, uint64_t step, 
 
 /* Sums the block rows of a slab one after another, in registers. Those of bell and sbell read the same cache lines, because the same unit
  * of all lies side by side. Padding comes last in a block row. */
-SPMV__FORCE_INLINE void SPMV__F(slab_rows)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
+SPMV__FORCE_INLINE void SPMV__F(slab_rows)(const spmv__block_slab *slab, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
                                            SPMV__O(quad) *sum, int bh, int bw, int uw, int load, int is_bcsr)
 {
     const SPMV__O(quad) zero = SPMV__O(qzero)();
-    const uint32_t *col = b->col;
-    const uint16_t *narrow = b->narrow;
-    const uint64_t step = b->step, base = b->base, cols = b->cols, count = b->count, reads = (uint64_t)(bw + load - uw);
-    const uint64_t next_col = is_bcsr ? 1 : b->next_col, next_val = is_bcsr ? (uint64_t)uw : b->next_val, ahead = is_bcsr ? 0 : b->ahead;
+    const uint32_t *col = slab->col;
+    const uint16_t *narrow = slab->narrow;
+    const uint64_t step = slab->step, base = slab->base, cols = slab->cols, count = slab->count, reads = (uint64_t)(bw + load - uw);
+    const uint64_t next_col = is_bcsr ? 1 : slab->next_col, next_val = is_bcsr ? (uint64_t)uw : slab->next_val;
+    const uint64_t ahead = is_bcsr ? 0 : slab->ahead;
     const uint64_t per_line = SPMV__CACHE_LINE / (sizeof *val * (uint64_t)uw); /* units */
     const int many = is_bcsr && bh * bw / uw >= SPMV__MANY_UNITS;
     uint64_t i;
     for (i = 0; i < count; i++, sum += bh) {
         SPMV__O(quad) part[8] = { zero, zero, zero, zero, zero, zero, zero, zero };
-        uint64_t k = is_bcsr ? b->ptr[i] : i;
-        const uint64_t end = is_bcsr ? b->ptr[i + 1] : i + b->blocks * next_col;
+        uint64_t k = is_bcsr ? slab->ptr[i] : i;
+        const uint64_t end = is_bcsr ? slab->ptr[i + 1] : i + slab->blocks * next_col;
         const SPMV__V *at = val + k * (uint64_t)uw;
         for (; is_bcsr && uw == 2 && k + 2 <= end; k += 2, at += 4) {
             if (many && k % per_line < 2) SPMV__F(block_ahead)(at, step, bh * bw / uw);
@@ -1215,14 +1221,14 @@ SPMV__FORCE_INLINE void SPMV__F(slab_rows)(const spmv__block_slab *b, const SPMV
 
 /* With the block size a constant, a function of its own for each. */
 #define X(bh, bw, uw)                                                                                                              \
-    SPMV__APART void SPMV__F(SPMV__BLOCK_NAME(bh, bw))(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x,            \
+    SPMV__APART void SPMV__F(SPMV__BLOCK_NAME(bh, bw))(const spmv__block_slab *slab, const SPMV__V *val, const SPMV__T *x,         \
                                                        const SPMV__T *edge, SPMV__O(quad) *sum)                                    \
     {                                                                                                                              \
-        const int more = uw == 3 && !b->is_last; /* the element behind the last unit is outside of the matrix */                   \
-        SPMV__IF_BCSR(if (b->is_bcsr && more) SPMV__F(slab_rows)(b, val, x, edge, sum, bh, bw, uw, 4, 1);)                         \
-        SPMV__IF_BCSR(if (b->is_bcsr && !more) SPMV__F(slab_rows)(b, val, x, edge, sum, bh, bw, uw, uw, 1);)                       \
-        SPMV__IF_BELL(if (!b->is_bcsr && more) SPMV__F(slab_rows)(b, val, x, edge, sum, bh, bw, uw, 4, 0);)                        \
-        SPMV__IF_BELL(if (!b->is_bcsr && !more) SPMV__F(slab_rows)(b, val, x, edge, sum, bh, bw, uw, uw, 0);)                      \
+        const int more = uw == 3 && !slab->is_last; /* the element behind the last unit is outside of the matrix */                \
+        SPMV__IF_BCSR(if (slab->is_bcsr && more) SPMV__F(slab_rows)(slab, val, x, edge, sum, bh, bw, uw, 4, 1);)                   \
+        SPMV__IF_BCSR(if (slab->is_bcsr && !more) SPMV__F(slab_rows)(slab, val, x, edge, sum, bh, bw, uw, uw, 1);)                 \
+        SPMV__IF_BELL(if (!slab->is_bcsr && more) SPMV__F(slab_rows)(slab, val, x, edge, sum, bh, bw, uw, 4, 0);)                  \
+        SPMV__IF_BELL(if (!slab->is_bcsr && !more) SPMV__F(slab_rows)(slab, val, x, edge, sum, bh, bw, uw, uw, 0);)                \
     }
 SPMV_BLOCK_LIST(X)
 #undef X
@@ -1235,18 +1241,18 @@ static void SPMV__F(block_rows)(const spmv_part *p, uint64_t s, uint64_t end, SP
     const uint64_t bh = p->n[SPMV_BLOCK_BH];
     SPMV__T edge[SPMV__EDGE], sum[SPMV__SLAB * SPMV__EDGE];
     SPMV__O(quad) lanes[SPMV__SLAB * SPMV__EDGE];
-    spmv__block_slab b;
+    spmv__block_slab slab;
     uint64_t i, n;
     SPMV__F(block_edge)(p, x, edge);
-    for (; s < end; s += b.count) {
-        const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + spmv__block_slab_make(&b, p, s, end);
-        for (i = b.count * bh; i % 4; i++) lanes[i] = SPMV__O(qzero)();
+    for (; s < end; s += slab.count) {
+        const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + spmv__block_slab_make(&slab, p, s, end);
+        for (i = slab.count * bh; i % 4; i++) lanes[i] = SPMV__O(qzero)();
         switch (bh << 8 | p->n[SPMV_BLOCK_BW]) {
-#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(SPMV__BLOCK_NAME(bh, bw))(&b, val, x, edge, lanes); break;
+#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(SPMV__BLOCK_NAME(bh, bw))(&slab, val, x, edge, lanes); break;
             SPMV_BLOCK_LIST(X)
 #undef X
         }
-        n = spmv__smaller(b.count * bh, p->rows - s * bh);
+        n = spmv__smaller(slab.count * bh, p->rows - s * bh);
         for (i = 0; i < n; i += 4) SPMV__O(qsums)(sum + i, lanes[i], lanes[i + 1], lanes[i + 2], lanes[i + 3]);
         SPMV__F(set_rows)(p, s * bh, n, alpha, sum, beta, y);
     }

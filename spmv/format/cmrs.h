@@ -19,10 +19,10 @@
  * HYB format for 20 < mu < 70" (5.4), and "as long as sigma < mu, the HYB format should be used if sigma < 1.5 and the CMRS is more
  * efficient for sigma > 3. Matrices for which sigma > mu are 'atypical' [...] for which the HYB format is preferable" (5.4; between 1.5
  * and 3 either may be, 6). That it is tried where only one of the two sentences speaks for it is our own addition. */
-static int spmv__cmrs_suits(const spmv_features *f)
+static int spmv__cmrs_suits(const spmv_features *features)
 {
     const double long_rows = 20, uneven = 1.5; /* mu in nonzeros, sigma without a unit */
-    return f->sigma <= f->mean && (f->mean > long_rows || f->sigma > uneven);
+    return features->sigma <= features->mean && (features->mean > long_rows || features->sigma > uneven);
 }
 
 static const spmv__traits spmv__cmrs_traits = {
@@ -44,7 +44,7 @@ static const char *const spmv__cmrs_layouts[] = {
 
 #ifndef SPMV__NO_CMRS
 /* Column and row are packed into 32 bits if 28 of them hold any column, unless the key wide forbids it. */
-static spmv_status spmv__cmrs_size(spmv_part *p, spmv__source *s)
+static spmv_status spmv__cmrs_size(spmv_part *p, spmv__source *source)
 {
     uint64_t strips, i, most = 0;
     void *block;
@@ -54,33 +54,35 @@ static spmv_status spmv__cmrs_size(spmv_part *p, spmv__source *s)
     strips = spmv__ceil_div(p->rows, p->n[SPMV_CMRS_HEIGHT]);
     for (i = 0; i < strips; i++) {
         uint64_t end = (i + 1) * p->n[SPMV_CMRS_HEIGHT] < p->rows ? (i + 1) * p->n[SPMV_CMRS_HEIGHT] : p->rows;
-        if (s->ptr[end] - s->ptr[i * p->n[SPMV_CMRS_HEIGHT]] > most) most = s->ptr[end] - s->ptr[i * p->n[SPMV_CMRS_HEIGHT]];
+        if (source->ptr[end] - source->ptr[i * p->n[SPMV_CMRS_HEIGHT]] > most)
+            most = source->ptr[end] - source->ptr[i * p->n[SPMV_CMRS_HEIGHT]];
     }
     spmv__want(&p->a[SPMV_VAL], p->nnz, p->a[SPMV_VAL].width);
     spmv__want_offsets(&p->a[SPMV_CMRS_PTR], strips + 1, p->nnz);
     spmv__want(&p->a[SPMV_CMRS_INDEX], p->nnz, 4);
     spmv__want(&p->a[SPMV_CMRS_ROW], p->n[SPMV_CMRS_PACKED] ? 0 : p->nnz, 1);
-    s->grain = p->n[SPMV_CMRS_HEIGHT];
+    source->grain = p->n[SPMV_CMRS_HEIGHT];
     if (!p->spec.key[SPMV_KEY_SORT]) return SPMV_OK;
-    s->strip = most;
-    s->threads = (uint8_t)spmv__share_threads(spmv__source_shares(s), SPMV__MOST_SHARES);
-    while (s->threads > 1 && s->threads * most * sizeof *s->seen > p->nnz) s->threads--; /* a twelfth of the CSR form, or one */
-    status = spmv__room(s->h, &block, s->threads, most * sizeof *s->seen);
-    s->seen = (spmv__pair *)block;
+    source->strip = most;
+    source->threads = (uint8_t)spmv__share_threads(spmv__source_shares(source), SPMV__MOST_SHARES);
+    while (source->threads > 1 && source->threads * most * sizeof *source->seen > p->nnz)
+        source->threads--; /* a twelfth of the CSR form, or one */
+    status = spmv__room(source->hooks, &block, source->threads, most * sizeof *source->seen);
+    source->seen = (spmv__pair *)block;
     return status;
 }
 
-static spmv_status spmv__cmrs_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+static spmv_status spmv__cmrs_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
 {
     (void)spec;
-    (void)l;
-    return spmv__estimate_entries(f, out);
+    (void)look;
+    return spmv__estimate_entries(features, out);
 }
 
-static void spmv__cmrs_lay(spmv_part *p, spmv__source *s)
+static void spmv__cmrs_lay(spmv_part *p, spmv__source *source)
 {
     uint64_t height = p->n[SPMV_CMRS_HEIGHT], t;
-    for (t = 0; t < p->a[SPMV_CMRS_PTR].count; t++) spmv__set(&p->a[SPMV_CMRS_PTR], t, s->ptr[spmv__smaller(t * height, p->rows)]);
+    for (t = 0; t < p->a[SPMV_CMRS_PTR].count; t++) spmv__set(&p->a[SPMV_CMRS_PTR], t, source->ptr[spmv__smaller(t * height, p->rows)]);
 }
 
 /* Writes the entry in a slot: a nonzero's column and its row within the strip. */
@@ -91,15 +93,15 @@ SPMV__SHARED void spmv__cmrs_entry(spmv_part *p, uint64_t slot, uint64_t column,
 }
 
 /* Fills rows first .. stop - 1 of one strip by rising column: the entries are collected as column * 16 + row, the key to sort them by. */
-static void spmv__cmrs_fill_sorted(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t stop)
+static void spmv__cmrs_fill_sorted(spmv_part *p, const spmv__source *source, spmv__sink *to, uint64_t first, uint64_t stop)
 {
-    spmv__pair *seen = s->seen + (uint64_t)to->thread * s->strip;
-    uint64_t i, k, n = 0, slot = s->ptr[first];
+    spmv__pair *seen = source->seen + (uint64_t)to->thread * source->strip;
+    uint64_t i, k, n = 0, slot = source->ptr[first];
     for (i = first; i < stop; i++) {
-        uint64_t r = spmv__source_row(s, i);
-        for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
-            if (spmv__mine(s->v, k)) {
-                seen[n].key = (uint64_t)s->v->a->col[k] << 4 | (i - first);
+        uint64_t r = spmv__source_row(source, i);
+        for (k = source->view->a->ptr[r]; k < source->view->a->ptr[r + 1]; k++)
+            if (spmv__mine(source->view, k)) {
+                seen[n].key = (uint64_t)source->view->a->col[k] << 4 | (i - first);
                 seen[n++].load = k;
             }
     }
@@ -111,25 +113,26 @@ static void spmv__cmrs_fill_sorted(spmv_part *p, const spmv__source *s, spmv__si
 }
 
 /* Fills the strips of rows first .. stop - 1. */
-static void spmv__cmrs_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t stop)
+static void spmv__cmrs_fill(spmv_part *p, const spmv__source *source, spmv__sink *to, uint64_t first, uint64_t stop)
 {
     const uint64_t height = p->n[SPMV_CMRS_HEIGHT];
-    uint64_t i, k, slot = s->ptr[first];
+    uint64_t i, k, slot = source->ptr[first];
     if (p->spec.key[SPMV_KEY_SORT]) {
-        for (i = first; i < stop; i += height) spmv__cmrs_fill_sorted(p, s, to, i, spmv__smaller(i + height, stop));
+        for (i = first; i < stop; i += height) spmv__cmrs_fill_sorted(p, source, to, i, spmv__smaller(i + height, stop));
         return;
     }
     for (i = first; i < stop; i++) {
-        const uint64_t r = spmv__source_row(s, i), row = i % height, begin = s->v->a->ptr[r], end = s->v->a->ptr[r + 1];
-        if (!s->v->owner) {
-            for (k = begin; k < end; k++) spmv__cmrs_entry(p, slot + k - begin, s->v->a->col[k], row);
+        const uint64_t r = spmv__source_row(source, i), row = i % height, begin = source->view->a->ptr[r];
+        const uint64_t end = source->view->a->ptr[r + 1];
+        if (!source->view->owner) {
+            for (k = begin; k < end; k++) spmv__cmrs_entry(p, slot + k - begin, source->view->a->col[k], row);
             spmv__put_all(to, slot, begin, end - begin);
             slot += end - begin;
             continue;
         }
         for (k = begin; k < end; k++)
-            if (spmv__mine(s->v, k)) {
-                spmv__cmrs_entry(p, slot, s->v->a->col[k], row);
+            if (spmv__mine(source->view, k)) {
+                spmv__cmrs_entry(p, slot, source->view->a->col[k], row);
                 spmv__put(to, slot++, k);
             }
     }

@@ -30,33 +30,33 @@ static const char *const spmv__coo_layouts[] = {
 };
 
 #ifndef SPMV__NO_COO
-static spmv_status spmv__coo_size(spmv_part *p, spmv__source *s)
+static spmv_status spmv__coo_size(spmv_part *p, spmv__source *source)
 {
     spmv__want(&p->a[SPMV_VAL], p->nnz, p->a[SPMV_VAL].width);
     spmv__want(&p->a[SPMV_COO_ROW], p->nnz, 4);
     spmv__want(&p->a[SPMV_COO_COL], p->nnz, 4);
-    spmv__csr_lengths(p, s);
+    spmv__csr_lengths(p, source);
     return SPMV_OK;
 }
 
-static spmv_status spmv__coo_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+static spmv_status spmv__coo_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
 {
     (void)spec;
-    (void)l;
-    return spmv__estimate_entries(f, out);
+    (void)look;
+    return spmv__estimate_entries(features, out);
 }
 
 #define spmv__coo_lay NULL
 
 /* coo has no row list: the rows of the part are those of the matrix. */
-static void spmv__coo_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+static void spmv__coo_fill(spmv_part *p, const spmv__source *source, spmv__sink *to, uint64_t first, uint64_t end)
 {
-    uint64_t r, k, slot = s->ptr[first];
+    uint64_t r, k, slot = source->ptr[first];
     for (r = first; r < end; r++)
-        for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
-            if (spmv__mine(s->v, k)) {
+        for (k = source->view->a->ptr[r]; k < source->view->a->ptr[r + 1]; k++)
+            if (spmv__mine(source->view, k)) {
                 ((uint32_t *)p->a[SPMV_COO_ROW].data)[slot] = (uint32_t)r;
-                ((uint32_t *)p->a[SPMV_COO_COL].data)[slot] = s->v->a->col[k];
+                ((uint32_t *)p->a[SPMV_COO_COL].data)[slot] = source->view->a->col[k];
                 spmv__put(to, slot++, k);
             }
 }

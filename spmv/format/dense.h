@@ -30,32 +30,32 @@ static const char *const spmv__dense_layouts[] = {
 };
 
 #ifndef SPMV__NO_DENSE
-static spmv_status spmv__dense_size(spmv_part *p, spmv__source *s)
+static spmv_status spmv__dense_size(spmv_part *p, spmv__source *source)
 {
-    (void)s;
+    (void)source;
     spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(p->rows, p->cols), p->a[SPMV_VAL].width);
     return SPMV_OK;
 }
 
-static spmv_status spmv__dense_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+static spmv_status spmv__dense_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
 {
     (void)spec;
-    (void)l;
-    out->slots = (double)f->rows * (double)f->cols;
-    out->longest = (double)f->cols;
+    (void)look;
+    out->slots = (double)features->rows * (double)features->cols;
+    out->longest = (double)features->cols;
     return SPMV_OK;
 }
 
 #define spmv__dense_lay NULL
 
-static void spmv__dense_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+static void spmv__dense_fill(spmv_part *p, const spmv__source *source, spmv__sink *to, uint64_t first, uint64_t end)
 {
     uint64_t i, k;
     spmv__clear(to, first * p->cols, (end - first) * p->cols);
     for (i = first; i < end; i++) {
-        uint64_t r = spmv__source_row(s, i);
-        for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
-            if (spmv__mine(s->v, k)) spmv__put(to, i * p->cols + s->v->a->col[k], k);
+        uint64_t r = spmv__source_row(source, i);
+        for (k = source->view->a->ptr[r]; k < source->view->a->ptr[r + 1]; k++)
+            if (spmv__mine(source->view, k)) spmv__put(to, i * p->cols + source->view->a->col[k], k);
     }
 }
 

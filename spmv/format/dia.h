@@ -26,11 +26,11 @@
 #define SPMV__ANY_DIA
 #endif
 
-SPMV__SHARED void spmv__diagonals_free(spmv__diagonals *d, const spmv_hooks *h)
+SPMV__SHARED void spmv__diagonals_free(spmv__diagonals *diagonals, const spmv_hooks *hooks)
 {
-    spmv_free(h, d->list);
-    spmv_free(h, d->place);
-    memset(d, 0, sizeof *d);
+    spmv_free(hooks, diagonals->list);
+    spmv_free(hooks, diagonals->place);
+    memset(diagonals, 0, sizeof *diagonals);
 }
 
 /* 1 if row r of the matrix has the columns of the row before it, each moved on by one: then it has the same diagonals. Where rows
@@ -51,16 +51,16 @@ SPMV__SHARED int spmv__row_moved(const spmv_csr *a, uint64_t r)
 }
 
 /* How many rows from row r on, up to row end, have its diagonals. Of a view of some nonzeros, it is taken alone. */
-SPMV__SHARED uint64_t spmv__moved_rows(const spmv_view *v, uint64_t r, uint64_t end)
+SPMV__SHARED uint64_t spmv__moved_rows(const spmv_view *view, uint64_t r, uint64_t end)
 {
     uint64_t rows = 1;
-    while (!v->owner && r + rows < end && spmv__row_moved(v->a, r + rows)) rows++;
+    while (!view->owner && r + rows < end && spmv__row_moved(view->a, r + rows)) rows++;
     return rows;
 }
 
 /* What the shares that look for diagonals have in common. */
 typedef struct spmv__diagonals_job {
-    const spmv_view *v;
+    const spmv_view *view;
     uint32_t        *table;           /* for each thread, the nonzeros of each diagonal, by number - first */
     uint64_t         first, numbers;
     uint64_t         shares, low[SPMV__MOST_SHARES], end[SPMV__MOST_SHARES]; /* numbers of each share */
@@ -69,151 +69,153 @@ typedef struct spmv__diagonals_job {
 /* Finds the lowest number and the end of those of a share. Columns rise in a row. */
 static void spmv__diagonals_range_share(void *job, uint64_t share)
 {
-    spmv__diagonals_job *c = (spmv__diagonals_job *)job;
-    const spmv_csr *a = c->v->a;
-    const uint64_t stop = spmv__share_row(a->ptr, a->rows, share + 1, c->shares);
+    spmv__diagonals_job *work = (spmv__diagonals_job *)job;
+    const spmv_csr *a = work->view->a;
+    const uint64_t stop = spmv__share_row(a->ptr, a->rows, share + 1, work->shares);
     uint64_t r, low = UINT64_MAX, end = 0, last;
-    for (r = spmv__share_row(a->ptr, a->rows, share, c->shares); r < stop; r++) {
+    for (r = spmv__share_row(a->ptr, a->rows, share, work->shares); r < stop; r++) {
         if (a->ptr[r] == a->ptr[r + 1]) continue;
         low = spmv__smaller(low, a->col[a->ptr[r]] + a->rows - 1 - r);
         last = a->col[a->ptr[r + 1] - 1] + a->rows - 1 - r;
         end = last < end ? end : last + 1;
     }
-    c->low[share] = low;
-    c->end[share] = end;
+    work->low[share] = low;
+    work->end[share] = end;
 }
 
 /* Finds the range of the numbers of diagonals. */
-static void spmv__diagonals_range(spmv__diagonals *d, spmv__diagonals_job *c)
+static void spmv__diagonals_range(spmv__diagonals *diagonals, spmv__diagonals_job *job)
 {
     uint64_t i;
-    spmv__share_out(spmv__diagonals_range_share, c, c->shares);
-    for (i = 0, d->first = UINT64_MAX; i < c->shares; i++) {
-        d->first = spmv__smaller(d->first, c->low[i]);
-        d->end = d->end < c->end[i] ? c->end[i] : d->end;
+    spmv__share_out(spmv__diagonals_range_share, job, job->shares);
+    for (i = 0, diagonals->first = UINT64_MAX; i < job->shares; i++) {
+        diagonals->first = spmv__smaller(diagonals->first, job->low[i]);
+        diagonals->end = diagonals->end < job->end[i] ? job->end[i] : diagonals->end;
     }
-    d->first = spmv__smaller(d->first, d->end);
+    diagonals->first = spmv__smaller(diagonals->first, diagonals->end);
 }
 
 static void spmv__diagonals_tally_share(void *job, uint64_t share, size_t thread)
 {
-    const spmv__diagonals_job *c = (const spmv__diagonals_job *)job;
-    const spmv_csr *a = c->v->a;
-    const uint64_t end = spmv__share_row(a->ptr, a->rows, share + 1, c->shares);
-    uint32_t *table = c->table + thread * c->numbers;
+    const spmv__diagonals_job *work = (const spmv__diagonals_job *)job;
+    const spmv_csr *a = work->view->a;
+    const uint64_t end = spmv__share_row(a->ptr, a->rows, share + 1, work->shares);
+    uint32_t *table = work->table + thread * work->numbers;
     uint64_t r, k, rows;
-    for (r = spmv__share_row(a->ptr, a->rows, share, c->shares); r < end; r += rows) {
-        rows = spmv__moved_rows(c->v, r, end);
+    for (r = spmv__share_row(a->ptr, a->rows, share, work->shares); r < end; r += rows) {
+        rows = spmv__moved_rows(work->view, r, end);
         for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
-            if (spmv__mine(c->v, k)) table[a->col[k] + a->rows - 1 - r - c->first] += (uint32_t)rows;
+            if (spmv__mine(work->view, k)) table[a->col[k] + a->rows - 1 - r - work->first] += (uint32_t)rows;
     }
 }
 
 /* Counts the nonzeros of each diagonal in place. The tables of all threads take no more than a quarter of the CSR form. */
-static spmv_status spmv__diagonals_tally(spmv__diagonals *d, spmv__diagonals_job *c, const spmv_hooks *h)
+static spmv_status spmv__diagonals_tally(spmv__diagonals *diagonals, spmv__diagonals_job *job, const spmv_hooks *hooks)
 {
-    const uint64_t numbers = d->end - d->first, fit = numbers ? spmv__csr_bytes(c->v->a) / 16 / numbers : 1;
-    const uint64_t threads = spmv__share_threads(c->shares, fit ? fit : 1);
+    const uint64_t numbers = diagonals->end - diagonals->first, fit = numbers ? spmv__csr_bytes(job->view->a) / 16 / numbers : 1;
+    const uint64_t threads = spmv__share_threads(job->shares, fit ? fit : 1);
     uint64_t i, n;
     void *block;
-    spmv_status s = spmv__new(h, &block, numbers, 4 * threads, 0);
-    d->place = c->table = (uint32_t *)block;
-    c->first = d->first;
-    c->numbers = numbers;
-    if (!s) spmv__share_among(spmv__diagonals_tally_share, c, c->shares, threads);
+    spmv_status s = spmv__new(hooks, &block, numbers, 4 * threads, 0);
+    diagonals->place = job->table = (uint32_t *)block;
+    job->first = diagonals->first;
+    job->numbers = numbers;
+    if (!s) spmv__share_among(spmv__diagonals_tally_share, job, job->shares, threads);
     for (i = 1; !s && i < threads; i++)
-        for (n = 0; n < numbers; n++) d->place[n] += c->table[i * numbers + n];
+        for (n = 0; n < numbers; n++) diagonals->place[n] += job->table[i * numbers + n];
     return s;
 }
 
 /* Lists the number of each nonzero's diagonal, sorts the list, and merges equal numbers. */
-SPMV__SHARED spmv_status spmv__diagonals_sort(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
+SPMV__SHARED spmv_status spmv__diagonals_sort(spmv__diagonals *diagonals, const spmv_view *view, const spmv_hooks *hooks)
 {
-    const spmv_csr *a = v->a;
+    const spmv_csr *a = view->a;
     void *block;
     uint64_t r, k, n = 0;
-    spmv_status s = spmv__new(h, &block, a->nnz, sizeof *d->list, 0);
+    spmv_status s = spmv__new(hooks, &block, a->nnz, sizeof *diagonals->list, 0);
     if (s) return s;
-    d->list = (spmv__pair *)block;
+    diagonals->list = (spmv__pair *)block;
     for (r = 0; r < a->rows; r++)
         for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
-            if (spmv__mine(v, k)) {
-                d->list[n].key = a->col[k] + a->rows - 1 - r;
-                d->list[n++].load = 1;
+            if (spmv__mine(view, k)) {
+                diagonals->list[n].key = a->col[k] + a->rows - 1 - r;
+                diagonals->list[n++].load = 1;
             }
-    d->count = spmv__sort_and_merge(d->list, n);
+    diagonals->count = spmv__sort_and_merge(diagonals->list, n);
     return SPMV_OK;
 }
 
 /* Counts the nonzeros of each diagonal; spmv__diagonals_next then returns them. Takes memory and time in proportion to the nonzeros and
  * rows, however many columns there are. Free with spmv__diagonals_free. */
-SPMV__SHARED spmv_status spmv__diagonals_count(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
+SPMV__SHARED spmv_status spmv__diagonals_count(spmv__diagonals *diagonals, const spmv_view *view, const spmv_hooks *hooks)
 {
-    spmv__diagonals_job c;
-    memset(d, 0, sizeof *d);
-    c.v = v;
-    c.shares = spmv__share_count(v->a->nnz + v->a->rows);
-    spmv__diagonals_range(d, &c);
-    return spmv__keys_fit(v->a, d->end - d->first) ? spmv__diagonals_tally(d, &c, h) : spmv__diagonals_sort(d, v, h);
+    spmv__diagonals_job job;
+    memset(diagonals, 0, sizeof *diagonals);
+    job.view = view;
+    job.shares = spmv__share_count(view->a->nnz + view->a->rows);
+    spmv__diagonals_range(diagonals, &job);
+    return spmv__keys_fit(view->a, diagonals->end - diagonals->first) ? spmv__diagonals_tally(diagonals, &job, hooks)
+                                                                      : spmv__diagonals_sort(diagonals, view, hooks);
 }
 
 /* Finds the next diagonal that holds nonzeros, after spmv__diagonals_count: its number, and how many it holds. *at is 0 for the first
  * call and then left alone. Returns 0 if there are no more. */
-SPMV__SHARED int spmv__diagonals_next(const spmv__diagonals *d, uint64_t *at, uint64_t *number, uint64_t *held)
+SPMV__SHARED int spmv__diagonals_next(const spmv__diagonals *diagonals, uint64_t *at, uint64_t *number, uint64_t *held)
 {
-    uint64_t i = *at, end = d->place ? d->end - d->first : d->count;
-    while (d->place && i < end && !d->place[i]) i++;
+    uint64_t i = *at, end = diagonals->place ? diagonals->end - diagonals->first : diagonals->count;
+    while (diagonals->place && i < end && !diagonals->place[i]) i++;
     if (i >= end) return 0;
-    *number = d->place ? d->first + i : d->list[i].key;
-    *held = d->place ? d->place[i] : d->list[i].load;
+    *number = diagonals->place ? diagonals->first + i : diagonals->list[i].key;
+    *held = diagonals->place ? diagonals->place[i] : diagonals->list[i].load;
     *at = i + 1;
     return 1;
 }
 
 /* Makes the list of diagonals that are counted in place. Frees all if there is no memory. */
-SPMV__SHARED spmv_status spmv__diagonals_list(spmv__diagonals *d, const spmv_hooks *h)
+SPMV__SHARED spmv_status spmv__diagonals_list(spmv__diagonals *diagonals, const spmv_hooks *hooks)
 {
     void *block = NULL;
     uint64_t at, number, held, n = 0;
     spmv_status s;
-    for (at = 0; spmv__diagonals_next(d, &at, &number, &held);) d->count++;
-    s = spmv__new(h, &block, d->count, sizeof *d->list, 0);
-    d->list = (spmv__pair *)block;
-    for (at = 0; !s && spmv__diagonals_next(d, &at, &number, &held);) {
-        d->list[n].key = number;
-        d->list[n].load = held;
-        d->place[number - d->first] = (uint32_t)++n;
+    for (at = 0; spmv__diagonals_next(diagonals, &at, &number, &held);) diagonals->count++;
+    s = spmv__new(hooks, &block, diagonals->count, sizeof *diagonals->list, 0);
+    diagonals->list = (spmv__pair *)block;
+    for (at = 0; !s && spmv__diagonals_next(diagonals, &at, &number, &held);) {
+        diagonals->list[n].key = number;
+        diagonals->list[n].load = held;
+        diagonals->place[number - diagonals->first] = (uint32_t)++n;
     }
-    if (s) spmv__diagonals_free(d, h);
+    if (s) spmv__diagonals_free(diagonals, hooks);
     return s;
 }
 
 /* As spmv__diagonals_count, and always makes the list. */
-SPMV__SHARED spmv_status spmv__diagonals_make(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
+SPMV__SHARED spmv_status spmv__diagonals_make(spmv__diagonals *diagonals, const spmv_view *view, const spmv_hooks *hooks)
 {
-    spmv_status s = spmv__diagonals_count(d, v, h);
-    return s || !d->place ? s : spmv__diagonals_list(d, h);
+    spmv_status s = spmv__diagonals_count(diagonals, view, hooks);
+    return s || !diagonals->place ? s : spmv__diagonals_list(diagonals, hooks);
 }
 
 /* The place in the list of the diagonal on which nonzero k of a row lies. */
-SPMV__INLINE uint64_t spmv__diagonal_place(const spmv__diagonals *d, const spmv_csr *a, uint64_t row, uint64_t k)
+SPMV__INLINE uint64_t spmv__diagonal_place(const spmv__diagonals *diagonals, const spmv_csr *a, uint64_t row, uint64_t k)
 {
     uint64_t number = a->col[k] + a->rows - 1 - row;
-    return d->place ? d->place[number - d->first] - 1 : spmv__find(d->list, d->count, number);
+    return diagonals->place ? diagonals->place[number - diagonals->first] - 1 : spmv__find(diagonals->list, diagonals->count, number);
 }
 
 /* Drops diagonal i of the list: spmv__diagonal_stays then returns 0 for its nonzeros. */
-SPMV__SHARED void spmv__diagonal_drop(spmv__diagonals *d, uint64_t i)
+SPMV__SHARED void spmv__diagonal_drop(spmv__diagonals *diagonals, uint64_t i)
 {
-    d->list[i].load = 0;
-    if (d->place) d->place[d->list[i].key - d->first] = 0;
+    diagonals->list[i].load = 0;
+    if (diagonals->place) diagonals->place[diagonals->list[i].key - diagonals->first] = 0;
 }
 
 /* 1 if the diagonal on which nonzero k of a row lies was not dropped. */
-SPMV__SHARED int spmv__diagonal_stays(const spmv__diagonals *d, const spmv_csr *a, uint64_t row, uint64_t k)
+SPMV__SHARED int spmv__diagonal_stays(const spmv__diagonals *diagonals, const spmv_csr *a, uint64_t row, uint64_t k)
 {
     uint64_t number = a->col[k] + a->rows - 1 - row;
-    return d->place ? d->place[number - d->first] != 0 : d->list[spmv__find(d->list, d->count, number)].load != 0;
+    return diagonals->place ? diagonals->place[number - diagonals->first] != 0
+                            : diagonals->list[spmv__find(diagonals->list, diagonals->count, number)].load != 0;
 }
 
 /* The length of a diagonal within the matrix. */
@@ -224,31 +226,36 @@ SPMV__SHARED uint64_t spmv__diagonal_length(const spmv_csr *a, uint64_t number)
 }
 
 /* 1 if diagonal i of the list begins a band, because the diagonal before it holds no nonzeros. */
-SPMV__SHARED int spmv__band_begins(const spmv__diagonals *d, uint64_t i) { return !i || d->list[i - 1].key + 1 != d->list[i].key; }
+SPMV__SHARED int spmv__band_begins(const spmv__diagonals *diagonals, uint64_t i)
+{
+    return !i || diagonals->list[i - 1].key + 1 != diagonals->list[i].key;
+}
 
 #ifdef SPMV__ANY_DIA
 /* Lists the part's diagonals, in the order in which its arrays hold them, and counts their bands. */
-static spmv_status spmv__dia_count(spmv_part *p, spmv__source *s, uint64_t *bands)
+static spmv_status spmv__dia_count(spmv_part *p, spmv__source *source, uint64_t *bands)
 {
-    spmv__diagonals *d = &s->diagonals;
+    spmv__diagonals *diagonals = &source->diagonals;
     uint64_t i;
     spmv_status status;
     *bands = 0;
     if (p->rows > 0x7fffffff || p->cols > 0x7fffffff)
-        return spmv_log(s->h, SPMV_ERR_UNSUPPORTED, "%s stores offsets in 32 bits: rows and cols must be below 2^31",
+        return spmv_log(source->hooks, SPMV_ERR_UNSUPPORTED, "%s stores offsets in 32 bits: rows and cols must be below 2^31",
                         spmv_format_name(p->spec.format));
-    status = d->place ? spmv__diagonals_list(d, s->h) : spmv__diagonals_make(d, s->v, s->h); /* a device may have counted them */
-    for (i = 0; i < d->count; i++) *bands += (uint64_t)spmv__band_begins(d, i);
+    /* a device may have counted them */
+    status = diagonals->place ? spmv__diagonals_list(diagonals, source->hooks)
+                              : spmv__diagonals_make(diagonals, source->view, source->hooks);
+    for (i = 0; i < diagonals->count; i++) *bands += (uint64_t)spmv__band_begins(diagonals, i);
     return status;
 }
 
 /* Neighbouring rows read neighbouring elements of x, so gather is 0. */
-static spmv_status spmv__estimate_diagonals(const spmv_features *f, spmv__load *out)
+static spmv_status spmv__estimate_diagonals(const spmv_features *features, spmv__load *out)
 {
-    out->slots = (double)f->rows * (double)f->diagonals;
-    out->longest = (double)f->diagonals;
+    out->slots = (double)features->rows * (double)features->diagonals;
+    out->longest = (double)features->diagonals;
     out->gather = 0;
-    out->bands = (double)f->bands;
+    out->bands = (double)features->bands;
     return SPMV_OK;
 }
 
@@ -288,20 +295,20 @@ SPMV__INLINE void spmv__dia_copy(spmv__sink *to, unsigned char *val, const unsig
 }
 
 /* Puts rows first .. end - 1 into the stored diagonals, whose slots were cleared. Rows with the same diagonals are put together. */
-SPMV__INLINE void spmv__dia_rows(const spmv__source *s, spmv__sink *to, uint64_t ld, uint64_t first, uint64_t end, uint32_t bytes)
+SPMV__INLINE void spmv__dia_rows(const spmv__source *source, spmv__sink *to, uint64_t ld, uint64_t first, uint64_t end, uint32_t bytes)
 {
-    const spmv_view v = *s->v;
-    const spmv_csr a = *v.a;
-    const spmv__diagonals d = s->diagonals;
+    const spmv_view view = *source->view;
+    const spmv_csr a = *view.a;
+    const spmv__diagonals diagonals = source->diagonals;
     unsigned char *val = (unsigned char *)to->dst->data;
     const unsigned char *src = to->src;
     uint64_t r, k, i, rows, slot;
     for (r = first; r < end; r += rows) {
         const uint64_t begin = a.ptr[r], stop = a.ptr[r + 1];
-        rows = spmv__moved_rows(&v, r, end);
+        rows = spmv__moved_rows(&view, r, end);
         for (k = begin; k < stop; k++) {
-            if (!spmv__mine(&v, k)) continue;
-            slot = spmv__diagonal_place(&d, &a, r, k) * ld + r;
+            if (!spmv__mine(&view, k)) continue;
+            slot = spmv__diagonal_place(&diagonals, &a, r, k) * ld + r;
             if (bytes) spmv__dia_copy(to, val, src, slot, k, stop - begin, rows, bytes);
             for (i = 0; !bytes && i < rows; i++) spmv__put(to, slot + i, k + i * (stop - begin));
         }
@@ -309,15 +316,15 @@ SPMV__INLINE void spmv__dia_rows(const spmv__source *s, spmv__sink *to, uint64_t
 }
 
 /* Puts the values of rows first .. end - 1 into the stored diagonals. */
-static void spmv__dia_values(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+static void spmv__dia_values(spmv_part *p, const spmv__source *source, spmv__sink *to, uint64_t first, uint64_t end)
 {
     uint64_t r, next, ld = spmv__dia_ld(p), d;
     for (r = first; r < end; r = next) {
         next = spmv__smaller(r + SPMV__DIA_ROWS, end);
-        for (d = 0; d < s->diagonals.count; d++) spmv__clear(to, d * ld + r, (next < p->rows ? next : ld) - r);
-        if (!to->src) spmv__dia_rows(s, to, ld, r, next, 0);
-        else if (to->dst->width == 8) spmv__dia_rows(s, to, ld, r, next, 8);
-        else spmv__dia_rows(s, to, ld, r, next, 4);
+        for (d = 0; d < source->diagonals.count; d++) spmv__clear(to, d * ld + r, (next < p->rows ? next : ld) - r);
+        if (!to->src) spmv__dia_rows(source, to, ld, r, next, 0);
+        else if (to->dst->width == 8) spmv__dia_rows(source, to, ld, r, next, 8);
+        else spmv__dia_rows(source, to, ld, r, next, 4);
     }
 }
 
@@ -346,28 +353,29 @@ static const char *const spmv__dia_layouts[] = {
 };
 
 #ifndef SPMV__NO_DIA
-static spmv_status spmv__dia_size(spmv_part *p, spmv__source *s)
+static spmv_status spmv__dia_size(spmv_part *p, spmv__source *source)
 {
     uint64_t bands;
-    spmv_status status = spmv__dia_count(p, s, &bands);
-    p->n[SPMV_DIA_DIAGONALS] = s->diagonals.count;
+    spmv_status status = spmv__dia_count(p, source, &bands);
+    p->n[SPMV_DIA_DIAGONALS] = source->diagonals.count;
     p->n[SPMV_DIA_LD] = spmv__leading(p->rows);
     spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(p->n[SPMV_DIA_DIAGONALS], p->n[SPMV_DIA_LD]), p->a[SPMV_VAL].width);
     spmv__want(&p->a[SPMV_DIA_OFFSET], p->n[SPMV_DIA_DIAGONALS], 4);
     return status;
 }
 
-static spmv_status spmv__dia_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+static spmv_status spmv__dia_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
 {
     (void)spec;
-    (void)l;
-    return spmv__estimate_diagonals(f, out);
+    (void)look;
+    return spmv__estimate_diagonals(features, out);
 }
 
-static void spmv__dia_lay(spmv_part *p, spmv__source *s)
+static void spmv__dia_lay(spmv_part *p, spmv__source *source)
 {
     uint64_t i;
-    for (i = 0; i < s->diagonals.count; i++) ((int32_t *)p->a[SPMV_DIA_OFFSET].data)[i] = spmv__dia_offset(p, &s->diagonals.list[i]);
+    for (i = 0; i < source->diagonals.count; i++)
+        ((int32_t *)p->a[SPMV_DIA_OFFSET].data)[i] = spmv__dia_offset(p, &source->diagonals.list[i]);
 }
 
 #define spmv__dia_fill spmv__dia_values
@@ -394,32 +402,32 @@ static const char *const spmv__bdia_layouts[] = {
 };
 
 #ifndef SPMV__NO_BDIA
-static spmv_status spmv__bdia_size(spmv_part *p, spmv__source *s)
+static spmv_status spmv__bdia_size(spmv_part *p, spmv__source *source)
 {
-    spmv_status status = spmv__dia_count(p, s, &p->n[SPMV_BDIA_BANDS]);
+    spmv_status status = spmv__dia_count(p, source, &p->n[SPMV_BDIA_BANDS]);
     p->n[SPMV_BDIA_LD] = spmv__leading(p->rows);
-    spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(s->diagonals.count, p->n[SPMV_BDIA_LD]), p->a[SPMV_VAL].width);
+    spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(source->diagonals.count, p->n[SPMV_BDIA_LD]), p->a[SPMV_VAL].width);
     spmv__want(&p->a[SPMV_BDIA_OFFSET], p->n[SPMV_BDIA_BANDS], 4);
     spmv__want(&p->a[SPMV_BDIA_BAND_PTR], p->n[SPMV_BDIA_BANDS] + 1, 4);
     return status;
 }
 
-static spmv_status spmv__bdia_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+static spmv_status spmv__bdia_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
 {
     (void)spec;
-    (void)l;
-    return spmv__estimate_diagonals(f, out);
+    (void)look;
+    return spmv__estimate_diagonals(features, out);
 }
 
 /* A band is a run of diagonals whose numbers follow each other. */
-static void spmv__bdia_lay(spmv_part *p, spmv__source *s)
+static void spmv__bdia_lay(spmv_part *p, spmv__source *source)
 {
-    const spmv__diagonals *d = &s->diagonals;
+    const spmv__diagonals *diagonals = &source->diagonals;
     uint64_t i, band = 0;
     uint32_t *band_ptr = (uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data;
     band_ptr[0] = 0;
-    for (i = 0; i < d->count; i++) {
-        if (spmv__band_begins(d, i)) ((int32_t *)p->a[SPMV_BDIA_OFFSET].data)[band++] = spmv__dia_offset(p, &d->list[i]);
+    for (i = 0; i < diagonals->count; i++) {
+        if (spmv__band_begins(diagonals, i)) ((int32_t *)p->a[SPMV_BDIA_OFFSET].data)[band++] = spmv__dia_offset(p, &diagonals->list[i]);
         band_ptr[band] = (uint32_t)(i + 1);
     }
 }

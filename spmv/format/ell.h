@@ -27,16 +27,16 @@
 #endif
 
 #ifdef SPMV__ANY_ELL
-/* The nonzeros of the longest of rows first .. end - 1 of the part. Of rows on a device, first must be a multiple of s->longest_of, and end
- * as well or the number of rows. */
-static uint64_t spmv__longest(const spmv__source *s, uint64_t first, uint64_t end)
+/* The nonzeros of the longest of rows first .. end - 1 of the part. Of rows on a device, first must be a multiple of source->longest_of,
+ * and end as well or the number of rows. */
+static uint64_t spmv__longest(const spmv__source *source, uint64_t first, uint64_t end)
 {
-    const uint64_t found = s->longest ? spmv__ceil_div(end, s->longest_of) : 0;
+    const uint64_t found = source->longest ? spmv__ceil_div(end, source->longest_of) : 0;
     uint64_t i, w = 0;
-    for (i = found ? first / s->longest_of : 0; i < found; i++)
-        if (s->longest[i] > w) w = s->longest[i];
-    for (i = first; !s->longest && i < end; i++)
-        if (s->ptr[i + 1] - s->ptr[i] > w) w = s->ptr[i + 1] - s->ptr[i];
+    for (i = found ? first / source->longest_of : 0; i < found; i++)
+        if (source->longest[i] > w) w = source->longest[i];
+    for (i = first; !source->longest && i < end; i++)
+        if (source->ptr[i + 1] - source->ptr[i] > w) w = source->ptr[i + 1] - source->ptr[i];
     return w;
 }
 
@@ -56,24 +56,24 @@ enum { SPMV__SLAB_STRETCH = 64 /* entries of rows of different lengths that are 
 enum { SPMV__PAD_BYTE = 0xff /* of SPMV_PAD and SPMV_PAD16 */ };
 
 /* Makes entries first .. end - 1 of some rows padding, at most SPMV__SLAB_SLICE; slot is that of entry 0 of the first of them. */
-static void spmv__slab_pad(const spmv__slab *t, const spmv__sink *to, uint64_t rows, uint64_t first, uint64_t end, uint64_t slot)
+static void spmv__slab_pad(const spmv__slab *slab, const spmv__sink *to, uint64_t rows, uint64_t first, uint64_t end, uint64_t slot)
 {
-    const uint64_t width = t->col->width, bytes = to->dst->width;
+    const uint64_t width = slab->col->width, bytes = to->dst->width;
     const int usual = rows == SPMV__SLAB_ROWS && width == 4; /* then memset knows how much it sets */
-    unsigned char *col = (unsigned char *)t->col->data + (slot + first * t->ld) * width;
-    unsigned char *val = (unsigned char *)to->dst->data + (slot + first * t->ld) * bytes;
+    unsigned char *col = (unsigned char *)slab->col->data + (slot + first * slab->ld) * width;
+    unsigned char *val = (unsigned char *)to->dst->data + (slot + first * slab->ld) * bytes;
     uint64_t j;
     if (first == end) return; /* the slab may have no slots at all */
-    if (rows == t->ld) { /* all of the slab's */
+    if (rows == slab->ld) { /* all of the slab's */
         memset(col, SPMV__PAD_BYTE, (size_t)((end - first) * rows * width));
         memset(val, 0, (size_t)((end - first) * rows * bytes));
         return;
     }
-    for (j = first; j < end; j++, col += t->ld * width) {
+    for (j = first; j < end; j++, col += slab->ld * width) {
         if (usual) memset(col, SPMV__PAD_BYTE, (size_t)SPMV__SLAB_ROWS * 4);
         else memset(col, SPMV__PAD_BYTE, (size_t)(rows * width));
     }
-    for (j = first; j < end; j++, val += t->ld * bytes) {
+    for (j = first; j < end; j++, val += slab->ld * bytes) {
         if (usual && bytes == 8) memset(val, 0, (size_t)SPMV__SLAB_ROWS * 8);
         else if (usual) memset(val, 0, (size_t)SPMV__SLAB_ROWS * 4);
         else memset(val, 0, (size_t)(rows * bytes));
@@ -83,27 +83,27 @@ static void spmv__slab_pad(const spmv__slab *t, const spmv__sink *to, uint64_t r
 /* Puts n entries of each of some rows into the slab, the first into slot, slot + 1 and so on; k: where their entries begin. Values have so
  * many bytes. Nearly all of the time of a conversion is spent here, so the loops are compiled for each width. What several rows will read
  * next, if they are adjacent, is prefetched: processors do not foresee so many short streams. */
-SPMV__INLINE void spmv__slab_entries(const spmv__slab *t, const spmv__sink *to, const uint32_t *from, const uint64_t *k, uint64_t rows,
+SPMV__INLINE void spmv__slab_entries(const spmv__slab *slab, const spmv__sink *to, const uint32_t *from, const uint64_t *k, uint64_t rows,
                                      uint64_t n, uint64_t slot, size_t bytes)
 {
-    uint32_t *col = (uint32_t *)t->col->data;
-    uint16_t *narrow = (uint16_t *)t->col->data;
+    uint32_t *col = (uint32_t *)slab->col->data;
+    uint16_t *narrow = (uint16_t *)slab->col->data;
     unsigned char *val = (unsigned char *)to->dst->data + slot * bytes;
     const unsigned char *src = to->src;
     uint64_t i, j, at;
-    if (t->base->count) {
-        const uint32_t base = ((const uint32_t *)t->base->data)[t->group];
-        for (j = 0, at = slot; j < n; j++, at += t->ld) {
+    if (slab->base->count) {
+        const uint32_t base = ((const uint32_t *)slab->base->data)[slab->group];
+        for (j = 0, at = slot; j < n; j++, at += slab->ld) {
             if (rows > 1) spmv__prefetch(from, (k[0] + (n + j) * rows) * sizeof *from);
             for (i = 0; i < rows; i++) narrow[at + i] = (uint16_t)(from[k[i] + j] - base);
         }
     } else {
-        for (j = 0, at = slot; j < n; j++, at += t->ld) {
+        for (j = 0, at = slot; j < n; j++, at += slab->ld) {
             if (rows > 1) spmv__prefetch(from, (k[0] + (n + j) * rows) * sizeof *from);
             for (i = 0; i < rows; i++) col[at + i] = from[k[i] + j];
         }
     }
-    for (j = 0; j < n; j++, val += t->ld * bytes) {
+    for (j = 0; j < n; j++, val += slab->ld * bytes) {
         if (rows > 1) spmv__prefetch(src, (k[0] + (n + j) * rows) * bytes);
         for (i = 64; i < rows * bytes; i += 64) spmv__prefetch(src, (k[0] + (n + j) * rows) * bytes + i);
         for (i = 0; i < rows; i++) memcpy(val + i * bytes, src + (k[i] + j) * bytes, bytes);
@@ -111,66 +111,66 @@ SPMV__INLINE void spmv__slab_entries(const spmv__slab *t, const spmv__sink *to, 
 }
 
 /* Puts entries k .. k + n - 1 into a row, the first into slot. */
-static void spmv__slab_copy(const spmv__slab *t, const spmv__sink *to, const uint32_t *from, uint64_t k, uint64_t n, uint64_t slot)
+static void spmv__slab_copy(const spmv__slab *slab, const spmv__sink *to, const uint32_t *from, uint64_t k, uint64_t n, uint64_t slot)
 {
-    if (to->dst->width == 8) spmv__slab_entries(t, to, from, &k, 1, n, slot, 8);
-    else spmv__slab_entries(t, to, from, &k, 1, n, slot, 4);
+    if (to->dst->width == 8) spmv__slab_entries(slab, to, from, &k, 1, n, slot, 8);
+    else spmv__slab_entries(slab, to, from, &k, 1, n, slot, 4);
 }
 
 /* 1 if the entries of rows can be copied: the part takes all of the matrix, and they are values. */
-static int spmv__slab_copies(const spmv__source *s, const spmv__sink *to) { return !s->v->owner && to->src; }
+static int spmv__slab_copies(const spmv__source *source, const spmv__sink *to) { return !source->view->owner && to->src; }
 
 /* Puts row i of the part into a slab, its first entry into slot: for what spmv__slab_some_rows cannot do, views of some nonzeros, and
  * maps. */
-static void spmv__ell_row(const spmv__slab *t, const spmv__source *s, spmv__sink *to, uint64_t i, uint64_t slot)
+static void spmv__ell_row(const spmv__slab *slab, const spmv__source *source, spmv__sink *to, uint64_t i, uint64_t slot)
 {
-    const spmv_csr *a = s->v->a;
-    uint64_t r = spmv__source_row(s, i), k = a->ptr[r], end = a->ptr[r + 1], n = 0;
+    const spmv_csr *a = source->view->a;
+    uint64_t r = spmv__source_row(source, i), k = a->ptr[r], end = a->ptr[r + 1], n = 0;
     for (; k < end; k++)
-        if (spmv__mine(s->v, k)) {
-            spmv__set_column(t->col, t->base, slot + n * t->ld, t->group, a->col[k], 1);
-            spmv__put(to, slot + n++ * t->ld, k);
+        if (spmv__mine(source->view, k)) {
+            spmv__set_column(slab->col, slab->base, slot + n * slab->ld, slab->group, a->col[k], 1);
+            spmv__put(to, slot + n++ * slab->ld, k);
         }
-    spmv__slab_pad(t, to, 1, n, t->width, slot);
+    spmv__slab_pad(slab, to, 1, n, slab->width, slot);
 }
 
 /* Puts so many rows from row i on, SPMV__SLAB_SLICE at most, into a slab; those from row end on are padding. What all rows have is copied
  * line by line. The rest, up to the end of the longest row, is copied in short stretches, so that cache lines stay in the cache until all
  * rows have been there. What lies behind is padding. */
-static void spmv__slab_some_rows(const spmv__slab *t, const spmv__source *s, const spmv__sink *to, uint64_t i, uint64_t end, uint64_t rows,
-                                 uint64_t slot)
+static void spmv__slab_some_rows(const spmv__slab *slab, const spmv__source *source, const spmv__sink *to, uint64_t i, uint64_t end,
+                                 uint64_t rows, uint64_t slot)
 {
-    const spmv_csr *a = s->v->a;
+    const spmv_csr *a = source->view->a;
     uint64_t k[SPMV__SLAB_SLICE], n[SPMV__SLAB_SLICE], u, j, stop, least = UINT64_MAX, most = 0;
     for (u = 0; u < rows; u++) {
-        uint64_t r = i + u < end ? spmv__source_row(s, i + u) : 0;
+        uint64_t r = i + u < end ? spmv__source_row(source, i + u) : 0;
         n[u] = i + u < end ? a->ptr[r + 1] - a->ptr[r] : 0;
         k[u] = a->ptr[r];
         least = n[u] < least ? n[u] : least;
         most = n[u] > most ? n[u] : most;
     }
-    if (rows == SPMV__SLAB_SLICE) spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_SLICE, least, slot, 8);
+    if (rows == SPMV__SLAB_SLICE) spmv__slab_entries(slab, to, a->col, k, SPMV__SLAB_SLICE, least, slot, 8);
     else if (rows != SPMV__SLAB_ROWS) least = 0;
-    else if (to->dst->width == 8) spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_ROWS, least, slot, 8);
-    else spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_ROWS, least, slot, 4);
+    else if (to->dst->width == 8) spmv__slab_entries(slab, to, a->col, k, SPMV__SLAB_ROWS, least, slot, 8);
+    else spmv__slab_entries(slab, to, a->col, k, SPMV__SLAB_ROWS, least, slot, 4);
     for (j = least; j < most; j = stop) {
         stop = spmv__smaller(j + SPMV__SLAB_STRETCH, most);
-        spmv__slab_pad(t, to, rows, j, stop, slot);
+        spmv__slab_pad(slab, to, rows, j, stop, slot);
         for (u = 0; u < rows; u++)
-            if (n[u] > j) spmv__slab_copy(t, to, a->col, k[u] + j, spmv__smaller(n[u], stop) - j, slot + u + j * t->ld);
+            if (n[u] > j) spmv__slab_copy(slab, to, a->col, k[u] + j, spmv__smaller(n[u], stop) - j, slot + u + j * slab->ld);
     }
-    spmv__slab_pad(t, to, rows, most, t->width, slot);
+    spmv__slab_pad(slab, to, rows, most, slab->width, slot);
 }
 
 /* Puts rows first .. end - 1 of the part, which share a base, and rows of padding, into a slab, the first entry of the first one into
  * slot; stop: the row behind all of these. */
-static void spmv__slab_rows(const spmv__slab *t, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end, uint64_t stop,
+static void spmv__slab_rows(const spmv__slab *slab, const spmv__source *source, spmv__sink *to, uint64_t first, uint64_t end, uint64_t stop,
                             uint64_t slot)
 {
-    const uint64_t together = t->ld == SPMV__SLAB_SLICE && to->dst->width == 8 ? SPMV__SLAB_SLICE : SPMV__SLAB_ROWS;
-    for (; !spmv__slab_copies(s, to) && first < end; first++, slot++) spmv__ell_row(t, s, to, first, slot);
+    const uint64_t together = slab->ld == SPMV__SLAB_SLICE && to->dst->width == 8 ? SPMV__SLAB_SLICE : SPMV__SLAB_ROWS;
+    for (; !spmv__slab_copies(source, to) && first < end; first++, slot++) spmv__ell_row(slab, source, to, first, slot);
     for (; first < stop; first += together, slot += together)
-        spmv__slab_some_rows(t, s, to, first, end, spmv__smaller(stop - first, together), slot);
+        spmv__slab_some_rows(slab, source, to, first, end, spmv__smaller(stop - first, together), slot);
 }
 
 /* Visits the entries of a row that spmv__ell_row stored; width is the number of slots that the row has. */
@@ -202,50 +202,50 @@ static const char *const spmv__ell_layouts[] = {
 
 #ifndef SPMV__NO_ELL
 /* 16-bit columns need the rows of each base to span few enough columns. */
-static spmv_status spmv__ell_size(spmv_part *p, spmv__source *s)
+static spmv_status spmv__ell_size(spmv_part *p, spmv__source *source)
 {
     int fits = 1;
     uint64_t i, low, high;
-    p->n[SPMV_ELL_WIDTH] = spmv__longest(s, 0, p->rows);
+    p->n[SPMV_ELL_WIDTH] = spmv__longest(source, 0, p->rows);
     p->n[SPMV_ELL_LD] = spmv__leading(p->rows);
     for (i = 0; i < p->rows && fits && p->spec.key[SPMV_KEY_IDX] == 16; i += 32) {
-        spmv__span(s, i, p->rows - i < 32 ? p->rows : i + 32, &low, &high);
+        spmv__span(source, i, p->rows - i < 32 ? p->rows : i + 32, &low, &high);
         fits = spmv__span_fits(low, high);
     }
     spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(p->n[SPMV_ELL_WIDTH], p->n[SPMV_ELL_LD]), p->a[SPMV_VAL].width);
     spmv__want_columns(p, &p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], p->a[SPMV_VAL].count, p->n[SPMV_ELL_LD] / 32, fits);
-    s->grain = 32; /* rows of a base */
+    source->grain = 32; /* rows of a base */
     return SPMV_OK;
 }
 
-static spmv_status spmv__ell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+static spmv_status spmv__ell_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
 {
-    (void)f;
-    out->slots = out->rows * (double)l->longest;
-    return spmv__estimate_columns(spec, l, 32);
+    (void)features;
+    out->slots = out->rows * (double)look->longest;
+    return spmv__estimate_columns(spec, look, 32);
 }
 
 #define spmv__ell_lay NULL
 
 /* A base is the lowest column of its 32 rows; empty rows have 0. */
-static void spmv__ell_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+static void spmv__ell_fill(spmv_part *p, const spmv__source *source, spmv__sink *to, uint64_t first, uint64_t end)
 {
-    spmv__slab t;
+    spmv__slab slab;
     uint64_t i, next, low, high, pads = end < p->rows ? end : p->n[SPMV_ELL_LD];
-    t.col = &p->a[SPMV_ELL_COL];
-    t.base = &p->a[SPMV_ELL_BASE];
-    t.ld = p->n[SPMV_ELL_LD];
-    t.width = p->n[SPMV_ELL_WIDTH];
+    slab.col = &p->a[SPMV_ELL_COL];
+    slab.base = &p->a[SPMV_ELL_BASE];
+    slab.ld = p->n[SPMV_ELL_LD];
+    slab.width = p->n[SPMV_ELL_WIDTH];
     for (i = first; i < end; i = next) {
-        t.group = i / 32;
+        slab.group = i / 32;
         next = spmv__smaller(spmv__round_up(i + 1, 32), end);
-        if (t.base->count) {
-            spmv__span(s, i, next, &low, &high);
-            ((uint32_t *)t.base->data)[t.group] = low > high ? 0 : (uint32_t)low;
+        if (slab.base->count) {
+            spmv__span(source, i, next, &low, &high);
+            ((uint32_t *)slab.base->data)[slab.group] = low > high ? 0 : (uint32_t)low;
         }
-        spmv__slab_rows(&t, s, to, i, next, next < end ? next : pads, i);
+        spmv__slab_rows(&slab, source, to, i, next, next < end ? next : pads, i);
     }
-    if (first == end) spmv__slab_rows(&t, s, to, end, end, pads, end);
+    if (first == end) spmv__slab_rows(&slab, source, to, end, end, pads, end);
 }
 
 static void spmv__ell_each(const spmv_part *p, spmv__visit visit, void *user)
@@ -302,14 +302,14 @@ static uint64_t spmv__slice_height(const spmv_part *p, uint64_t t)
 
 /* The end of the slice that begins at row first: h rows, or with the key grow as many up to h as keep padding under that share of the
  * slice. (Monakov et al. have slices of varying height; this rule is our own.) */
-static uint64_t spmv__slice_grow(const spmv_part *p, const spmv__source *s, uint64_t first)
+static uint64_t spmv__slice_grow(const spmv_part *p, const spmv__source *source, uint64_t first)
 {
     uint64_t h = p->n[SPMV_SELL_H], end, width = 0;
     int64_t grow = p->spec.key[SPMV_KEY_GROW];
     if (h > p->rows - first) h = p->rows - first;
     if (!grow) return first + h;
     for (end = first; end < first + h; end++) {
-        uint64_t length = s->ptr[end + 1] - s->ptr[end], slots, held = s->ptr[end + 1] - s->ptr[first];
+        uint64_t length = source->ptr[end + 1] - source->ptr[end], slots, held = source->ptr[end + 1] - source->ptr[first];
         if (length > width) width = length;
         slots = width * (end + 1 - first);
         if ((double)(slots - held) * 1e6 > (double)grow * (double)slots) break;
@@ -324,16 +324,16 @@ static uint64_t spmv__sell_height(const spmv_spec *spec, uint64_t rows)
 }
 
 /* The width of each slice, if a device has found them; else NULL. Columns of 16 bits need more. */
-static const uint32_t *spmv__sell_widths(const spmv_part *p, const spmv__source *s)
+static const uint32_t *spmv__sell_widths(const spmv_part *p, const spmv__source *source)
 {
     const int64_t *key = p->spec.key;
-    return !key[SPMV_KEY_GROW] && key[SPMV_KEY_IDX] != 16 && s->longest_of == p->n[SPMV_SELL_H] ? s->longest : NULL;
+    return !key[SPMV_KEY_GROW] && key[SPMV_KEY_IDX] != 16 && source->longest_of == p->n[SPMV_SELL_H] ? source->longest : NULL;
 }
 
 /* What the shares of spmv__sell_size find. */
 typedef struct spmv__sell_count {
     const spmv_part    *p;
-    const spmv__source *s;
+    const spmv__source *source;
     uint64_t            total[SPMV__MOST_SHARES], slices[SPMV__MOST_SHARES], shares;
     int                 fits[SPMV__MOST_SHARES];
 } spmv__sell_count;
@@ -341,39 +341,39 @@ typedef struct spmv__sell_count {
 /* Goes through the slices of a share once, for their number, slots, and whether the columns of each fit 16 bits. */
 static void spmv__sell_count_share(void *job, uint64_t share)
 {
-    spmv__sell_count *c = (spmv__sell_count *)job;
-    const spmv_part *p = c->p;
-    const uint64_t stop = spmv__share_first(c->s, share + 1, c->shares);
+    spmv__sell_count *count = (spmv__sell_count *)job;
+    const spmv_part *p = count->p;
+    const uint64_t stop = spmv__share_first(count->source, share + 1, count->shares);
     uint64_t first, end, low, high, total = 0, slices = 0;
     int grow = p->spec.key[SPMV_KEY_GROW] != 0, fits = p->spec.key[SPMV_KEY_IDX] == 16;
-    for (first = spmv__share_first(c->s, share, c->shares); first < stop; first = end) {
-        end = spmv__slice_grow(p, c->s, first);
-        total = spmv__sat_add(total, spmv__sat_mul(spmv__longest(c->s, first, end), grow ? end - first : p->n[SPMV_SELL_H]));
+    for (first = spmv__share_first(count->source, share, count->shares); first < stop; first = end) {
+        end = spmv__slice_grow(p, count->source, first);
+        total = spmv__sat_add(total, spmv__sat_mul(spmv__longest(count->source, first, end), grow ? end - first : p->n[SPMV_SELL_H]));
         slices++;
         if (!fits) continue;
-        spmv__span(c->s, first, end, &low, &high);
+        spmv__span(count->source, first, end, &low, &high);
         fits = spmv__span_fits(low, high);
     }
-    c->total[share] = total;
-    c->slices[share] = slices;
-    c->fits[share] = fits;
+    count->total[share] = total;
+    count->slices[share] = slices;
+    count->fits[share] = fits;
 }
 
 /* Goes through all slices. *fits: 1 if columns of 16 bits are asked for and fit. Returns the slots. With the key grow, where a slice begins
  * depends on those before it, so one share counts them all. */
-static uint64_t spmv__sell_count_all(spmv_part *p, const spmv__source *s, int *fits)
+static uint64_t spmv__sell_count_all(spmv_part *p, const spmv__source *source, int *fits)
 {
-    spmv__sell_count c;
+    spmv__sell_count count;
     uint64_t i, total = 0;
-    c.p = p;
-    c.s = s;
-    c.shares = p->spec.key[SPMV_KEY_GROW] ? 1 : spmv__source_shares(s);
-    spmv__share_out(spmv__sell_count_share, &c, c.shares);
+    count.p = p;
+    count.source = source;
+    count.shares = p->spec.key[SPMV_KEY_GROW] ? 1 : spmv__source_shares(source);
+    spmv__share_out(spmv__sell_count_share, &count, count.shares);
     p->n[SPMV_SELL_SLICES] = 0;
-    for (i = 0, *fits = 1; i < c.shares; i++) {
-        total = spmv__sat_add(total, c.total[i]);
-        p->n[SPMV_SELL_SLICES] += c.slices[i];
-        *fits = *fits && c.fits[i];
+    for (i = 0, *fits = 1; i < count.shares; i++) {
+        total = spmv__sat_add(total, count.total[i]);
+        p->n[SPMV_SELL_SLICES] += count.slices[i];
+        *fits = *fits && count.fits[i];
     }
     return total;
 }
@@ -387,47 +387,47 @@ static uint64_t spmv__sell_count_widths(spmv_part *p, const uint32_t *widths)
     return spmv__sat_mul(total, p->n[SPMV_SELL_H]);
 }
 
-static spmv_status spmv__sell_size(spmv_part *p, spmv__source *s)
+static spmv_status spmv__sell_size(spmv_part *p, spmv__source *source)
 {
     const int grow = p->spec.key[SPMV_KEY_GROW] != 0;
     const uint32_t *widths;
     uint64_t total;
     int fits = 0;
     p->n[SPMV_SELL_H] = spmv__sell_height(&p->spec, p->rows);
-    s->grain = grow ? 0 : p->n[SPMV_SELL_H];
-    widths = spmv__sell_widths(p, s);
-    total = widths ? spmv__sell_count_widths(p, widths) : spmv__sell_count_all(p, s, &fits);
+    source->grain = grow ? 0 : p->n[SPMV_SELL_H];
+    widths = spmv__sell_widths(p, source);
+    total = widths ? spmv__sell_count_widths(p, widths) : spmv__sell_count_all(p, source, &fits);
     spmv__want(&p->a[SPMV_VAL], total, p->a[SPMV_VAL].width);
     spmv__want_offsets(&p->a[SPMV_SELL_PTR], p->n[SPMV_SELL_SLICES] + 1, total);
     spmv__want_columns(p, &p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], total, p->n[SPMV_SELL_SLICES], fits);
     spmv__want(&p->a[SPMV_SELL_SLICE_ROW], grow ? p->n[SPMV_SELL_SLICES] + 1 : 0, 4);
-    if (grow) s->cuts = &p->a[SPMV_SELL_SLICE_ROW];
+    if (grow) source->cuts = &p->a[SPMV_SELL_SLICE_ROW];
     return SPMV_OK;
 }
 
 /* Sets the share's result to the sum of the widths of its slices. */
 static void spmv__slots_share(void *job, uint64_t share)
 {
-    spmv__look_pass *c = (spmv__look_pass *)job;
-    uint64_t r = spmv__look_first(c, share), end = spmv__look_first(c, share + 1), widths = 0;
+    spmv__look_pass *pass = (spmv__look_pass *)job;
+    uint64_t r = spmv__look_first(pass, share), end = spmv__look_first(pass, share + 1), widths = 0;
     while (r < end) {
-        const uint64_t stop = end - r < c->h ? end : r + c->h;
-        widths += spmv__look_tallest(c->l, r, stop);
+        const uint64_t stop = end - r < pass->height ? end : r + pass->height;
+        widths += spmv__look_tallest(pass->look, r, stop);
         r = stop;
     }
-    c->result[share] = widths;
+    pass->result[share] = widths;
 }
 
 /* The slots of sell if its slices are h rows of the matrix each, in order. */
-static double spmv__slots_in_order(const spmv__look *l, uint64_t h)
+static double spmv__slots_in_order(const spmv__look *look, uint64_t h)
 {
-    spmv__look_pass c;
+    spmv__look_pass pass;
     double slots = 0;
     uint64_t i;
-    if (spmv__look_has(&l->known->in_order, h, &slots)) return slots;
-    spmv__look_run(&c, l, h, 1, spmv__slots_share);
-    for (i = 0; i < c.shares; i++) slots += (double)c.result[i] * (double)h;
-    spmv__look_keep(&l->known->in_order, h, slots);
+    if (spmv__look_has(&look->known->in_order, h, &slots)) return slots;
+    spmv__look_run(&pass, look, h, 1, spmv__slots_share);
+    for (i = 0; i < pass.shares; i++) slots += (double)pass.result[i] * (double)h;
+    spmv__look_keep(&look->known->in_order, h, slots);
     return slots;
 }
 
@@ -438,25 +438,25 @@ typedef struct spmv__length_counts {
 } spmv__length_counts;
 
 /* Goes from length k to the next one below it that is there, and takes its bit away; 0: there is none. */
-static uint64_t spmv__length_below(spmv__length_counts *c, uint64_t k)
+static uint64_t spmv__length_below(spmv__length_counts *counts, uint64_t k)
 {
-    uint64_t word = k / 64, bits = c->there[word], n;
-    while (!bits && word) bits = c->there[--word];
+    uint64_t word = k / 64, bits = counts->there[word], n;
+    while (!bits && word) bits = counts->there[--word];
     if (!bits) return 0;
     n = 63 - (uint64_t)spmv__leading_zeros(bits);
-    c->there[word] = bits ^ (uint64_t)1 << n;
+    counts->there[word] = bits ^ (uint64_t)1 << n;
     return word * 64 + n;
 }
 
 enum { SPMV__SORTED_SAMPLE = 1 << 15 /* rows: as few show how well the rows of a window fit together */ };
 
-/* Adds up the slots of windows of sigma rows; c has room for the longest row and is zero. A slice that begins among the rows of length k is
- * k wide. One that was begun before becomes wider if it is narrower, as it can be at the beginning of a window. Of many windows only a
+/* Adds up the slots of windows of sigma rows; counts has room for the longest row and is zero. A slice that begins among the rows of length
+ * k is k wide. One that was begun before becomes wider if it is narrower, as it can be at the beginning of a window. Of many windows only a
  * sample is read, whose slots are scaled by its share of the nonzeros; each row that is longer than all in the sample counts as a slice of
  * its own. all: 1: reads every window, as is done in the end if the nonzeros lie so unevenly that the sample says little. */
-static double spmv__slots_of_windows(const spmv__look *l, uint64_t h, uint64_t sigma, spmv__length_counts *c, int all)
+static double spmv__slots_of_windows(const spmv__look *look, uint64_t h, uint64_t sigma, spmv__length_counts *counts, int all)
 {
-    const uint64_t rows = l->v->a->rows, windows = spmv__ceil_div(rows, sigma), sampled = spmv__ceil_div(SPMV__SORTED_SAMPLE, sigma);
+    const uint64_t rows = look->v->a->rows, windows = spmv__ceil_div(rows, sigma), sampled = spmv__ceil_div(SPMV__SORTED_SAMPLE, sigma);
     const uint64_t step = !all && windows > 2 * sampled && sampled > 1 ? windows / sampled : 1;
     uint64_t i, begin, end, r, k, nnz = 0, longest = 0; /* of the sample: nonzeros, the longest row */
     uint64_t place = 0, open = 0;                       /* rows so far; width of the last slice */
@@ -467,101 +467,102 @@ static double spmv__slots_of_windows(const spmv__look *l, uint64_t h, uint64_t s
         if (begin >= rows) break;
         end = rows - begin < sigma ? rows : begin + sigma;
         for (r = begin; r < end; r++) {
-            uint64_t n = spmv__look_len(l, r);
-            c->with[n]++;
-            c->there[n / 64] |= (uint64_t)(n != 0) << n % 64;
+            uint64_t n = spmv__look_len(look, r);
+            counts->with[n]++;
+            counts->there[n / 64] |= (uint64_t)(n != 0) << n % 64;
             if (n > most) most = n;
             nnz += n;
         }
         if (most > longest) longest = most;
-        for (k = most; (k = spmv__length_below(c, k)) != 0;) {
-            uint64_t next = place + c->with[k], opened = spmv__ceil_div(next, h) - spmv__ceil_div(place, h);
+        for (k = most; (k = spmv__length_below(counts, k)) != 0;) {
+            uint64_t next = place + counts->with[k], opened = spmv__ceil_div(next, h) - spmv__ceil_div(place, h);
             if (place % h && k > open) slots += (double)(h * (k - open));
             if (opened || k > open) open = k;
             slots += (double)(opened * h * k);
             place = next;
-            c->with[k] = 0;
+            counts->with[k] = 0;
         }
     }
     if (step == 1) return slots;
-    if (nnz * step < l->nnz / 2 || nnz * step / 2 > l->nnz) return spmv__slots_of_windows(l, h, sigma, c, 1);
-    slots *= (double)l->nnz / (double)nnz;
-    for (k = longest + 1; k <= l->longest; k++) slots += (double)(h - 1) * (double)l->longer[k];
+    if (nnz * step < look->nnz / 2 || nnz * step / 2 > look->nnz) return spmv__slots_of_windows(look, h, sigma, counts, 1);
+    slots *= (double)look->nnz / (double)nnz;
+    for (k = longest + 1; k <= look->longest; k++) slots += (double)(h - 1) * (double)look->longer[k];
     return slots;
 }
 
 /* The slots of sell if empty rows are left out and rows are sorted by length within windows of sigma rows (0: all rows). Counts the rows
  * of each length instead of sorting them. */
-static spmv_status spmv__slots_sorted(const spmv__look *l, uint64_t h, uint64_t sigma, double *slots)
+static spmv_status spmv__slots_sorted(const spmv__look *look, uint64_t h, uint64_t sigma, double *slots)
 {
-    const uint64_t words = l->longest / 64 + 1, key = sigma << 32 | h; /* h is 65536 at most */
-    spmv__length_counts c;
+    const uint64_t words = look->longest / 64 + 1, key = sigma << 32 | h; /* h is 65536 at most */
+    spmv__length_counts counts;
     void *block;
     spmv_status s;
-    if (spmv__look_has(&l->known->sorted, key, slots)) return SPMV_OK;
-    s = spmv__new(l->h, &block, words * 8 + (l->longest + 1) * 4, 1, 0);
+    if (spmv__look_has(&look->known->sorted, key, slots)) return SPMV_OK;
+    s = spmv__new(look->h, &block, words * 8 + (look->longest + 1) * 4, 1, 0);
     if (s) return s;
-    c.there = (uint64_t *)block;
-    c.with = (uint32_t *)(void *)(c.there + words);
-    *slots = spmv__slots_of_windows(l, h, sigma ? sigma : l->v->a->rows, &c, 0);
-    spmv__look_keep(&l->known->sorted, key, *slots);
-    spmv_free(l->h, block);
+    counts.there = (uint64_t *)block;
+    counts.with = (uint32_t *)(void *)(counts.there + words);
+    *slots = spmv__slots_of_windows(look, h, sigma ? sigma : look->v->a->rows, &counts, 0);
+    spmv__look_keep(&look->known->sorted, key, *slots);
+    spmv_free(look->h, block);
     return SPMV_OK;
 }
 
 /* Sorting leaves little padding; its cost is narrow slices and writing y in any order, which uneven stands for. */
-static spmv_status spmv__sell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+static spmv_status spmv__sell_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
 {
-    uint64_t sigma = (uint64_t)spec->key[SPMV_KEY_SIGMA], h = spmv__sell_height(spec, spec->key[SPMV_KEY_ROWS] ? l->rows : f->rows);
+    uint64_t sigma = (uint64_t)spec->key[SPMV_KEY_SIGMA];
+    uint64_t h = spmv__sell_height(spec, spec->key[SPMV_KEY_ROWS] ? look->rows : features->rows);
     spmv_status s = SPMV_OK;
     if (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED) {
-        s = spmv__slots_sorted(l, h, sigma, &out->slots);
-        out->uneven = f->uneven;
+        s = spmv__slots_sorted(look, h, sigma, &out->slots);
+        out->uneven = features->uneven;
     } else {
-        out->slots = spmv__slots_in_order(l, h);
+        out->slots = spmv__slots_in_order(look, h);
     }
-    return s ? s : spmv__estimate_columns(spec, l, sigma ? sigma : h);
+    return s ? s : spmv__estimate_columns(spec, look, sigma ? sigma : h);
 }
 
 /* What the shares of spmv__sell_lay have in common. */
 typedef struct spmv__sell_slices {
     spmv_part          *p;
-    const spmv__source *s;
+    const spmv__source *source;
     uint64_t            shares;
 } spmv__sell_slices;
 
 /* Cuts the slices of a share as spmv__sell_size does, and fills the rows where they begin, and as pointers their slots. */
 static void spmv__sell_lay_share(void *job, uint64_t share)
 {
-    const spmv__sell_slices *c = (const spmv__sell_slices *)job;
-    spmv_part *p = c->p;
+    const spmv__sell_slices *slices = (const spmv__sell_slices *)job;
+    spmv_part *p = slices->p;
     const int grow = p->a[SPMV_SELL_SLICE_ROW].count != 0;
-    const uint64_t stop = c->shares == 1 ? p->rows : spmv__share_first(c->s, share + 1, c->shares);
-    uint64_t first = c->shares == 1 ? 0 : spmv__share_first(c->s, share, c->shares), end, t = first / p->n[SPMV_SELL_H];
+    const uint64_t stop = slices->shares == 1 ? p->rows : spmv__share_first(slices->source, share + 1, slices->shares);
+    uint64_t first = slices->shares == 1 ? 0 : spmv__share_first(slices->source, share, slices->shares), end, t = first / p->n[SPMV_SELL_H];
     for (; first < stop; t++, first = end) {
-        end = spmv__slice_grow(p, c->s, first);
+        end = spmv__slice_grow(p, slices->source, first);
         if (grow) spmv__set(&p->a[SPMV_SELL_SLICE_ROW], t + 1, end);
-        spmv__set(&p->a[SPMV_SELL_PTR], t + 1, spmv__longest(c->s, first, end) * (grow ? end - first : p->n[SPMV_SELL_H]));
+        spmv__set(&p->a[SPMV_SELL_PTR], t + 1, spmv__longest(slices->source, first, end) * (grow ? end - first : p->n[SPMV_SELL_H]));
     }
 }
 
 /* With the key grow, where a slice begins depends on those before it, so one share cuts them all. */
-static void spmv__sell_lay(spmv_part *p, spmv__source *s)
+static void spmv__sell_lay(spmv_part *p, spmv__source *source)
 {
     const int grow = p->a[SPMV_SELL_SLICE_ROW].count != 0;
     spmv_array *ptr = &p->a[SPMV_SELL_PTR];
-    spmv__sell_slices c;
+    spmv__sell_slices slices;
     uint64_t t, sum = 0;
-    if (spmv__sell_widths(p, s)) {
-        spmv__offsets_from(ptr, spmv__sell_widths(p, s), p->n[SPMV_SELL_H]);
+    if (spmv__sell_widths(p, source)) {
+        spmv__offsets_from(ptr, spmv__sell_widths(p, source), p->n[SPMV_SELL_H]);
         return;
     }
-    c.p = p;
-    c.s = s;
-    c.shares = grow ? 1 : spmv__source_shares(s);
+    slices.p = p;
+    slices.source = source;
+    slices.shares = grow ? 1 : spmv__source_shares(source);
     spmv__set(ptr, 0, 0);
     if (grow) spmv__set(&p->a[SPMV_SELL_SLICE_ROW], 0, 0);
-    spmv__share_out(spmv__sell_lay_share, &c, c.shares);
+    spmv__share_out(spmv__sell_lay_share, &slices, slices.shares);
     for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++) {
         sum += spmv__at(ptr, t + 1);
         spmv__set(ptr, t + 1, sum);
@@ -582,23 +583,23 @@ static uint64_t spmv__slice_at(const spmv_part *p, uint64_t first)
 }
 
 /* Fills the slices of rows first .. stop - 1. A base is the lowest column of its slice, 0 if that is empty. */
-static void spmv__sell_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t stop)
+static void spmv__sell_fill(spmv_part *p, const spmv__source *source, spmv__sink *to, uint64_t first, uint64_t stop)
 {
-    spmv__slab b;
+    spmv__slab slab;
     uint64_t t, end, slot, low, high;
-    b.col = &p->a[SPMV_SELL_COL];
-    b.base = &p->a[SPMV_SELL_BASE];
+    slab.col = &p->a[SPMV_SELL_COL];
+    slab.base = &p->a[SPMV_SELL_BASE];
     for (t = spmv__slice_at(p, first); first < stop; t++, first = end) {
         end = spmv__slice_end(p, t);
         slot = spmv__at(&p->a[SPMV_SELL_PTR], t);
-        b.group = t;
-        b.ld = spmv__slice_height(p, t);
-        b.width = (spmv__at(&p->a[SPMV_SELL_PTR], t + 1) - slot) / b.ld;
-        if (b.base->count) {
-            spmv__span(s, first, end, &low, &high);
-            ((uint32_t *)b.base->data)[t] = low > high ? 0 : (uint32_t)low;
+        slab.group = t;
+        slab.ld = spmv__slice_height(p, t);
+        slab.width = (spmv__at(&p->a[SPMV_SELL_PTR], t + 1) - slot) / slab.ld;
+        if (slab.base->count) {
+            spmv__span(source, first, end, &low, &high);
+            ((uint32_t *)slab.base->data)[t] = low > high ? 0 : (uint32_t)low;
         }
-        spmv__slab_rows(&b, s, to, first, end, first + b.ld, slot);
+        spmv__slab_rows(&slab, source, to, first, end, first + slab.ld, slot);
     }
 }
 

@@ -33,15 +33,15 @@ enum { SPMV__FAR_PLACES = 32, SPMV__FAR_ROWS = 32, SPMV__FAR_LONGEST = 256 };
 #if SPMV__ONLY & (SPMV_BIT_CSR | SPMV_BIT_COO)
 /* Counts the nonzeros of row i, and those in none of whose cache lines of x, nor beside them, the row before or the nonzero before has one.
  * line is the number of elements in a cache line. */
-static void spmv__csr_look(const spmv__source *s, uint64_t i, uint64_t line, uint64_t *all, uint64_t *apart)
+static void spmv__csr_look(const spmv__source *source, uint64_t i, uint64_t line, uint64_t *all, uint64_t *apart)
 {
-    const spmv_csr *a = s->v->a;
-    uint64_t before = spmv__source_row(s, i - 1), r = spmv__source_row(s, i), k = a->ptr[r], last = 0;
+    const spmv_csr *a = source->view->a;
+    uint64_t before = spmv__source_row(source, i - 1), r = spmv__source_row(source, i), k = a->ptr[r], last = 0;
     uint64_t j = a->ptr[before];
     const uint64_t stop = a->ptr[before + 1], end = spmv__smaller(a->ptr[r + 1], k + SPMV__FAR_LONGEST);
     for (; k < end; k++) {
         const uint64_t c = a->col[k];
-        if (!spmv__mine(s->v, k)) continue;
+        if (!spmv__mine(source->view, k)) continue;
         while (j < stop && a->col[j] + line < c) j++;
         *apart += (j == stop || a->col[j] > c + line) && (!last || c > last + line);
         last = c;
@@ -50,22 +50,22 @@ static void spmv__csr_look(const spmv__source *s, uint64_t i, uint64_t line, uin
 }
 
 /* 1 if in a sample of rows many nonzeros are far from all near them. */
-SPMV__APART int spmv__csr_looks_far(const spmv_part *p, const spmv__source *s)
+SPMV__APART int spmv__csr_looks_far(const spmv_part *p, const spmv__source *source)
 {
     const uint64_t size = spmv_vector_size(p->type), step = p->rows / SPMV__FAR_PLACES;
     uint64_t place, i, all = 0, apart = 0;
     for (place = 0; place < SPMV__FAR_PLACES; place++)
-        for (i = place * step + 1; i < place * step + SPMV__FAR_ROWS; i++) spmv__csr_look(s, i, SPMV__CACHE_LINE / size, &all, &apart);
+        for (i = place * step + 1; i < place * step + SPMV__FAR_ROWS; i++) spmv__csr_look(source, i, SPMV__CACHE_LINE / size, &all, &apart);
     if (p->cols >= SPMV__FAR_BYTES / size) return apart * SPMV__FAR_ONE > all;
     return apart * 2 > all && p->nnz / SPMV__SHORT >= p->rows;
 }
 
 /* 1 if a product will mostly wait for elements of x: x is large, and many nonzeros are far from all near them. 0 if the columns stay on a
  * device, where nobody asks. */
-static int spmv__csr_is_far(const spmv_part *p, const spmv__source *s)
+static int spmv__csr_is_far(const spmv_part *p, const spmv__source *source)
 {
-    if (!s->v->a->col || p->cols < SPMV__FAR_LESS / spmv_vector_size(p->type)) return 0;
-    return p->rows / SPMV__FAR_PLACES > SPMV__FAR_ROWS && spmv__csr_looks_far(p, s);
+    if (!source->view->a->col || p->cols < SPMV__FAR_LESS / spmv_vector_size(p->type)) return 0;
+    return p->rows / SPMV__FAR_PLACES > SPMV__FAR_ROWS && spmv__csr_looks_far(p, source);
 }
 
 /* What rows are like: the longest row, rows whose length, if it is short, is not that of the row before, and blocks of rows that all are
@@ -104,26 +104,26 @@ typedef struct spmv__csr_shares {
 
 static void spmv__csr_lengths_share(void *job, uint64_t share)
 {
-    spmv__csr_shares *c = (spmv__csr_shares *)job;
-    const uint64_t blocks = spmv__ceil_div(c->rows, SPMV__BLOCK_ROWS), first = blocks * share / c->shares * SPMV__BLOCK_ROWS;
-    const uint64_t end = spmv__smaller(blocks * (share + 1) / c->shares * SPMV__BLOCK_ROWS, c->rows);
-    spmv__csr_lengths_rows(c->ptr, first, end, &c->found[share]);
+    spmv__csr_shares *sharing = (spmv__csr_shares *)job;
+    const uint64_t blocks = spmv__ceil_div(sharing->rows, SPMV__BLOCK_ROWS), first = blocks * share / sharing->shares * SPMV__BLOCK_ROWS;
+    const uint64_t end = spmv__smaller(blocks * (share + 1) / sharing->shares * SPMV__BLOCK_ROWS, sharing->rows);
+    spmv__csr_lengths_rows(sharing->ptr, first, end, &sharing->found[share]);
 }
 
 /* Looks at all rows in shares, whose results would take too much of the stack of a small matrix. */
 SPMV__APART void spmv__csr_lengths_among(const uint64_t *ptr, uint64_t rows, uint64_t shares, spmv__csr_found *all)
 {
-    spmv__csr_shares c;
+    spmv__csr_shares sharing;
     uint64_t share;
-    c.ptr = ptr;
-    c.rows = rows;
-    c.shares = shares;
-    spmv__share_out(spmv__csr_lengths_share, &c, shares);
+    sharing.ptr = ptr;
+    sharing.rows = rows;
+    sharing.shares = shares;
+    spmv__share_out(spmv__csr_lengths_share, &sharing, shares);
     all->longest = all->changes = all->fits = 0;
     for (share = 0; share < shares; share++) {
-        if (c.found[share].longest > all->longest) all->longest = c.found[share].longest;
-        all->changes += c.found[share].changes;
-        all->fits += c.found[share].fits;
+        if (sharing.found[share].longest > all->longest) all->longest = sharing.found[share].longest;
+        all->changes += sharing.found[share].changes;
+        all->fits += sharing.found[share].fits;
     }
 }
 
@@ -154,17 +154,17 @@ SPMV__APART int spmv__csr_is_uneven(const spmv_part *p, const uint64_t *ptr)
 
 /* Sets what the host's product of csr or coo should know about the lengths of the rows, and about its columns. Rows are taken in
  * blocks if half of them are in short ones, or if their lengths are uneven. */
-static void spmv__csr_lengths(spmv_part *p, const spmv__source *s)
+static void spmv__csr_lengths(spmv_part *p, const spmv__source *source)
 {
     const uint64_t shares = spmv__share_count(p->rows);
     spmv__csr_found all;
-    if (shares == 1) spmv__csr_lengths_rows(s->ptr, 0, p->rows, &all);
-    else spmv__csr_lengths_among(s->ptr, p->rows, shares, &all);
+    if (shares == 1) spmv__csr_lengths_rows(source->ptr, 0, p->rows, &all);
+    else spmv__csr_lengths_among(source->ptr, p->rows, shares, &all);
     if (all.longest > p->longest) p->longest = all.longest;
-    p->lengths = spmv__csr_is_far(p, s) ? SPMV__LENGTHS_FAR : SPMV__LENGTHS_MIXED;
+    p->lengths = spmv__csr_is_far(p, source) ? SPMV__LENGTHS_FAR : SPMV__LENGTHS_MIXED;
     if (p->lengths == SPMV__LENGTHS_FAR || p->nnz / SPMV__SHORT >= p->rows) return;
     if (all.changes * SPMV__ALIKE_ROWS < p->rows) p->lengths = SPMV__LENGTHS_ALIKE;
-    else if (all.fits * 2 * SPMV__BLOCK_ROWS > p->rows || (p->rows >= SPMV__GUESS_LEAST && spmv__csr_is_uneven(p, s->ptr)))
+    else if (all.fits * 2 * SPMV__BLOCK_ROWS > p->rows || (p->rows >= SPMV__GUESS_LEAST && spmv__csr_is_uneven(p, source->ptr)))
         p->lengths = SPMV__LENGTHS_BLOCKS;
 }
 #endif

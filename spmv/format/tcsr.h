@@ -83,9 +83,9 @@ enum {
     SPMV__TILE_REST = 16     /* a row is not cut if at most this share of a tile, a 16th, is left; an 8th gains nothing [M7] */
 };
 
-SPMV__SHARED uint64_t spmv__tile_slots(const spmv_spec *s)
+SPMV__SHARED uint64_t spmv__tile_slots(const spmv_spec *spec)
 {
-    return s->key[SPMV_KEY_TILE] ? (uint64_t)s->key[SPMV_KEY_TILE] : (uint64_t)SPMV__TILE_SLOTS;
+    return spec->key[SPMV_KEY_TILE] ? (uint64_t)spec->key[SPMV_KEY_TILE] : (uint64_t)SPMV__TILE_SLOTS;
 }
 
 /* 1 if all warps shall have high bytes, as nearly all need them: a warp then knows where its own are without reading it first. */
@@ -120,41 +120,42 @@ typedef struct spmv__tcsr_walk {
 } spmv__tcsr_walk;
 
 /* Passes count slots of one warp, whose columns lie in low .. high. After the warp's last slot, writes its base. */
-static void spmv__tcsr_pass(spmv__tcsr_walk *w, uint64_t count, uint64_t low, uint64_t high)
+static void spmv__tcsr_pass(spmv__tcsr_walk *walk, uint64_t count, uint64_t low, uint64_t high)
 {
     uint64_t span;
-    if (low < w->low) w->low = low;
-    if (high > w->high) w->high = high;
-    w->at += count;
-    if (w->at % SPMV__TCSR_WARP) return;
-    span = w->high - w->low;
-    w->fits &= span < 1u << SPMV__TCSR_BITS;
-    w->wide += (uint64_t)(w->all || span >= 1u << 16);
-    if (w->base) *w->base++ = (uint32_t)w->low;
-    if (w->high_at) *++w->high_at = (uint32_t)w->wide;
-    w->low = UINT64_MAX;
-    w->high = 0;
+    if (low < walk->low) walk->low = low;
+    if (high > walk->high) walk->high = high;
+    walk->at += count;
+    if (walk->at % SPMV__TCSR_WARP) return;
+    span = walk->high - walk->low;
+    walk->fits &= span < 1u << SPMV__TCSR_BITS;
+    walk->wide += (uint64_t)(walk->all || span >= 1u << 16);
+    if (walk->base) *walk->base++ = (uint32_t)walk->low;
+    if (walk->high_at) *++walk->high_at = (uint32_t)walk->wide;
+    walk->low = UINT64_MAX;
+    walk->high = 0;
 }
 
 /* Passes padding up to slot end, which repeats a column. */
-static void spmv__tcsr_pass_padding(spmv__tcsr_walk *w, uint64_t end, uint32_t column)
+static void spmv__tcsr_pass_padding(spmv__tcsr_walk *walk, uint64_t end, uint32_t column)
 {
-    while (w->at < end) spmv__tcsr_pass(w, spmv__smaller(end - w->at, SPMV__TCSR_WARP - w->at % SPMV__TCSR_WARP), column, column);
+    while (walk->at < end)
+        spmv__tcsr_pass(walk, spmv__smaller(end - walk->at, SPMV__TCSR_WARP - walk->at % SPMV__TCSR_WARP), column, column);
 }
 
 /* Passes a row, whose nonzeros are among entries k .. end - 1, and returns its last column. In a warp, its first and last nonzero tell the
  * span, as columns rise. */
-static uint32_t spmv__tcsr_pass_row(spmv__tcsr_walk *w, const spmv_view *v, uint64_t k, uint64_t length)
+static uint32_t spmv__tcsr_pass_row(spmv__tcsr_walk *walk, const spmv_view *view, uint64_t k, uint64_t length)
 {
     uint64_t high = 0;
     while (length) {
-        uint64_t low = UINT64_MAX, count = spmv__smaller(length, SPMV__TCSR_WARP - w->at % SPMV__TCSR_WARP), first = k, left;
-        if (!v->owner) k += count;
+        uint64_t low = UINT64_MAX, count = spmv__smaller(length, SPMV__TCSR_WARP - walk->at % SPMV__TCSR_WARP), first = k, left;
+        if (!view->owner) k += count;
         else
-            for (left = count; left; k++) left -= (uint64_t)spmv__mine(v, k);
+            for (left = count; left; k++) left -= (uint64_t)spmv__mine(view, k);
         high = 0;
-        spmv__span_entries(v, first, k, &low, &high);
-        spmv__tcsr_pass(w, count, low, high);
+        spmv__span_entries(view, first, k, &low, &high);
+        spmv__tcsr_pass(walk, count, low, high);
         length -= count;
     }
     return (uint32_t)high;
@@ -163,7 +164,7 @@ static uint32_t spmv__tcsr_pass_row(spmv__tcsr_walk *w, const spmv_view *v, uint
 /* The walk in shares of whole tiles. */
 typedef struct spmv__tcsr_shares {
     const spmv_part    *p;
-    const spmv__source *s;
+    const spmv__source *source;
     uint64_t            shares, row[SPMV__MOST_SHARES + 1]; /* row: in which a share begins; behind the last one, all rows */
     uint64_t            done[SPMV__MOST_SHARES];        /* its nonzeros before the share */
     uint64_t            empties[SPMV__MOST_SHARES];     /* empty rows from there on, or before it */
@@ -172,168 +173,173 @@ typedef struct spmv__tcsr_shares {
 } spmv__tcsr_shares;
 
 /* The first tile of a share. */
-static uint64_t spmv__tcsr_tile(const spmv__tcsr_shares *c, uint64_t share) { return c->p->n[SPMV_TCSR_TILES] * share / c->shares; }
+static uint64_t spmv__tcsr_tile(const spmv__tcsr_shares *sharing, uint64_t share)
+{
+    return sharing->p->n[SPMV_TCSR_TILES] * share / sharing->shares;
+}
 
 /* Finds where the shares begin. A row that does not fit into the rest of a tile begins at the next one or is cut there. */
-static void spmv__tcsr_starts(spmv__tcsr_shares *c)
+static void spmv__tcsr_starts(spmv__tcsr_shares *sharing)
 {
-    const uint64_t tile = c->p->n[SPMV_TCSR_TILE], rows = c->p->rows, *ptr = c->s->ptr;
+    const uint64_t tile = sharing->p->n[SPMV_TCSR_TILE], rows = sharing->p->rows, *ptr = sharing->source->ptr;
     uint64_t at = 0, i, share;
-    c->row[0] = c->done[0] = 0;
-    for (i = 0, share = 1; share < c->shares && i < rows; i++) {
+    sharing->row[0] = sharing->done[0] = 0;
+    for (i = 0, share = 1; share < sharing->shares && i < rows; i++) {
         uint64_t begin, to;
         i = spmv__tile_full(ptr, rows, tile, i, &at);
         if (i == rows) break;
         begin = spmv__tile_slot(tile, at, ptr[i + 1] - ptr[i]);
         at = begin + ptr[i + 1] - ptr[i];
-        for (; share < c->shares && (to = spmv__tcsr_tile(c, share) * tile) <= at; share++) {
-            c->row[share] = to == at && to > begin ? i + 1 : i;
-            c->done[share] = to > begin && to < at ? to - begin : 0;
+        for (; share < sharing->shares && (to = spmv__tcsr_tile(sharing, share) * tile) <= at; share++) {
+            sharing->row[share] = to == at && to > begin ? i + 1 : i;
+            sharing->done[share] = to > begin && to < at ? to - begin : 0;
         }
     }
-    for (; share < c->shares; share++) {
-        c->row[share] = rows;
-        c->done[share] = 0;
+    for (; share < sharing->shares; share++) {
+        sharing->row[share] = rows;
+        sharing->done[share] = 0;
     }
-    c->row[share] = rows;
+    sharing->row[share] = rows;
 }
 
 /* Counts the empty rows of a share. */
 static void spmv__tcsr_empties_share(void *job, uint64_t share)
 {
-    spmv__tcsr_shares *c = (spmv__tcsr_shares *)job;
-    const uint64_t *ptr = c->s->ptr;
+    spmv__tcsr_shares *sharing = (spmv__tcsr_shares *)job;
+    const uint64_t *ptr = sharing->source->ptr;
     uint64_t i, empties = 0;
-    for (i = c->row[share]; i < c->row[share + 1]; i++) empties += (uint64_t)(ptr[i] == ptr[i + 1]);
-    c->empties[share] = empties;
+    for (i = sharing->row[share]; i < sharing->row[share + 1]; i++) empties += (uint64_t)(ptr[i] == ptr[i + 1]);
+    sharing->empties[share] = empties;
 }
 
 /* The empty rows of the part. */
-static uint64_t spmv__tcsr_empties(const spmv_part *p, const spmv__source *s)
+static uint64_t spmv__tcsr_empties(const spmv_part *p, const spmv__source *source)
 {
-    spmv__tcsr_shares c;
+    spmv__tcsr_shares sharing;
     uint64_t share, empties = 0;
-    c.s = s;
-    c.shares = spmv__share_count(p->rows);
-    for (share = 0; share <= c.shares; share++) c.row[share] = p->rows / c.shares * share + p->rows % c.shares * share / c.shares;
-    spmv__share_out(spmv__tcsr_empties_share, &c, c.shares);
-    for (share = 0; share < c.shares; share++) empties += c.empties[share];
+    sharing.source = source;
+    sharing.shares = spmv__share_count(p->rows);
+    for (share = 0; share <= sharing.shares; share++)
+        sharing.row[share] = p->rows / sharing.shares * share + p->rows % sharing.shares * share / sharing.shares;
+    spmv__share_out(spmv__tcsr_empties_share, &sharing, sharing.shares);
+    for (share = 0; share < sharing.shares; share++) empties += sharing.empties[share];
     return empties;
 }
 
 /* Walks the rows of a share. */
 static void spmv__tcsr_walk_share(void *job, uint64_t share)
 {
-    spmv__tcsr_shares *c = (spmv__tcsr_shares *)job;
-    const spmv_part *p = c->p;
-    const spmv__source *s = c->s;
-    const uint64_t tile = p->n[SPMV_TCSR_TILE], first = spmv__tcsr_tile(c, share), end = spmv__tcsr_tile(c, share + 1) * tile;
+    spmv__tcsr_shares *sharing = (spmv__tcsr_shares *)job;
+    const spmv_part *p = sharing->p;
+    const spmv__source *source = sharing->source;
+    const uint64_t tile = p->n[SPMV_TCSR_TILE], first = spmv__tcsr_tile(sharing, share), end = spmv__tcsr_tile(sharing, share + 1) * tile;
     const uint64_t warp = first * tile / SPMV__TCSR_WARP;
-    uint64_t i, done = c->done[share];
+    uint64_t i, done = sharing->done[share];
     uint32_t column = 0;
-    spmv__tcsr_walk w;
-    w.base = p->a[SPMV_TCSR_BASE].data ? (uint32_t *)p->a[SPMV_TCSR_BASE].data + warp : NULL;
-    w.high_at = p->a[SPMV_TCSR_HIGH_AT].data ? (uint32_t *)p->a[SPMV_TCSR_HIGH_AT].data + warp : NULL;
-    w.at = first * tile;
-    w.wide = w.high = 0;
-    w.low = UINT64_MAX;
-    w.all = p->a[SPMV_TCSR_HIGH].count && p->a[SPMV_TCSR_HIGH].count == p->a[SPMV_TCSR_COL].count;
-    w.fits = 1;
-    for (i = c->row[share]; i < p->rows && w.at < end && w.fits; i++, done = 0) {
-        const uint64_t length = s->ptr[i + 1] - s->ptr[i] - done, begin = done ? w.at : spmv__tile_slot(tile, w.at, length);
+    spmv__tcsr_walk walk;
+    walk.base = p->a[SPMV_TCSR_BASE].data ? (uint32_t *)p->a[SPMV_TCSR_BASE].data + warp : NULL;
+    walk.high_at = p->a[SPMV_TCSR_HIGH_AT].data ? (uint32_t *)p->a[SPMV_TCSR_HIGH_AT].data + warp : NULL;
+    walk.at = first * tile;
+    walk.wide = walk.high = 0;
+    walk.low = UINT64_MAX;
+    walk.all = p->a[SPMV_TCSR_HIGH].count && p->a[SPMV_TCSR_HIGH].count == p->a[SPMV_TCSR_COL].count;
+    walk.fits = 1;
+    for (i = sharing->row[share]; i < p->rows && walk.at < end && walk.fits; i++, done = 0) {
+        const uint64_t length = source->ptr[i + 1] - source->ptr[i] - done, begin = done ? walk.at : spmv__tile_slot(tile, walk.at, length);
         if (!length) continue;
-        spmv__tcsr_pass_padding(&w, begin, column);
+        spmv__tcsr_pass_padding(&walk, begin, column);
         if (begin < end)
-            column = spmv__tcsr_pass_row(&w, s->v, s->v->a->ptr[spmv__source_row(s, i)] + done, spmv__smaller(length, end - begin));
+            column = spmv__tcsr_pass_row(&walk, source->view, source->view->a->ptr[spmv__source_row(source, i)] + done,
+                                         spmv__smaller(length, end - begin));
     }
-    if (w.fits) spmv__tcsr_pass_padding(&w, end, column);
-    c->wide[share] = w.wide;
-    c->fits[share] = w.fits;
+    if (walk.fits) spmv__tcsr_pass_padding(&walk, end, column);
+    sharing->wide[share] = walk.wide;
+    sharing->fits[share] = walk.fits;
 }
 
 /* Walks the part's rows. 1 if the columns of each warp span less than 2^23; *wide becomes the number of warps whose columns need a high
  * byte. Writes the bases, and high_at, if their arrays are allocated. If the view does not show all nonzeros, there is only one share: a
  * share that begins within a row could not find its first nonzero. */
-static int spmv__tcsr_bases(const spmv_part *p, const spmv__source *s, uint64_t *wide)
+static int spmv__tcsr_bases(const spmv_part *p, const spmv__source *source, uint64_t *wide)
 {
     uint32_t *high_at = (uint32_t *)p->a[SPMV_TCSR_HIGH_AT].data;
     uint64_t share, i;
     int fits = 1;
-    spmv__tcsr_shares c;
-    c.p = p;
-    c.s = s;
-    c.shares = s->v->owner || !p->n[SPMV_TCSR_TILES] ? 1 : spmv__smaller(spmv__source_shares(s), p->n[SPMV_TCSR_TILES]);
-    spmv__tcsr_starts(&c);
-    spmv__share_out(spmv__tcsr_walk_share, &c, c.shares);
+    spmv__tcsr_shares sharing;
+    sharing.p = p;
+    sharing.source = source;
+    sharing.shares = source->view->owner || !p->n[SPMV_TCSR_TILES] ? 1 : spmv__smaller(spmv__source_shares(source), p->n[SPMV_TCSR_TILES]);
+    spmv__tcsr_starts(&sharing);
+    spmv__share_out(spmv__tcsr_walk_share, &sharing, sharing.shares);
     if (high_at) *high_at = 0;
-    for (*wide = share = 0; share < c.shares; share++) {
-        const uint64_t warps = p->n[SPMV_TCSR_TILE] / SPMV__TCSR_WARP, end = spmv__tcsr_tile(&c, share + 1) * warps;
-        for (i = spmv__tcsr_tile(&c, share) * warps; high_at && *wide && i < end; i++) high_at[i + 1] += (uint32_t)*wide;
-        *wide += c.wide[share];
-        fits &= c.fits[share];
+    for (*wide = share = 0; share < sharing.shares; share++) {
+        const uint64_t warps = p->n[SPMV_TCSR_TILE] / SPMV__TCSR_WARP, end = spmv__tcsr_tile(&sharing, share + 1) * warps;
+        for (i = spmv__tcsr_tile(&sharing, share) * warps; high_at && *wide && i < end; i++) high_at[i + 1] += (uint32_t)*wide;
+        *wide += sharing.wide[share];
+        fits &= sharing.fits[share];
     }
     return fits;
 }
 
 /* Counts tiles, rows that are cut, and empty rows. */
-static void spmv__tile_count(const spmv_part *p, const spmv__source *s, uint64_t tile, spmv__tile_counts *c)
+static void spmv__tile_count(const spmv_part *p, const spmv__source *source, uint64_t tile, spmv__tile_counts *counts)
 {
     uint64_t at = 0, i;
-    c->cuts = 0;
-    c->empties = spmv__tcsr_empties(p, s);
-    for (i = 0; p->rows && (i = spmv__tile_full(s->ptr, p->rows, tile, i, &at)) < p->rows; i++) {
-        const uint64_t length = s->ptr[i + 1] - s->ptr[i];
+    counts->cuts = 0;
+    counts->empties = spmv__tcsr_empties(p, source);
+    for (i = 0; p->rows && (i = spmv__tile_full(source->ptr, p->rows, tile, i, &at)) < p->rows; i++) {
+        const uint64_t length = source->ptr[i + 1] - source->ptr[i];
         at = spmv__tile_slot(tile, at, length);
-        c->cuts += (uint64_t)spmv__tile_cuts(tile, at, at + length);
+        counts->cuts += (uint64_t)spmv__tile_cuts(tile, at, at + length);
         at += length;
     }
-    c->tiles = spmv__ceil_div(at, tile);
+    counts->tiles = spmv__ceil_div(at, tile);
 }
 
-static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
+static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *source)
 {
-    const int there = s->tiled != NULL, narrow = p->spec.key[SPMV_KEY_IDX] == 16;
+    const int there = source->tiled != NULL, narrow = p->spec.key[SPMV_KEY_IDX] == 16;
     const uint64_t tile = spmv__tile_slots(&p->spec);
-    spmv__tile_counts c = { 0, 0, 0, 0, 0 };
+    spmv__tile_counts counts = { 0, 0, 0, 0, 0 };
     uint64_t slots, warps;
     void *block;
     spmv_status status;
-    if (there) c = *s->tiled;
-    else spmv__tile_count(p, s, tile, &c);
-    if (c.tiles > 0x7fffffffu)
-        return spmv_log(s->h, SPMV_ERR_OVERFLOW, "tcsr: %llu tiles, 2^31 - 1 can be numbered", (spmv__ull)c.tiles);
-    slots = c.tiles * tile;
+    if (there) counts = *source->tiled;
+    else spmv__tile_count(p, source, tile, &counts);
+    if (counts.tiles > 0x7fffffffu)
+        return spmv_log(source->hooks, SPMV_ERR_OVERFLOW, "tcsr: %llu tiles, 2^31 - 1 can be numbered", (spmv__ull)counts.tiles);
+    slots = counts.tiles * tile;
     warps = slots / SPMV__TCSR_WARP;
     p->n[SPMV_TCSR_TILE] = tile;
-    p->n[SPMV_TCSR_TILES] = c.tiles;
-    p->n[SPMV_TCSR_CUTS] = c.cuts;
-    p->n[SPMV_TCSR_EMPTIES] = c.empties;
+    p->n[SPMV_TCSR_TILES] = counts.tiles;
+    p->n[SPMV_TCSR_CUTS] = counts.cuts;
+    p->n[SPMV_TCSR_EMPTIES] = counts.empties;
     spmv__want(&p->a[SPMV_TCSR_VAL], slots, p->a[SPMV_TCSR_VAL].width);
     spmv__want(&p->a[SPMV_TCSR_FLAG], slots / SPMV_TCSR_SLOTS, 4);
     spmv__want(&p->a[SPMV_TCSR_END], warps + 1, 4);
-    spmv__want(&p->a[SPMV_TCSR_ROW], c.empties ? p->rows - c.empties : 0, 4);
-    spmv__want(&p->a[SPMV_TCSR_PIECE], 2 * c.tiles, 4);
-    spmv__want(&p->a[SPMV_TCSR_CUT], c.cuts, 4);
-    spmv__want(&p->a[SPMV_TCSR_EMPTY], c.empties, 4);
-    if (narrow && !there) c.fits = spmv__tcsr_bases(p, s, &c.wide);
-    spmv__want_columns(p, &p->a[SPMV_TCSR_COL], &p->a[SPMV_TCSR_BASE], slots, warps, narrow && c.fits);
-    if (!p->a[SPMV_TCSR_BASE].count) c.wide = 0;
-    if (spmv__tcsr_all_wide(c.wide, p->a[SPMV_TCSR_BASE].count)) c.wide = warps;
-    spmv__want(&p->a[SPMV_TCSR_HIGH_AT], c.wide ? warps + 1 : 0, 4);
-    spmv__want(&p->a[SPMV_TCSR_HIGH], c.wide * SPMV__TCSR_WARP, 1);
-    status = spmv__room(s->h, &block, spmv__source_shares(s), sizeof *s->seen);
-    s->seen = (spmv__pair *)block;
+    spmv__want(&p->a[SPMV_TCSR_ROW], counts.empties ? p->rows - counts.empties : 0, 4);
+    spmv__want(&p->a[SPMV_TCSR_PIECE], 2 * counts.tiles, 4);
+    spmv__want(&p->a[SPMV_TCSR_CUT], counts.cuts, 4);
+    spmv__want(&p->a[SPMV_TCSR_EMPTY], counts.empties, 4);
+    if (narrow && !there) counts.fits = spmv__tcsr_bases(p, source, &counts.wide);
+    spmv__want_columns(p, &p->a[SPMV_TCSR_COL], &p->a[SPMV_TCSR_BASE], slots, warps, narrow && counts.fits);
+    if (!p->a[SPMV_TCSR_BASE].count) counts.wide = 0;
+    if (spmv__tcsr_all_wide(counts.wide, p->a[SPMV_TCSR_BASE].count)) counts.wide = warps;
+    spmv__want(&p->a[SPMV_TCSR_HIGH_AT], counts.wide ? warps + 1 : 0, 4);
+    spmv__want(&p->a[SPMV_TCSR_HIGH], counts.wide * SPMV__TCSR_WARP, 1);
+    status = spmv__room(source->hooks, &block, spmv__source_shares(source), sizeof *source->seen);
+    source->seen = (spmv__pair *)block;
     return status;
 }
 
 /* The lowest and the highest column of nonzeros k .. end - 1; low > high if the view shows none of them. */
-static void spmv__nonzero_span(const spmv_view *v, uint64_t k, uint64_t end, uint32_t *low, uint32_t *high)
+static void spmv__nonzero_span(const spmv_view *view, uint64_t k, uint64_t end, uint32_t *low, uint32_t *high)
 {
-    const uint32_t *col = v->a->col;
+    const uint32_t *col = view->a->col;
     *low = UINT32_MAX;
     *high = 0;
-    for (; v->owner && k < end; k++)
-        if (spmv__mine(v, k)) {
+    for (; view->owner && k < end; k++)
+        if (spmv__mine(view, k)) {
             if (col[k] < *low) *low = col[k];
             if (col[k] > *high) *high = col[k];
         }
@@ -345,29 +351,29 @@ static void spmv__nonzero_span(const spmv_view *v, uint64_t k, uint64_t end, uin
 
 /* Samples warps at equal distances: 512 nonzeros each, as padding is rare. Shares found in them have a standard error of at most
  * 1 / (2 sqrt(128)), 0.044. */
-static void spmv__tcsr_sample(const spmv__look *l)
+static void spmv__tcsr_sample(const spmv__look *look)
 {
-    const uint64_t samples = 128, warps = spmv__ceil_div(l->v->a->nnz, SPMV__TCSR_WARP), step = spmv__ceil_div(warps, samples);
+    const uint64_t samples = 128, warps = spmv__ceil_div(look->v->a->nnz, SPMV__TCSR_WARP), step = spmv__ceil_div(warps, samples);
     uint64_t t;
-    if (l->v->a->cols <= 1u << 16) l->known->warps = 1; /* no columns span more */
-    for (t = 0; t < warps && l->v->a->cols > 1u << 16; t += step) {
+    if (look->v->a->cols <= 1u << 16) look->known->warps = 1; /* no columns span more */
+    for (t = 0; t < warps && look->v->a->cols > 1u << 16; t += step) {
         uint32_t low, high;
-        spmv__nonzero_span(l->v, t * SPMV__TCSR_WARP, spmv__smaller((t + 1) * SPMV__TCSR_WARP, l->v->a->nnz), &low, &high);
-        l->known->warps++;
-        l->known->wide += low < high && high - low >= 1u << 16;
-        l->known->beyond += low < high && high - low >= 1u << SPMV__TCSR_BITS;
+        spmv__nonzero_span(look->v, t * SPMV__TCSR_WARP, spmv__smaller((t + 1) * SPMV__TCSR_WARP, look->v->a->nnz), &low, &high);
+        look->known->warps++;
+        look->known->wide += low < high && high - low >= 1u << 16;
+        look->known->beyond += low < high && high - low >= 1u << SPMV__TCSR_BITS;
     }
 }
 
 /* With 16-bit columns, the bytes of the bases and those of the high bytes; SPMV_ERR_UNSUPPORTED if columns do not fit. */
-static spmv_status spmv__tcsr_estimate_columns(const spmv__look *l, spmv__load *out)
+static spmv_status spmv__tcsr_estimate_columns(const spmv__look *look, spmv__load *out)
 {
     const double base = 8; /* bytes a warp, that of high_at included */
     double wide = 0;
-    if (!l->known->warps) spmv__tcsr_sample(l);
-    if (l->known->beyond) return SPMV_ERR_UNSUPPORTED;
-    if (l->known->warps) wide = (double)l->known->wide / l->known->warps;
-    if (spmv__tcsr_all_wide((uint64_t)l->known->wide, (uint64_t)l->known->warps)) wide = 1;
+    if (!look->known->warps) spmv__tcsr_sample(look);
+    if (look->known->beyond) return SPMV_ERR_UNSUPPORTED;
+    if (look->known->warps) wide = (double)look->known->wide / look->known->warps;
+    if (spmv__tcsr_all_wide((uint64_t)look->known->wide, (uint64_t)look->known->warps)) wide = 1;
     out->extra = out->slots * (base / (double)SPMV__TCSR_WARP + wide);
     return SPMV_OK;
 }
@@ -375,14 +381,14 @@ static spmv_status spmv__tcsr_estimate_columns(const spmv__look *l, spmv__load *
 /* Walks the rows from *r on, the first of which begins a tile, to the last one or until there are at least most slots. Returns the slots,
  * padding included, as in a build; *r becomes the row behind them. If the view shows all nonzeros, only rows that do not fit into the rest
  * of a tile are looked at. */
-static uint64_t spmv__tcsr_end(const spmv__look *l, uint64_t tile, uint64_t most, uint64_t *r)
+static uint64_t spmv__tcsr_end(const spmv__look *look, uint64_t tile, uint64_t most, uint64_t *r)
 {
-    const uint64_t *ptr = l->v->a->ptr, rows = l->v->a->rows;
+    const uint64_t *ptr = look->v->a->ptr, rows = look->v->a->rows;
     uint64_t at = 0;
     for (; *r < rows && at < most; ++*r) {
         uint64_t n;
-        if (!l->len && (*r = spmv__tile_full(ptr, rows, tile, *r, &at)) == rows) break;
-        n = spmv__look_len(l, *r);
+        if (!look->len && (*r = spmv__tile_full(ptr, rows, tile, *r, &at)) == rows) break;
+        n = spmv__look_len(look, *r);
         if (n) at = spmv__tile_slot(tile, at, n) + n;
     }
     return at;
@@ -391,32 +397,32 @@ static uint64_t spmv__tcsr_end(const spmv__look *l, uint64_t tile, uint64_t most
 /* The slots of tcsr. Of many tiles only a sample is looked at, as each takes some misses of the cache: stretches that begin at equal
  * distances of nonzeros. As less than a 16th of a tile is padding, the slots then err by less than a 32nd over the root of the number of
  * stretches, 0.6%, if what these hold is independent. */
-static double spmv__tcsr_slots(const spmv__look *l, uint64_t tile)
+static double spmv__tcsr_slots(const spmv__look *look, uint64_t tile)
 {
     const uint64_t stretches = 32, length = 8 * tile; /* slots of each */
-    const uint64_t *ptr = l->v->a->ptr, rows = l->v->a->rows;
+    const uint64_t *ptr = look->v->a->ptr, rows = look->v->a->rows;
     uint64_t i, first = 0, r = 0;
     double times = 0; /* slots for each nonzero, summed over the stretches */
-    if (l->len || l->nnz < 2 * stretches * length)
-        return (double)(spmv__ceil_div(spmv__tcsr_end(l, tile, UINT64_MAX, &r), tile) * tile);
+    if (look->len || look->nnz < 2 * stretches * length)
+        return (double)(spmv__ceil_div(spmv__tcsr_end(look, tile, UINT64_MAX, &r), tile) * tile);
     for (i = 0; i < stretches; i++) {
         uint64_t slots;
-        first = r = spmv__tile_row(ptr, first, rows - 1, l->nnz / stretches * i);
-        slots = spmv__tcsr_end(l, tile, length, &r);
+        first = r = spmv__tile_row(ptr, first, rows - 1, look->nnz / stretches * i);
+        slots = spmv__tcsr_end(look, tile, length, &r);
         times += slots ? (double)slots / (double)(ptr[r] - ptr[first]) : 1;
     }
-    return times / (double)stretches * (double)l->nnz;
+    return times / (double)stretches * (double)look->nnz;
 }
 
-static spmv_status spmv__tcsr_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+static spmv_status spmv__tcsr_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
 {
     const uint64_t tile = spmv__tile_slots(spec);
-    spmv__estimate_entries(f, out);
-    if (!spmv__look_has(&l->known->tiles, tile, &out->slots)) {
-        out->slots = spmv__tcsr_slots(l, tile);
-        spmv__look_keep(&l->known->tiles, tile, out->slots);
+    spmv__estimate_entries(features, out);
+    if (!spmv__look_has(&look->known->tiles, tile, &out->slots)) {
+        out->slots = spmv__tcsr_slots(look, tile);
+        spmv__look_keep(&look->known->tiles, tile, out->slots);
     }
-    return spec->key[SPMV_KEY_IDX] == 16 ? spmv__tcsr_estimate_columns(l, out) : SPMV_OK;
+    return spec->key[SPMV_KEY_IDX] == 16 ? spmv__tcsr_estimate_columns(look, out) : SPMV_OK;
 }
 
 /* Stores a column in a slot. */
@@ -450,14 +456,14 @@ static void spmv__tcsr_pad(spmv_part *p, const spmv__sink *to, uint64_t at, uint
 }
 
 /* The column of the last nonzero before row i of the part; 0 if there is none. */
-static uint32_t spmv__tcsr_column_before(const spmv__source *s, uint64_t i)
+static uint32_t spmv__tcsr_column_before(const spmv__source *source, uint64_t i)
 {
-    const spmv_csr *a = s->v->a;
+    const spmv_csr *a = source->view->a;
     uint64_t r, k;
-    while (i && s->ptr[i] == s->ptr[i - 1]) i--;
+    while (i && source->ptr[i] == source->ptr[i - 1]) i--;
     if (!i) return 0;
-    r = spmv__source_row(s, i - 1);
-    for (k = a->ptr[r + 1] - 1; !spmv__mine(s->v, k);) k--;
+    r = spmv__source_row(source, i - 1);
+    for (k = a->ptr[r + 1] - 1; !spmv__mine(source->view, k);) k--;
     return a->col[k];
 }
 
@@ -492,15 +498,15 @@ static void spmv__tcsr_count_ends(const spmv_part *p, uint64_t first, uint64_t e
 /* Fills the flags of a share of tiles, the ends of its warps, and where there are empty rows, the lists of these and of the others. */
 static void spmv__tcsr_lay_share(void *job, uint64_t share)
 {
-    const spmv__tcsr_shares *c = (const spmv__tcsr_shares *)job;
-    const spmv_part *p = c->p;
-    const uint64_t tile = p->n[SPMV_TCSR_TILE], *ptr = c->s->ptr, begin = c->row[share];
-    const uint64_t first = spmv__tcsr_tile(c, share) * tile, end = spmv__tcsr_tile(c, share + 1) * tile; /* slots */
+    const spmv__tcsr_shares *sharing = (const spmv__tcsr_shares *)job;
+    const spmv_part *p = sharing->p;
+    const uint64_t tile = p->n[SPMV_TCSR_TILE], *ptr = sharing->source->ptr, begin = sharing->row[share];
+    const uint64_t first = spmv__tcsr_tile(sharing, share) * tile, end = spmv__tcsr_tile(sharing, share + 1) * tile; /* slots */
     uint32_t *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data;
     uint32_t *row = (uint32_t *)p->a[SPMV_TCSR_ROW].data, *empty = (uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
-    uint64_t at = first, done = c->done[share], empties = c->empties[share], i;
+    uint64_t at = first, done = sharing->done[share], empties = sharing->empties[share], i;
     for (i = first / SPMV_TCSR_SLOTS; i < end / SPMV_TCSR_SLOTS; i++) flag[i] = 0;
-    for (i = begin; i < c->row[share + 1]; i++, done = 0) {
+    for (i = begin; i < sharing->row[share + 1]; i++, done = 0) {
         const uint64_t length = ptr[i + 1] - ptr[i] - done;
         if (ptr[i + 1] == ptr[i]) {
             empty[empties++] = (uint32_t)i;
@@ -510,20 +516,20 @@ static void spmv__tcsr_lay_share(void *job, uint64_t share)
         flag[(at - 1) / SPMV_TCSR_SLOTS] |= 1u << (at - 1) % SPMV_TCSR_SLOTS;
         if (row) row[i - empties] = (uint32_t)i;
     }
-    spmv__tcsr_count_ends(c->p, first / SPMV_TCSR_SLOTS, end / SPMV_TCSR_SLOTS, (uint32_t)(begin - c->empties[share]));
+    spmv__tcsr_count_ends(sharing->p, first / SPMV_TCSR_SLOTS, end / SPMV_TCSR_SLOTS, (uint32_t)(begin - sharing->empties[share]));
 }
 
 /* Lists the rows that are cut, and notes for each share of the rows the slot after the rows before it. */
-static void spmv__tcsr_pieces(spmv_part *p, spmv__source *s)
+static void spmv__tcsr_pieces(spmv_part *p, spmv__source *source)
 {
-    const uint64_t tile = p->n[SPMV_TCSR_TILE], shares = spmv__source_shares(s), *ptr = s->ptr;
+    const uint64_t tile = p->n[SPMV_TCSR_TILE], shares = spmv__source_shares(source), *ptr = source->ptr;
     uint64_t at = 0, cuts = 0, share = 0, next = 0, i;
     for (i = 0; i < p->rows; i++) {
         uint64_t before = at, begin;
         const uint64_t full = spmv__tile_full(ptr, p->rows, tile, i, &at);
-        for (; share < shares && next <= full; next = spmv__share_first(s, ++share, shares)) {
-            s->seen[share].key = next;
-            s->seen[share].load = before + ptr[next] - ptr[i];
+        for (; share < shares && next <= full; next = spmv__share_first(source, ++share, shares)) {
+            source->seen[share].key = next;
+            source->seen[share].load = before + ptr[next] - ptr[i];
         }
         if (full == p->rows) return;
         i = full;
@@ -534,43 +540,43 @@ static void spmv__tcsr_pieces(spmv_part *p, spmv__source *s)
 }
 
 /* Fills all arrays but columns and values: where a row begins depends on all rows before it. */
-static void spmv__tcsr_lay(spmv_part *p, spmv__source *s)
+static void spmv__tcsr_lay(spmv_part *p, spmv__source *source)
 {
     uint32_t *piece = (uint32_t *)p->a[SPMV_TCSR_PIECE].data;
     uint64_t i, n, empties = 0, share;
-    spmv__tcsr_shares c;
-    if (p->a[SPMV_TCSR_BASE].count) spmv__tcsr_bases(p, s, &i);
+    spmv__tcsr_shares sharing;
+    if (p->a[SPMV_TCSR_BASE].count) spmv__tcsr_bases(p, source, &i);
     for (i = 0; i < p->a[SPMV_TCSR_PIECE].count; i++) piece[i] = (uint32_t)(i / 2);
-    spmv__tcsr_pieces(p, s);
-    c.p = p;
-    c.s = s;
-    c.shares = p->n[SPMV_TCSR_TILES] ? spmv__smaller(spmv__source_shares(s), p->n[SPMV_TCSR_TILES]) : 1;
-    spmv__tcsr_starts(&c);
-    memset(c.empties, 0, sizeof c.empties);
-    if (p->n[SPMV_TCSR_EMPTIES]) spmv__share_out(spmv__tcsr_empties_share, &c, c.shares);
-    for (share = 0; share < c.shares; share++, empties += n) {
-        n = c.empties[share];
-        c.empties[share] = empties;
+    spmv__tcsr_pieces(p, source);
+    sharing.p = p;
+    sharing.source = source;
+    sharing.shares = p->n[SPMV_TCSR_TILES] ? spmv__smaller(spmv__source_shares(source), p->n[SPMV_TCSR_TILES]) : 1;
+    spmv__tcsr_starts(&sharing);
+    memset(sharing.empties, 0, sizeof sharing.empties);
+    if (p->n[SPMV_TCSR_EMPTIES]) spmv__share_out(spmv__tcsr_empties_share, &sharing, sharing.shares);
+    for (share = 0; share < sharing.shares; share++, empties += n) {
+        n = sharing.empties[share];
+        sharing.empties[share] = empties;
     }
     ((uint32_t *)p->a[SPMV_TCSR_END].data)[0] = 0;
-    spmv__share_out(spmv__tcsr_lay_share, &c, c.shares);
+    spmv__share_out(spmv__tcsr_lay_share, &sharing, sharing.shares);
 }
 
 /* Fills columns and values of nonzeros k .. end - 1 of the matrix from slot at on. */
-static void spmv__tcsr_fill_slots(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t at, uint64_t k, uint64_t end)
+static void spmv__tcsr_fill_slots(spmv_part *p, const spmv__source *source, spmv__sink *to, uint64_t at, uint64_t k, uint64_t end)
 {
     if (k == end) return;
-    spmv__tcsr_set_columns(p, at, s->v->a->col + k, end - k);
+    spmv__tcsr_set_columns(p, at, source->view->a->col + k, end - k);
     spmv__put_all(to, at, k, end - k);
 }
 
 /* Fills row i of the part from slot at on, if the view does not show all nonzeros. */
-static void spmv__tcsr_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t i, uint64_t at)
+static void spmv__tcsr_fill_row(spmv_part *p, const spmv__source *source, spmv__sink *to, uint64_t i, uint64_t at)
 {
-    const spmv_csr *a = s->v->a;
-    uint64_t r = spmv__source_row(s, i), k;
+    const spmv_csr *a = source->view->a;
+    uint64_t r = spmv__source_row(source, i), k;
     for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
-        if (spmv__mine(s->v, k)) {
+        if (spmv__mine(source->view, k)) {
             spmv__tcsr_set_column(p, at, a->col[k]);
             spmv__put(to, at++, k);
         }
@@ -578,31 +584,31 @@ static void spmv__tcsr_fill_row(spmv_part *p, const spmv__source *s, spmv__sink 
 
 /* Fills the columns and values of rows first .. end - 1, with the padding before each row, and behind the last row of the part. Rows that
  * lie one behind the other in the matrix and in a tile are filled together. */
-static void spmv__tcsr_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+static void spmv__tcsr_fill(spmv_part *p, const spmv__source *source, spmv__sink *to, uint64_t first, uint64_t end)
 {
-    const uint64_t *ptr = s->ptr, tile = p->n[SPMV_TCSR_TILE];
-    const int all = !s->v->owner && !s->v->list;
+    const uint64_t *ptr = source->ptr, tile = p->n[SPMV_TCSR_TILE];
+    const int all = !source->view->owner && !source->view->list;
     uint64_t share = 0, at, begin, i, r;
     if (first == end) return;
-    while (s->seen[share].key != first) share++;
-    at = s->seen[share].load;
+    while (source->seen[share].key != first) share++;
+    at = source->seen[share].load;
     for (i = first; i < end; i++) {
         if (all) {
             begin = at;
             r = i;
             i = spmv__tile_full(ptr, end, tile, r, &at);
-            spmv__tcsr_fill_slots(p, s, to, begin, ptr[r], ptr[i]);
+            spmv__tcsr_fill_slots(p, source, to, begin, ptr[r], ptr[i]);
             if (i == end) break;
         }
         if (ptr[i] == ptr[i + 1]) continue;
         begin = spmv__tile_slot(tile, at, ptr[i + 1] - ptr[i]);
-        if (at < begin) spmv__tcsr_pad(p, to, at, begin, spmv__tcsr_column_before(s, i));
+        if (at < begin) spmv__tcsr_pad(p, to, at, begin, spmv__tcsr_column_before(source, i));
         at = begin + ptr[i + 1] - ptr[i];
-        r = spmv__source_row(s, i);
-        if (s->v->owner) spmv__tcsr_fill_row(p, s, to, i, begin);
-        else spmv__tcsr_fill_slots(p, s, to, begin, s->v->a->ptr[r], s->v->a->ptr[r + 1]);
+        r = spmv__source_row(source, i);
+        if (source->view->owner) spmv__tcsr_fill_row(p, source, to, i, begin);
+        else spmv__tcsr_fill_slots(p, source, to, begin, source->view->a->ptr[r], source->view->a->ptr[r + 1]);
     }
-    if (end == p->rows) spmv__tcsr_pad(p, to, at, tile * p->n[SPMV_TCSR_TILES], spmv__tcsr_column_before(s, end));
+    if (end == p->rows) spmv__tcsr_pad(p, to, at, tile * p->n[SPMV_TCSR_TILES], spmv__tcsr_column_before(source, end));
 }
 
 /* Which of the slots of lane i, counted from the first tile on, are the last of a row. */

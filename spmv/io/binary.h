@@ -15,7 +15,7 @@ typedef struct spmv__bin_head {
     uint64_t sum, spare;
 } spmv__bin_head;
 
-static spmv_type spmv__bin_type(const spmv__bin_head *h) { return h->type ? SPMV_F32 : SPMV_F64; }
+static spmv_type spmv__bin_type(const spmv__bin_head *head) { return head->type ? SPMV_F32 : SPMV_F64; }
 
 /* The bytes around SPMV change if a transfer converts line ends or drops the eighth bit. */
 static const unsigned char spmv__bin_magic[8] = {0x89, 'S', 'P', 'M', 'V', 0x0d, 0x0a, 0x1a};
@@ -102,33 +102,33 @@ static spmv_status spmv__bin_array(const spmv_source *src, uint64_t count, uint6
 }
 
 /* Checks every field of the header, and the sizes against the length of the source if that is known. */
-static spmv_status spmv__bin_check_head(const spmv__bin_head *h, const spmv_source *src, uint64_t max_dim,
+static spmv_status spmv__bin_check_head(const spmv__bin_head *head, const spmv_source *src, uint64_t max_dim,
                                         const spmv_hooks *hooks)
 {
     uint64_t bytes;
     spmv_status s;
-    if (!spmv_bin_is(h->magic, sizeof h->magic))
-        return spmv__bin_refuse(src, hooks, SPMV_ERR_PARSE, "byte 137 and SPMV at the start", h->magic[0]);
-    if (h->order != SPMV__BIN_ORDER)
-        return spmv__bin_refuse(src, hooks, SPMV_ERR_UNSUPPORTED, "this machine's byte order 16909060", h->order);
-    if (h->version != SPMV__BIN_VERSION)
-        return spmv__bin_refuse(src, hooks, SPMV_ERR_UNSUPPORTED, "version 1", h->version);
-    if (h->type > 1)
-        return spmv__bin_refuse(src, hooks, SPMV_ERR_PARSE, "value type 0 (f64) or 1 (f32)", h->type);
-    if (h->unused || h->spare)
-        return spmv__bin_refuse(src, hooks, SPMV_ERR_PARSE, "0 in unused fields", h->unused ? h->unused : h->spare);
-    if (h->rows > SPMV__MM_MOST_DIM || h->cols > SPMV__MM_MOST_DIM)
+    if (!spmv_bin_is(head->magic, sizeof head->magic))
+        return spmv__bin_refuse(src, hooks, SPMV_ERR_PARSE, "byte 137 and SPMV at the start", head->magic[0]);
+    if (head->order != SPMV__BIN_ORDER)
+        return spmv__bin_refuse(src, hooks, SPMV_ERR_UNSUPPORTED, "this machine's byte order 16909060", head->order);
+    if (head->version != SPMV__BIN_VERSION)
+        return spmv__bin_refuse(src, hooks, SPMV_ERR_UNSUPPORTED, "version 1", head->version);
+    if (head->type > 1)
+        return spmv__bin_refuse(src, hooks, SPMV_ERR_PARSE, "value type 0 (f64) or 1 (f32)", head->type);
+    if (head->unused || head->spare)
+        return spmv__bin_refuse(src, hooks, SPMV_ERR_PARSE, "0 in unused fields", head->unused ? head->unused : head->spare);
+    if (head->rows > SPMV__MM_MOST_DIM || head->cols > SPMV__MM_MOST_DIM)
         return spmv__bin_refuse(src, hooks, SPMV_ERR_OVERFLOW, "at most 4294967294 rows and columns",
-                                h->rows > h->cols ? h->rows : h->cols);
-    if (h->nnz > h->rows * h->cols || h->nnz > SPMV__MM_MOST_ENTRIES)
-        return spmv__bin_refuse(src, hooks, SPMV_ERR_OVERFLOW, "at most rows * columns nonzeros", h->nnz);
-    s = spmv__io_check_dims(src, 0, h->rows, h->cols, h->nnz, max_dim, hooks);
+                                head->rows > head->cols ? head->rows : head->cols);
+    if (head->nnz > head->rows * head->cols || head->nnz > SPMV__MM_MOST_ENTRIES)
+        return spmv__bin_refuse(src, hooks, SPMV_ERR_OVERFLOW, "at most rows * columns nonzeros", head->nnz);
+    s = spmv__io_check_dims(src, 0, head->rows, head->cols, head->nnz, max_dim, hooks);
     if (s) return s;
-    bytes = sizeof *h + (h->rows + 1) * 8 + h->nnz * (4 + spmv_value_size(spmv__bin_type(h)));
+    bytes = sizeof *head + (head->rows + 1) * 8 + head->nnz * (4 + spmv_value_size(spmv__bin_type(head)));
     if (src->bytes && src->bytes != bytes) {
         return spmv_log(hooks, SPMV_ERR_PARSE, "%s: expected %llu bytes for %llu x %llu with %llu nonzeros, found %llu",
-                        spmv__io_name(src->name, "input"), (spmv__ull)bytes, (spmv__ull)h->rows, (spmv__ull)h->cols,
-                        (spmv__ull)h->nnz, (spmv__ull)src->bytes);
+                        spmv__io_name(src->name, "input"), (spmv__ull)bytes, (spmv__ull)head->rows, (spmv__ull)head->cols,
+                        (spmv__ull)head->nnz, (spmv__ull)src->bytes);
     }
     return SPMV_OK;
 }
@@ -222,10 +222,10 @@ SPMV_API spmv_status spmv_bin_write(const spmv_sink *sink, const spmv_csr *a, co
 
 static size_t spmv__io_read_memory(void *user, void *buffer, size_t bytes)
 {
-    spmv_memory *m = (spmv_memory *)user;
-    size_t left = m->bytes - m->at, n = left < bytes ? left : bytes;
-    if (n) memcpy(buffer, (const char *)m->data + m->at, n);
-    m->at += n;
+    spmv_memory *memory = (spmv_memory *)user;
+    size_t left = memory->bytes - memory->at, n = left < bytes ? left : bytes;
+    if (n) memcpy(buffer, (const char *)memory->data + memory->at, n);
+    memory->at += n;
     return n;
 }
 
@@ -289,19 +289,19 @@ static spmv_status spmv__io_fail(const char *path, const char *what, const spmv_
 
 static FILE *spmv__io_open(const char *path, const char *mode, const spmv_hooks *hooks)
 {
-    FILE *f;
+    FILE *file;
     errno = 0;
-    f = fopen(path, mode);
-    if (!f) spmv__io_fail(path, "cannot be opened", hooks);
-    return f;
+    file = fopen(path, mode);
+    if (!file) spmv__io_fail(path, "cannot be opened", hooks);
+    return file;
 }
 
 /* Closes a file after writing, when what is still buffered may fail to be written. Returns s, or that failure. */
-static spmv_status spmv__io_close(FILE *f, const char *path, spmv_status s, const spmv_hooks *hooks)
+static spmv_status spmv__io_close(FILE *file, const char *path, spmv_status s, const spmv_hooks *hooks)
 {
     int failed;
     errno = 0;
-    failed = fclose(f) != 0;
+    failed = fclose(file) != 0;
     return !s && failed ? spmv__io_fail(path, "writing failed", hooks) : s;
 }
 
@@ -309,50 +309,50 @@ SPMV_API spmv_status spmv_mm_read_file(spmv_csr *out, const char *path, const sp
                                        const spmv_hooks *hooks)
 {
     if (!out || !path) return spmv__null(hooks, "spmv_mm_read_file", !out ? "out" : "path", out, sizeof *out);
-    FILE *f = spmv__io_open(path, "rb", hooks);
+    FILE *file = spmv__io_open(path, "rb", hooks);
     spmv_source src;
     spmv_status s;
     memset(out, 0, sizeof *out);
     if (info) memset(info, 0, sizeof *info);
-    if (!f) return SPMV_ERR_IO;
-    src = spmv_source_stream(f, path);
+    if (!file) return SPMV_ERR_IO;
+    src = spmv_source_stream(file, path);
     s = spmv__mm_read(out, &src, opt, info, 0, hooks);
-    fclose(f);
+    fclose(file);
     return s;
 }
 
 SPMV_API spmv_status spmv_bin_read_file(spmv_csr *out, const char *path, uint64_t max_dim, const spmv_hooks *hooks)
 {
     if (!out || !path) return spmv__null(hooks, "spmv_bin_read_file", !out ? "out" : "path", out, sizeof *out);
-    FILE *f = spmv__io_open(path, "rb", hooks);
+    FILE *file = spmv__io_open(path, "rb", hooks);
     spmv_source src;
     spmv_status s;
     memset(out, 0, sizeof *out);
-    if (!f) return SPMV_ERR_IO;
-    src = spmv_source_stream(f, path);
+    if (!file) return SPMV_ERR_IO;
+    src = spmv_source_stream(file, path);
     s = spmv_bin_read(out, &src, max_dim, hooks);
-    fclose(f);
+    fclose(file);
     return s;
 }
 
 SPMV_API spmv_status spmv_mm_write_file(const char *path, const spmv_csr *a, const spmv_hooks *hooks)
 {
     if (!path || !a) return spmv__null(hooks, "spmv_mm_write_file", !path ? "path" : "a", NULL, 0);
-    FILE *f = spmv__io_open(path, "wb", hooks);
+    FILE *file = spmv__io_open(path, "wb", hooks);
     spmv_sink sink;
-    if (!f) return SPMV_ERR_IO;
-    sink = spmv_sink_stream(f, path);
-    return spmv__io_close(f, path, spmv_mm_write(&sink, a, hooks), hooks);
+    if (!file) return SPMV_ERR_IO;
+    sink = spmv_sink_stream(file, path);
+    return spmv__io_close(file, path, spmv_mm_write(&sink, a, hooks), hooks);
 }
 
 SPMV_API spmv_status spmv_bin_write_file(const char *path, const spmv_csr *a, const spmv_hooks *hooks)
 {
     if (!path || !a) return spmv__null(hooks, "spmv_bin_write_file", !path ? "path" : "a", NULL, 0);
-    FILE *f = spmv__io_open(path, "wb", hooks);
+    FILE *file = spmv__io_open(path, "wb", hooks);
     spmv_sink sink;
-    if (!f) return SPMV_ERR_IO;
-    sink = spmv_sink_stream(f, path);
-    return spmv__io_close(f, path, spmv_bin_write(&sink, a, hooks), hooks);
+    if (!file) return SPMV_ERR_IO;
+    sink = spmv_sink_stream(file, path);
+    return spmv__io_close(file, path, spmv_bin_write(&sink, a, hooks), hooks);
 }
 #endif
 

@@ -379,41 +379,41 @@ static int spmv__io_resize(const spmv_hooks *hooks, void **block, uint64_t count
     return wider != NULL;
 }
 
-/* Makes room for so many entries. On failure c keeps the blocks it has. */
-static spmv_status spmv__mm_reserve(spmv__mm_coo *c, const spmv__mm_in *in, uint64_t room)
+/* Makes room for so many entries. On failure coo keeps the blocks it has. */
+static spmv_status spmv__mm_reserve(spmv__mm_coo *coo, const spmv__mm_in *in, uint64_t room)
 {
-    void *row = c->row, *col = c->col, *val = c->val;
-    int ok = spmv__io_resize(in->hooks, &row, room, sizeof *c->row) &&
-             spmv__io_resize(in->hooks, &col, room, sizeof *c->col) &&
-             (c->pattern || spmv__io_resize(in->hooks, &val, room, sizeof *c->val));
-    c->row = (uint32_t *)row;
-    c->col = (uint32_t *)col;
-    c->val = (double *)val;
+    void *row = coo->row, *col = coo->col, *val = coo->val;
+    int ok = spmv__io_resize(in->hooks, &row, room, sizeof *coo->row) &&
+             spmv__io_resize(in->hooks, &col, room, sizeof *coo->col) &&
+             (coo->pattern || spmv__io_resize(in->hooks, &val, room, sizeof *coo->val));
+    coo->row = (uint32_t *)row;
+    coo->col = (uint32_t *)col;
+    coo->val = (double *)val;
     if (!ok) {
         return spmv_log(in->hooks, SPMV_ERR_MEMORY, "%s:%llu: no memory for %llu entries",
                         spmv__io_name(in->src->name, "input"), (spmv__ull)in->line, (spmv__ull)room);
     }
-    c->room = room;
+    coo->room = room;
     return SPMV_OK;
 }
 
 /* Makes room for more entries: twice as many, or as many as may still come if the source knows its length, but never more than the header
  * announces. */
-static spmv_status spmv__mm_grow(spmv__mm_coo *c, const spmv__mm_in *in, const spmv_mm_info *info)
+static spmv_status spmv__mm_grow(spmv__mm_coo *coo, const spmv__mm_in *in, const spmv_mm_info *info)
 {
-    uint64_t least = info->array ? 2 : c->pattern ? 4 : 6; /* bytes of the shortest entry: "0", "1 1", "1 1 0" */
-    uint64_t room = c->room ? c->room * 2 : 1024, here = (uint64_t)(in->p - in->buffer);
+    uint64_t least = info->array ? 2 : coo->pattern ? 4 : 6; /* bytes of the shortest entry: "0", "1 1", "1 1 0" */
+    uint64_t room = coo->room ? coo->room * 2 : 1024, here = (uint64_t)(in->p - in->buffer);
     uint64_t left = in->src->bytes > in->bytes ? in->src->bytes - in->bytes + in->filled - here : in->filled - here;
-    if (in->src->bytes && c->count + left / least + 1 > room) room = c->count + left / least + 1;
-    return spmv__mm_reserve(c, in, room < info->stored ? room : info->stored);
+    if (in->src->bytes && coo->count + left / least + 1 > room) room = coo->count + left / least + 1;
+    return spmv__mm_reserve(coo, in, room < info->stored ? room : info->stored);
 }
 
-static void spmv__mm_push(spmv__mm_coo *c, uint64_t row, uint64_t col, double v)
+static void spmv__mm_push(spmv__mm_coo *coo, uint64_t row, uint64_t col, double v)
 {
-    c->row[c->count] = (uint32_t)row;
-    c->col[c->count] = (uint32_t)col;
-    if (!c->pattern) c->val[c->count] = v;
-    c->count++;
+    coo->row[coo->count] = (uint32_t)row;
+    coo->col[coo->count] = (uint32_t)col;
+    if (!coo->pattern) coo->val[coo->count] = v;
+    coo->count++;
 }
 
 static spmv_status spmv__mm_refuse_index(const spmv__mm_in *in, const char *at, const char *what, uint64_t most,
@@ -443,7 +443,7 @@ static spmv_status spmv__mm_value(spmv__mm_in *in, const spmv_mm_info *info, cha
 }
 
 /* Reads one line of a coordinate file. */
-static spmv_status spmv__mm_entry(spmv__mm_in *in, const spmv_mm_info *info, spmv__mm_coo *c)
+static spmv_status spmv__mm_entry(spmv__mm_in *in, const spmv_mm_info *info, spmv__mm_coo *coo)
 {
     char *at = in->p, *p;
     uint64_t row, col;
@@ -457,45 +457,45 @@ static spmv_status spmv__mm_entry(spmv__mm_in *in, const spmv_mm_info *info, spm
         return spmv__mm_refuse(in, SPMV_ERR_PARSE, at, "a column on or below the diagonal of a symmetric file");
     if (info->symmetry == SPMV_MM_SKEW && col >= row)
         return spmv__mm_refuse(in, SPMV_ERR_PARSE, at, "a column below the diagonal of a skew-symmetric file");
-    if (!c->pattern) {
+    if (!coo->pattern) {
         spmv_status s = spmv__mm_value(in, info, spmv__mm_blanks(p), &v);
         if (s) return s;
     } else {
         in->p = p;
     }
-    spmv__mm_push(c, row - 1, col - 1, v);
+    spmv__mm_push(coo, row - 1, col - 1, v);
     return spmv__mm_end_line(in);
 }
 
-static spmv_status spmv__mm_coordinate(spmv__mm_in *in, const spmv_mm_info *info, spmv__mm_coo *c)
+static spmv_status spmv__mm_coordinate(spmv__mm_in *in, const spmv_mm_info *info, spmv__mm_coo *coo)
 {
     spmv_status s = SPMV_OK;
-    while (!s && c->count < info->stored) {
+    while (!s && coo->count < info->stored) {
         int found;
         s = spmv__mm_next(in, &found);
-        if (!s && !found) s = spmv__mm_too_few(in, info, c->count);
-        if (!s && c->count == c->room) s = spmv__mm_grow(c, in, info);
-        if (!s) s = spmv__mm_entry(in, info, c);
+        if (!s && !found) s = spmv__mm_too_few(in, info, coo->count);
+        if (!s && coo->count == coo->room) s = spmv__mm_grow(coo, in, info);
+        if (!s) s = spmv__mm_entry(in, info, coo);
     }
     return s;
 }
 
 /* Reads one line of an array file, the element at (row, col). */
-static spmv_status spmv__mm_element(spmv__mm_in *in, const spmv_mm_info *info, spmv__mm_coo *c, uint64_t row,
+static spmv_status spmv__mm_element(spmv__mm_in *in, const spmv_mm_info *info, spmv__mm_coo *coo, uint64_t row,
                                     uint64_t col)
 {
     double v = 0;
     spmv_status s = spmv__mm_value(in, info, in->p, &v);
     if (s) return s;
-    if (v != 0 || c->zeros) {
-        if (c->count == c->room) s = spmv__mm_grow(c, in, info);
-        if (!s) spmv__mm_push(c, row, col, v);
+    if (v != 0 || coo->zeros) {
+        if (coo->count == coo->room) s = spmv__mm_grow(coo, in, info);
+        if (!s) spmv__mm_push(coo, row, col, v);
     }
     return s ? s : spmv__mm_end_line(in);
 }
 
 /* Reads the elements of an array file, column by column. */
-static spmv_status spmv__mm_array(spmv__mm_in *in, const spmv_mm_info *info, spmv__mm_coo *c)
+static spmv_status spmv__mm_array(spmv__mm_in *in, const spmv_mm_info *info, spmv__mm_coo *coo)
 {
     uint64_t row = info->symmetry == SPMV_MM_SKEW ? 1 : 0, col = 0, done;
     spmv_status s = SPMV_OK;
@@ -503,7 +503,7 @@ static spmv_status spmv__mm_array(spmv__mm_in *in, const spmv_mm_info *info, spm
         int found;
         s = spmv__mm_next(in, &found);
         if (!s && !found) s = spmv__mm_too_few(in, info, done);
-        if (!s) s = spmv__mm_element(in, info, c, row, col);
+        if (!s) s = spmv__mm_element(in, info, coo, row, col);
         if (++row == info->rows) {
             col++;
             row = info->symmetry == SPMV_MM_GENERAL ? 0 : info->symmetry == SPMV_MM_SYMMETRIC ? col : col + 1;
@@ -513,7 +513,7 @@ static spmv_status spmv__mm_array(spmv__mm_in *in, const spmv_mm_info *info, spm
 }
 
 /* Makes the matrix of the entries, with their mirror images if the file holds one half. */
-static spmv_status spmv__mm_to_csr(spmv_csr *out, const spmv__mm_coo *c, const spmv_mm_info *info, const spmv_mm_options *opt,
+static spmv_status spmv__mm_to_csr(spmv_csr *out, const spmv__mm_coo *coo, const spmv_mm_info *info, const spmv_mm_options *opt,
                                    const spmv_hooks *hooks)
 {
     spmv_input input;
@@ -521,10 +521,10 @@ static spmv_status spmv__mm_to_csr(spmv_csr *out, const spmv__mm_coo *c, const s
     input.form = SPMV_IN_COO;
     input.rows = (int64_t)info->rows;
     input.cols = (int64_t)info->cols;
-    input.nnz = (int64_t)c->count;
-    input.row = c->row;
-    input.col = c->col;
-    input.val = c->val;
+    input.nnz = (int64_t)coo->count;
+    input.row = coo->row;
+    input.col = coo->col;
+    input.val = coo->val;
     input.val_type = SPMV_F64;
     input.symmetry = info->symmetry == SPMV_MM_SKEW ? SPMV_SKEW : info->symmetry == SPMV_MM_SYMMETRIC ? SPMV_SYMMETRIC : SPMV_GENERAL;
     input.drop_zeros = opt && opt->drop_zeros;
@@ -532,9 +532,9 @@ static spmv_status spmv__mm_to_csr(spmv_csr *out, const spmv__mm_coo *c, const s
 }
 
 /* After the last entry: nothing may follow, and the dimensions must be in proportion to the entries. */
-static spmv_status spmv__mm_finish(spmv__mm_in *in, const spmv_mm_info *info, const spmv__mm_coo *c, uint64_t max_dim)
+static spmv_status spmv__mm_finish(spmv__mm_in *in, const spmv_mm_info *info, const spmv__mm_coo *coo, uint64_t max_dim)
 {
-    uint64_t nonzeros = info->symmetry == SPMV_MM_GENERAL ? c->count : 2 * c->count;
+    uint64_t nonzeros = info->symmetry == SPMV_MM_GENERAL ? coo->count : 2 * coo->count;
     int found;
     spmv_status s = spmv__mm_next(in, &found);
     if (s) return s;
@@ -543,7 +543,7 @@ static spmv_status spmv__mm_finish(spmv__mm_in *in, const spmv_mm_info *info, co
 }
 
 /* Reads a whole file into entries. */
-static spmv_status spmv__mm_parse(spmv__mm_coo *c, const spmv_source *src, uint64_t max_dim, spmv_mm_info *info,
+static spmv_status spmv__mm_parse(spmv__mm_coo *coo, const spmv_source *src, uint64_t max_dim, spmv_mm_info *info,
                                   int vector, const spmv_hooks *hooks)
 {
     spmv__mm_in in;
@@ -554,12 +554,12 @@ static spmv_status spmv__mm_parse(spmv__mm_coo *c, const spmv_source *src, uint6
     s = spmv__mm_open(&in);
     if (!s) s = spmv__mm_banner(&in, info);
     if (!s) s = spmv__mm_sizes(&in, info, vector);
-    c->pattern = info->field == SPMV_MM_PATTERN;
-    c->zeros = vector;
-    if (!s) s = info->array ? spmv__mm_array(&in, info, c) : spmv__mm_coordinate(&in, info, c);
-    if (!s) s = spmv__mm_finish(&in, info, c, max_dim);
-    c->sizes_line = in.sizes_line;
-    c->cut_line = in.cut ? in.line : 0;
+    coo->pattern = info->field == SPMV_MM_PATTERN;
+    coo->zeros = vector;
+    if (!s) s = info->array ? spmv__mm_array(&in, info, coo) : spmv__mm_coordinate(&in, info, coo);
+    if (!s) s = spmv__mm_finish(&in, info, coo, max_dim);
+    coo->sizes_line = in.sizes_line;
+    coo->cut_line = in.cut ? in.line : 0;
     info->lines = in.line;
     info->bytes = in.bytes;
     spmv_free(hooks, in.buffer);
@@ -571,25 +571,25 @@ static spmv_status spmv__mm_read(spmv_csr *out, const spmv_source *src, const sp
                                  int vector, const spmv_hooks *hooks)
 {
     spmv_mm_info unwanted;
-    spmv__mm_coo c;
+    spmv__mm_coo coo;
     uint64_t max_dim = opt ? opt->max_dim : 0;
     spmv_status s;
     if (!info) info = &unwanted;
     memset(out, 0, sizeof *out);
     memset(info, 0, sizeof *info);
-    memset(&c, 0, sizeof c);
-    s = spmv__mm_parse(&c, src, max_dim, info, vector, hooks);
-    if (!s) s = spmv__mm_to_csr(out, &c, info, opt, hooks);
-    spmv_free(hooks, c.row);
-    spmv_free(hooks, c.col);
-    spmv_free(hooks, c.val);
+    memset(&coo, 0, sizeof coo);
+    s = spmv__mm_parse(&coo, src, max_dim, info, vector, hooks);
+    if (!s) s = spmv__mm_to_csr(out, &coo, info, opt, hooks);
+    spmv_free(hooks, coo.row);
+    spmv_free(hooks, coo.col);
+    spmv_free(hooks, coo.val);
     if (!s) { /* again: summing and dropping may have left fewer nonzeros than there were entries */
-        s = spmv__io_check_dims(src, c.sizes_line, out->rows, out->cols, out->nnz, max_dim, hooks);
+        s = spmv__io_check_dims(src, coo.sizes_line, out->rows, out->cols, out->nnz, max_dim, hooks);
         if (s) spmv_csr_destroy(out);
     }
-    if (s || !c.cut_line) return s;
+    if (s || !coo.cut_line) return s;
     return spmv_log(hooks, SPMV_OK, "%s:%llu: the file ends without a line feed, so its last number may be cut off",
-                    spmv__io_name(src->name, "input"), (spmv__ull)c.cut_line);
+                    spmv__io_name(src->name, "input"), (spmv__ull)coo.cut_line);
 }
 
 SPMV_API spmv_status spmv_mm_read(spmv_csr *out, const spmv_source *src, const spmv_mm_options *opt, spmv_mm_info *info,
@@ -618,20 +618,20 @@ SPMV_API spmv_status spmv_mm_read_vector(void **out, uint64_t *n, const spmv_sou
 {
     if (!out || !n || !src || !src->read)
         return spmv__null(hooks, "spmv_mm_read_vector", !out ? "out" : !n ? "n" : !src ? "src" : "src->read", NULL, 0);
-    spmv_mm_options o;
+    spmv_mm_options options;
     spmv_csr a;
     uint64_t i;
     spmv_status s;
     int f32;
-    memset(&o, 0, sizeof o);
-    if (opt) o = *opt;
-    o.drop_zeros = 0; /* -0 counts */
-    f32 = o.store == SPMV_F32;
-    o.store = f32 ? SPMV_F32 : SPMV_F64;
+    memset(&options, 0, sizeof options);
+    if (opt) options = *opt;
+    options.drop_zeros = 0; /* -0 counts */
+    f32 = options.store == SPMV_F32;
+    options.store = f32 ? SPMV_F32 : SPMV_F64;
     *out = NULL;
     *n = 0;
-    s = spmv__mm_read(&a, src, &o, info, 1, hooks);
-    if (!s) s = spmv__new(hooks, out, a.rows, spmv_vector_size(o.store), 0);
+    s = spmv__mm_read(&a, src, &options, info, 1, hooks);
+    if (!s) s = spmv__new(hooks, out, a.rows, spmv_vector_size(options.store), 0);
     if (!s) *n = a.rows;
     for (i = 0; i < *n; i++) {
         if (a.ptr[i] == a.ptr[i + 1]) continue;
@@ -651,40 +651,40 @@ typedef struct spmv__io_out {
     char buffer[8192]; /* bytes that are written at once; many times the longest number */
 } spmv__io_out;
 
-static void spmv__io_flush(spmv__io_out *o)
+static void spmv__io_flush(spmv__io_out *out)
 {
-    if (o->used && !o->failed) o->failed = o->sink->write(o->sink->user, o->buffer, o->used) != o->used;
-    o->used = 0;
+    if (out->used && !out->failed) out->failed = out->sink->write(out->sink->user, out->buffer, out->used) != out->used;
+    out->used = 0;
 }
 
-static char *spmv__io_room(spmv__io_out *o, size_t bytes)
+static char *spmv__io_room(spmv__io_out *out, size_t bytes)
 {
-    if (sizeof o->buffer - o->used < bytes) spmv__io_flush(o);
-    return o->buffer + o->used;
+    if (sizeof out->buffer - out->used < bytes) spmv__io_flush(out);
+    return out->buffer + out->used;
 }
 
-static void spmv__io_put(spmv__io_out *o, const char *text)
+static void spmv__io_put(spmv__io_out *out, const char *text)
 {
     size_t length = strlen(text);
-    memcpy(spmv__io_room(o, length), text, length);
-    o->used += length;
+    memcpy(spmv__io_room(out, length), text, length);
+    out->used += length;
 }
 
-static void spmv__io_put_count(spmv__io_out *o, uint64_t n, char after)
+static void spmv__io_put_count(spmv__io_out *out, uint64_t n, char after)
 {
-    char *p = spmv__io_room(o, 21);
+    char *p = spmv__io_room(out, 21);
     size_t length = spmv__io_count_text(p, n);
     p[length] = after;
-    o->used += length + 1;
+    out->used += length + 1;
 }
 
-static void spmv__io_put_value(spmv__io_out *o, const void *val, int f32, uint64_t i)
+static void spmv__io_put_value(spmv__io_out *out, const void *val, int f32, uint64_t i)
 {
-    char *p = spmv__io_room(o, SPMV__NUMBER_TEXT + 1);
+    char *p = spmv__io_room(out, SPMV__NUMBER_TEXT + 1);
     double v = f32 ? (double)((const float *)val)[i] : ((const double *)val)[i];
     size_t length = spmv__number_text(p, v, f32 ? 9 : 17);
     p[length] = '\n';
-    o->used += length + 1;
+    out->used += length + 1;
 }
 
 static spmv_status spmv__io_written(const spmv_sink *sink, int failed, const spmv_hooks *hooks)
@@ -697,26 +697,26 @@ SPMV_API spmv_status spmv_mm_write(const spmv_sink *sink, const spmv_csr *a, con
 {
     if (!sink || !sink->write || !a)
         return spmv__null(hooks, "spmv_mm_write", !sink ? "sink" : !sink->write ? "sink->write" : "a", NULL, 0);
-    spmv__io_out o;
+    spmv__io_out out;
     uint64_t r, i;
     spmv_status s = spmv__check_csr(hooks, "spmv_mm_write", a);
     if (s) return s;
-    o.sink = sink;
-    o.used = 0;
-    o.failed = 0;
-    spmv__io_put(&o, "%%MatrixMarket matrix coordinate real general\n");
-    spmv__io_put_count(&o, a->rows, ' ');
-    spmv__io_put_count(&o, a->cols, ' ');
-    spmv__io_put_count(&o, a->nnz, '\n');
-    for (r = 0; r < a->rows && !o.failed; r++) {
+    out.sink = sink;
+    out.used = 0;
+    out.failed = 0;
+    spmv__io_put(&out, "%%MatrixMarket matrix coordinate real general\n");
+    spmv__io_put_count(&out, a->rows, ' ');
+    spmv__io_put_count(&out, a->cols, ' ');
+    spmv__io_put_count(&out, a->nnz, '\n');
+    for (r = 0; r < a->rows && !out.failed; r++) {
         for (i = a->ptr[r]; i < a->ptr[r + 1]; i++) {
-            spmv__io_put_count(&o, r + 1, ' ');
-            spmv__io_put_count(&o, (uint64_t)a->col[i] + 1, ' ');
-            spmv__io_put_value(&o, a->val, spmv_value_size(a->type) == sizeof(float), i);
+            spmv__io_put_count(&out, r + 1, ' ');
+            spmv__io_put_count(&out, (uint64_t)a->col[i] + 1, ' ');
+            spmv__io_put_value(&out, a->val, spmv_value_size(a->type) == sizeof(float), i);
         }
     }
-    spmv__io_flush(&o);
-    return spmv__io_written(sink, o.failed, hooks);
+    spmv__io_flush(&out);
+    return spmv__io_written(sink, out.failed, hooks);
 }
 
 SPMV_API spmv_status spmv_mm_write_vector(const spmv_sink *sink, spmv_type type, uint64_t n, const void *x,
@@ -724,17 +724,17 @@ SPMV_API spmv_status spmv_mm_write_vector(const spmv_sink *sink, spmv_type type,
 {
     if (!sink || !sink->write || (n && !x))
         return spmv__null(hooks, "spmv_mm_write_vector", !sink ? "sink" : !sink->write ? "sink->write" : "x", NULL, 0);
-    spmv__io_out o;
+    spmv__io_out out;
     uint64_t i;
-    o.sink = sink;
-    o.used = 0;
-    o.failed = 0;
-    spmv__io_put(&o, "%%MatrixMarket matrix array real general\n");
-    spmv__io_put_count(&o, n, ' ');
-    spmv__io_put_count(&o, 1, '\n');
-    for (i = 0; i < n && !o.failed; i++) spmv__io_put_value(&o, x, type == SPMV_F32, i);
-    spmv__io_flush(&o);
-    return spmv__io_written(sink, o.failed, hooks);
+    out.sink = sink;
+    out.used = 0;
+    out.failed = 0;
+    spmv__io_put(&out, "%%MatrixMarket matrix array real general\n");
+    spmv__io_put_count(&out, n, ' ');
+    spmv__io_put_count(&out, 1, '\n');
+    for (i = 0; i < n && !out.failed; i++) spmv__io_put_value(&out, x, type == SPMV_F32, i);
+    spmv__io_flush(&out);
+    return spmv__io_written(sink, out.failed, hooks);
 }
 
 #endif

@@ -158,17 +158,17 @@ typedef struct spmv__io_approx {
 } spmv__io_approx;
 
 /* Multiplies by a number in [factor, factor + error] * 2^exponent, factor with its highest bit set. */
-static void spmv__io_approx_mul(spmv__io_approx *a, uint64_t factor, uint64_t error, int exponent)
+static void spmv__io_approx_mul(spmv__io_approx *approx, uint64_t factor, uint64_t error, int exponent)
 {
-    uint64_t low, high = spmv__io_multiply(a->top, factor, &low);
-    a->error += error + (low != 0);
-    a->exponent += exponent + 64;
+    uint64_t low, high = spmv__io_multiply(approx->top, factor, &low);
+    approx->error += error + (low != 0);
+    approx->exponent += exponent + 64;
     if (!(high >> 63)) {
         high = high << 1 | low >> 63;
-        a->error *= 2;
-        a->exponent--;
+        approx->error *= 2;
+        approx->exponent--;
     }
-    a->top = high;
+    approx->top = high;
 }
 
 /* m * 10^e for m > 0 and SPMV__IO_LEAST_TEN <= e <= SPMV__IO_MOST_TEN. more: the true m is up to 1 larger. */
@@ -176,28 +176,28 @@ static spmv__io_approx spmv__io_approx_from(uint64_t m, int e, int more)
 {
     int zeros = spmv__leading_zeros(m), from_first = e + SPMV__IO_POW5_ONE * SPMV__IO_POW5_STEP;
     int coarse = from_first / SPMV__IO_POW5_STEP, fine = from_first % SPMV__IO_POW5_STEP;
-    spmv__io_approx a;
-    a.top = m << zeros;
-    a.error = more ? (uint64_t)1 << zeros : 0;
-    a.exponent = e - zeros;
+    spmv__io_approx approx;
+    approx.top = m << zeros;
+    approx.error = more ? (uint64_t)1 << zeros : 0;
+    approx.exponent = e - zeros;
     if (fine) {
         zeros = spmv__leading_zeros(spmv__io_pow5[fine]);
-        spmv__io_approx_mul(&a, spmv__io_pow5[fine] << zeros, 0, -zeros);
+        spmv__io_approx_mul(&approx, spmv__io_pow5[fine] << zeros, 0, -zeros);
     }
-    if (coarse != SPMV__IO_POW5_ONE) spmv__io_approx_mul(&a, spmv__io_pow5_28[coarse].top, 1, spmv__io_pow5_28[coarse].exponent);
-    return a;
+    if (coarse != SPMV__IO_POW5_ONE) spmv__io_approx_mul(&approx, spmv__io_pow5_28[coarse].top, 1, spmv__io_pow5_28[coarse].exponent);
+    return approx;
 }
 
 /* The sign of the decimal minus odd * 2^exponent, found exactly. */
-static int spmv__io_compare(const spmv__io_decimal *d, uint64_t odd, int64_t exponent)
+static int spmv__io_compare(const spmv__io_decimal *decimal, uint64_t odd, int64_t exponent)
 {
     spmv__io_big left, right;
     const char *p;
-    int64_t five = d->exponent;
+    int64_t five = decimal->exponent;
     int taken = 0, fraction = 0, rest = 0;
     left.n = 0;
     /* no middle of two doubles has more digits than are kept: of the others it only matters whether any is not 0 */
-    for (p = d->digits; p < d->stop; p++) {
+    for (p = decimal->digits; p < decimal->stop; p++) {
         if (*p == '.') {
             fraction = 1;
         } else if (taken < SPMV__IO_DIGITS) {
@@ -237,27 +237,27 @@ static uint64_t spmv__io_bits(double v)
 #define SPMV__IO_INFINITY ((uint64_t)0x7ff << SPMV__IO_MANTISSA)
 
 /* The double that is nearest to the decimal. */
-static double spmv__io_round(const spmv__io_decimal *d)
+static double spmv__io_round(const spmv__io_decimal *decimal)
 {
-    spmv__io_approx a;
+    spmv__io_approx approx;
     uint64_t mant, rest, half;
     int exponent, shift, order, up;
-    if (d->m == 0 || d->e < SPMV__IO_LEAST_TEN) return 0;
-    if (d->e > SPMV__IO_MOST_TEN) return spmv__io_from_bits(SPMV__IO_INFINITY);
-    if (d->e == 0 && !d->more && d->m >> (SPMV__IO_MANTISSA + 1) == 0) return (double)d->m;
-    a = spmv__io_approx_from(d->m, (int)d->e, d->more);
-    exponent = a.exponent + 63;
+    if (decimal->m == 0 || decimal->e < SPMV__IO_LEAST_TEN) return 0;
+    if (decimal->e > SPMV__IO_MOST_TEN) return spmv__io_from_bits(SPMV__IO_INFINITY);
+    if (decimal->e == 0 && !decimal->more && decimal->m >> (SPMV__IO_MANTISSA + 1) == 0) return (double)decimal->m;
+    approx = spmv__io_approx_from(decimal->m, (int)decimal->e, decimal->more);
+    exponent = approx.exponent + 63;
     if (exponent > SPMV__IO_TOP_EXPONENT) return spmv__io_from_bits(SPMV__IO_INFINITY);
     shift = 63 - SPMV__IO_MANTISSA;
     if (exponent < SPMV__IO_LOW_EXPONENT) shift += SPMV__IO_LOW_EXPONENT - exponent; /* subnormal doubles have fewer bits */
     if (shift > 65) return 0;
-    mant = shift < 64 ? a.top >> shift : 0;
-    rest = shift < 64 ? a.top & (((uint64_t)1 << shift) - 1) : a.top;
+    mant = shift < 64 ? approx.top >> shift : 0;
+    rest = shift < 64 ? approx.top & (((uint64_t)1 << shift) - 1) : approx.top;
     half = shift < 65 ? (uint64_t)1 << (shift - 1) : 0;
-    if (shift < 65 && (rest > half || half - rest > a.error)) {
+    if (shift < 65 && (rest > half || half - rest > approx.error)) {
         up = rest > half;
     } else {
-        order = spmv__io_compare(d, 2 * mant + 1, (int64_t)a.exponent + shift - 1);
+        order = spmv__io_compare(decimal, 2 * mant + 1, (int64_t)approx.exponent + shift - 1);
         up = order > 0 || (order == 0 && (mant & 1));
     }
     /* the leading bit of a normal mantissa adds 1 to the exponent, and so does a carry out of it */
@@ -266,22 +266,22 @@ static double spmv__io_round(const spmv__io_decimal *d)
 }
 
 /* Sets m, e and more of a significand with more than SPMV__IO_EXACT_DIGITS digits. */
-static void spmv__io_scan_long(spmv__io_decimal *d)
+static void spmv__io_scan_long(spmv__io_decimal *decimal)
 {
     const char *p;
     int taken = 0, fraction = 0;
-    d->m = 0;
-    d->e = d->exponent;
-    for (p = d->digits; p < d->stop; p++) {
+    decimal->m = 0;
+    decimal->e = decimal->exponent;
+    for (p = decimal->digits; p < decimal->stop; p++) {
         if (*p == '.') {
             fraction = 1;
         } else if (taken < SPMV__IO_EXACT_DIGITS) {
-            d->m = d->m * 10 + (uint64_t)(*p - '0');
-            taken += d->m > 0;
-            d->e -= fraction;
+            decimal->m = decimal->m * 10 + (uint64_t)(*p - '0');
+            taken += decimal->m > 0;
+            decimal->e -= fraction;
         } else {
-            d->more |= *p != '0';
-            d->e += !fraction;
+            decimal->more |= *p != '0';
+            decimal->e += !fraction;
         }
     }
 }
@@ -300,24 +300,24 @@ static const char *spmv__io_scan_exponent(const char *p, int64_t *out)
 }
 
 /* Reads an unsigned decimal; returns what follows it, or NULL if there is none. */
-static const char *spmv__io_scan(const char *p, spmv__io_decimal *d)
+static const char *spmv__io_scan(const char *p, spmv__io_decimal *decimal)
 {
     const char *point = NULL;
     uint64_t m = 0;
-    d->digits = p;
-    d->exponent = 0;
-    d->more = 0;
+    decimal->digits = p;
+    decimal->exponent = 0;
+    decimal->more = 0;
     for (; spmv__io_is_digit(*p); p++) m = m * 10 + (uint64_t)(*p - '0');
     if (*p == '.') {
         point = p++;
         for (; spmv__io_is_digit(*p); p++) m = m * 10 + (uint64_t)(*p - '0');
     }
-    d->stop = p;
-    if (p - d->digits == (point != NULL)) return NULL;
-    if (*p == 'e' || *p == 'E' || *p == 'd' || *p == 'D') p = spmv__io_scan_exponent(p + 1, &d->exponent);
-    d->m = m;
-    d->e = d->exponent - (point ? d->stop - point - 1 : 0);
-    if (d->stop - d->digits - (point != NULL) > SPMV__IO_EXACT_DIGITS) spmv__io_scan_long(d);
+    decimal->stop = p;
+    if (p - decimal->digits == (point != NULL)) return NULL;
+    if (*p == 'e' || *p == 'E' || *p == 'd' || *p == 'D') p = spmv__io_scan_exponent(p + 1, &decimal->exponent);
+    decimal->m = m;
+    decimal->e = decimal->exponent - (point ? decimal->stop - point - 1 : 0);
+    if (decimal->stop - decimal->digits - (point != NULL) > SPMV__IO_EXACT_DIGITS) spmv__io_scan_long(decimal);
     return p;
 }
 
@@ -334,16 +334,16 @@ static const char *spmv__io_word(const char *p, const char *word)
  * number. */
 static const char *spmv__io_number(const char *p, int integer, double *out)
 {
-    spmv__io_decimal d;
+    spmv__io_decimal decimal;
     const char *after;
     int negative = *p == '-';
     double v;
     p += *p == '-' || *p == '+';
     if (spmv__io_is_digit(*p) || (*p == '.' && !integer)) {
-        after = spmv__io_scan(p, &d);
+        after = spmv__io_scan(p, &decimal);
         if (!after) return NULL;
-        if (integer && (after != d.stop || memchr(p, '.', (size_t)(after - p)))) return NULL;
-        v = spmv__io_round(&d);
+        if (integer && (after != decimal.stop || memchr(p, '.', (size_t)(after - p)))) return NULL;
+        v = spmv__io_round(&decimal);
     } else if (integer) {
         return NULL;
     } else if ((after = spmv__io_word(p, "nan")) != NULL) {

@@ -9,14 +9,14 @@
 
 /* ---- builders ---------------------------------------------------------------------------------------------------- */
 
-SPMV_API const char *spmv_builder_name(spmv_builder b)
+SPMV_API const char *spmv_builder_name(spmv_builder builder)
 {
     static const char *const names[] = {
 #define X(ID, name, text) name,
         SPMV_BUILDER_LIST(X)
 #undef X
     };
-    return (unsigned)b < SPMV_BUILDER_COUNT ? names[b] : "unknown";
+    return (unsigned)builder < SPMV_BUILDER_COUNT ? names[builder] : "unknown";
 }
 
 /* The builder of that name; SPMV_BUILDER_COUNT if there is none. */
@@ -63,41 +63,41 @@ enum { SPMV__PERCENT = 100 /* key x is a percentage */ };
 typedef struct spmv__maker {
     const spmv_csr         *a;
     const spmv_build_hints *hints;
-    const spmv_hooks       *h;
+    const spmv_hooks       *hooks;
     spmv_plan              *plan;
     int64_t                 key[SPMV__BUILDER_KEY_COUNT];
     uint64_t               *longer; /* longer[k]: rows with k or more nonzeros */
     uint64_t                longest;
 } spmv__maker;
 
-/* Fills in m->longest and m->longer. */
-static spmv_status spmv__count_lengths(spmv__maker *m)
+/* Fills in maker->longest and maker->longer. */
+static spmv_status spmv__count_lengths(spmv__maker *maker)
 {
-    const spmv_csr *a = m->a;
+    const spmv_csr *a = maker->a;
     uint64_t r, k;
     void *block;
     spmv_status s;
     for (r = 0; r < a->rows; r++)
-        if (a->ptr[r + 1] - a->ptr[r] > m->longest) m->longest = a->ptr[r + 1] - a->ptr[r];
-    s = spmv__new(m->h, &block, m->longest + 2, 8, 0);
+        if (a->ptr[r + 1] - a->ptr[r] > maker->longest) maker->longest = a->ptr[r + 1] - a->ptr[r];
+    s = spmv__new(maker->hooks, &block, maker->longest + 2, 8, 0);
     if (s) return s;
-    m->longer = (uint64_t *)block;
-    for (r = 0; r < a->rows; r++) m->longer[a->ptr[r + 1] - a->ptr[r]]++;
-    for (k = m->longest; k--;) m->longer[k] += m->longer[k + 1];
+    maker->longer = (uint64_t *)block;
+    for (r = 0; r < a->rows; r++) maker->longer[a->ptr[r + 1] - a->ptr[r]]++;
+    for (k = maker->longest; k--;) maker->longer[k] += maker->longer[k + 1];
     return SPMV_OK;
 }
 
 /* The number of rows with at least k nonzeros. Once the first base columns are taken, column k of the rest has spmv__reach(base + k). */
-static uint64_t spmv__reach(const spmv__maker *m, uint64_t k) { return k <= m->longest ? m->longer[k] : 0; }
+static uint64_t spmv__reach(const spmv__maker *maker, uint64_t k) { return k <= maker->longest ? maker->longer[k] : 0; }
 
 /* Appends a part with two keys; give one key twice where it needs only one. */
-static void spmv__add_part(spmv_plan *plan, spmv_format f, spmv_key k1, int64_t v1, spmv_key k2, int64_t v2)
+static void spmv__add_part(spmv_plan *plan, spmv_format format, spmv_key k1, int64_t v1, spmv_key k2, int64_t v2)
 {
-    spmv_spec *s = &plan->part[plan->count++];
-    memset(s, 0, sizeof *s);
-    s->format = f;
-    s->key[k1] = v1;
-    s->key[k2] = v2;
+    spmv_spec *spec = &plan->part[plan->count++];
+    memset(spec, 0, sizeof *spec);
+    spec->format = format;
+    spec->key[k1] = v1;
+    spec->key[k2] = v2;
 }
 
 /* The share of the rows, one in so many, that must reach a column so that ELL pays for it: an ELL product runs about three times as fast as
@@ -105,29 +105,29 @@ static void spmv__add_part(spmv_plan *plan, spmv_format f, spmv_key k1, int64_t 
 enum { SPMV__ELL_PAYS = 3 };
 
 /* The width by Bell and Garland's rule, Xu's method 1, after the base columns that are already taken; rows is what the rule calls M. */
-static uint64_t spmv__width_bell_garland(const spmv__maker *m, uint64_t base, uint64_t rows)
+static uint64_t spmv__width_bell_garland(const spmv__maker *maker, uint64_t base, uint64_t rows)
 {
-    uint64_t least = (uint64_t)m->key[SPMV__BUILDER_ROWS], w = 0;
+    uint64_t least = (uint64_t)maker->key[SPMV__BUILDER_ROWS], w = 0;
     for (;; w++) {
-        uint64_t reach = spmv__reach(m, base + w + 1);
+        uint64_t reach = spmv__reach(maker, base + w + 1);
         if (!reach || reach < least || reach * SPMV__ELL_PAYS < rows) return w;
     }
 }
 
 /* The number of nonzeros after the first base entries of each row. */
-static uint64_t spmv__beyond(const spmv__maker *m, uint64_t base)
+static uint64_t spmv__beyond(const spmv__maker *maker, uint64_t base)
 {
     uint64_t k, n = 0;
-    for (k = base + 1; k <= m->longest; k++) n += m->longer[k];
+    for (k = base + 1; k <= maker->longest; k++) n += maker->longer[k];
     return n;
 }
 
 /* The width by Xu's method 3: columns are added while nonzeros fill more than a third of the ELL part. */
-static uint64_t spmv__width_third(const spmv__maker *m, uint64_t base, uint64_t rows)
+static uint64_t spmv__width_third(const spmv__maker *maker, uint64_t base, uint64_t rows)
 {
     uint64_t w = 0, held = 0;
-    while (base + w + 1 <= m->longest) {
-        held += spmv__reach(m, base + w + 1);
+    while (base + w + 1 <= maker->longest) {
+        held += spmv__reach(maker, base + w + 1);
         if (held * SPMV__ELL_PAYS <= rows * (w + 1)) break;
         w++;
     }
@@ -135,13 +135,13 @@ static uint64_t spmv__width_third(const spmv__maker *m, uint64_t base, uint64_t 
 }
 
 /* Makes hyb or hyb-csr: one ELL part if any column is worth it, then COO or CSR for the rest. */
-static spmv_status spmv__make_hyb(spmv__maker *m, int with_csr)
+static spmv_status spmv__make_hyb(spmv__maker *maker, int with_csr)
 {
-    uint64_t w = spmv__width_bell_garland(m, 0, m->a->rows);
-    if (w) spmv__add_part(m->plan, SPMV_ELL, SPMV_KEY_W, (int64_t)w, SPMV_KEY_W, (int64_t)w);
-    if (w && w >= m->longest) m->plan->part[0].key[SPMV_KEY_W] = 0;
-    else if (with_csr) spmv__add_part(m->plan, SPMV_CSR, SPMV_KEY_ROWS, SPMV_ROWS_NONEMPTY, SPMV_KEY_ROWS, SPMV_ROWS_NONEMPTY);
-    else spmv__add_part(m->plan, SPMV_COO, SPMV_KEY_W, 0, SPMV_KEY_W, 0);
+    uint64_t w = spmv__width_bell_garland(maker, 0, maker->a->rows);
+    if (w) spmv__add_part(maker->plan, SPMV_ELL, SPMV_KEY_W, (int64_t)w, SPMV_KEY_W, (int64_t)w);
+    if (w && w >= maker->longest) maker->plan->part[0].key[SPMV_KEY_W] = 0;
+    else if (with_csr) spmv__add_part(maker->plan, SPMV_CSR, SPMV_KEY_ROWS, SPMV_ROWS_NONEMPTY, SPMV_KEY_ROWS, SPMV_ROWS_NONEMPTY);
+    else spmv__add_part(maker->plan, SPMV_COO, SPMV_KEY_W, 0, SPMV_KEY_W, 0);
     return SPMV_OK;
 }
 
@@ -159,17 +159,17 @@ static void spmv__set_levels(spmv_plan *plan, const uint64_t *width, int levels,
 }
 
 /* The fastest width of a level by the caller's clock, of all from one column to the longest row; the levels before it keep theirs. */
-static uint64_t spmv__width_measured(spmv__maker *m, uint64_t *width, int level, uint64_t base)
+static uint64_t spmv__width_measured(spmv__maker *maker, uint64_t *width, int level, uint64_t base)
 {
     spmv_plan trial;
     uint64_t w, best = 0;
     double least = -1;
     memset(&trial, 0, sizeof trial);
-    for (w = 1; base + w <= m->longest; w++) {
+    for (w = 1; base + w <= maker->longest; w++) {
         double t;
         width[level] = w;
-        spmv__set_levels(&trial, width, level + 1, base + w < m->longest);
-        t = m->hints->measure(m->hints->measure_user, &trial, "");
+        spmv__set_levels(&trial, width, level + 1, base + w < maker->longest);
+        t = maker->hints->measure(maker->hints->measure_user, &trial, "");
         if (t >= 0 && (least < 0 || t < least)) {
             least = t;
             best = w;
@@ -179,40 +179,40 @@ static uint64_t spmv__width_measured(spmv__maker *m, uint64_t *width, int level,
 }
 
 /* The width of a level, by the method that key k names. */
-static uint64_t spmv__hybr_width(spmv__maker *m, uint64_t *width, int level, uint64_t base, uint64_t rows)
+static uint64_t spmv__hybr_width(spmv__maker *maker, uint64_t *width, int level, uint64_t base, uint64_t rows)
 {
-    uint64_t left = spmv__beyond(m, base);
-    switch (m->key[SPMV__BUILDER_K]) {
-    case SPMV__K_MEASURED: return spmv__width_measured(m, width, level, base);
+    uint64_t left = spmv__beyond(maker, base);
+    switch (maker->key[SPMV__BUILDER_K]) {
+    case SPMV__K_MEASURED: return spmv__width_measured(maker, width, level, base);
     case SPMV__K_FLOOR: return left / rows;
-    case SPMV__K_THIRD: return spmv__width_third(m, base, rows);
+    case SPMV__K_THIRD: return spmv__width_third(maker, base, rows);
     case SPMV__K_CEILING: return spmv__ceil_div(left, rows);
-    default: return spmv__width_bell_garland(m, base, rows);
+    default: return spmv__width_bell_garland(maker, base, rows);
     }
 }
 
 /* Makes hybr (Xu et al. IV): splits off ELL parts until few nonzeros or few rows are left. M of the width's rule is the number of rows
  * that are left; with that of the matrix, no column of a later level would ever qualify. The first level is that of hyb and always
  * tried. */
-static spmv_status spmv__make_hybr(spmv__maker *m)
+static spmv_status spmv__make_hybr(spmv__maker *maker)
 {
-    uint64_t width[SPMV_MAX_PARTS], base = 0, rows = m->a->rows;
-    uint64_t least_rows = (uint64_t)m->key[SPMV__BUILDER_ROWS];
+    uint64_t width[SPMV_MAX_PARTS], base = 0, rows = maker->a->rows;
+    uint64_t least_rows = (uint64_t)maker->key[SPMV__BUILDER_ROWS];
     const double unit = (double)SPMV__ONE * (double)SPMV__PERCENT; /* in a nonzero; least is so scaled that an exact share compares equal */
-    double least = (double)m->key[SPMV__BUILDER_X] * (double)m->a->nnz;
-    int64_t levels_key = m->key[SPMV__BUILDER_LEVELS]; /* up to 2^40 */
+    double least = (double)maker->key[SPMV__BUILDER_X] * (double)maker->a->nnz;
+    int64_t levels_key = maker->key[SPMV__BUILDER_LEVELS]; /* up to 2^40 */
     int levels = 0, most = levels_key && levels_key < SPMV_MAX_PARTS - 1 ? (int)levels_key : SPMV_MAX_PARTS - 1;
-    while (levels < most && base < m->longest && rows) {
+    while (levels < most && base < maker->longest && rows) {
         uint64_t w;
-        if (levels && ((double)spmv__beyond(m, base) * unit < least || rows < least_rows)) break;
-        w = spmv__hybr_width(m, width, levels, base, rows);
+        if (levels && ((double)spmv__beyond(maker, base) * unit < least || rows < least_rows)) break;
+        w = spmv__hybr_width(maker, width, levels, base, rows);
         if (!w) break;
-        if (w > m->longest - base) w = m->longest - base;
+        if (w > maker->longest - base) w = maker->longest - base;
         width[levels++] = w;
         base += w;
-        rows = spmv__reach(m, base + 1);
+        rows = spmv__reach(maker, base + 1);
     }
-    spmv__set_levels(m->plan, width, levels, base < m->longest);
+    spmv__set_levels(maker->plan, width, levels, base < maker->longest);
     return SPMV_OK;
 }
 
@@ -254,31 +254,31 @@ typedef struct spmv__strips {
 
 static void spmv__strips_share(void *job, uint64_t share, size_t thread)
 {
-    spmv__strips *c = (spmv__strips *)job;
+    spmv__strips *strips = (spmv__strips *)job;
     (void)thread;
-    c->bytes[share] = spmv__strip_bytes(c->a, (uint64_t)2 << share);
+    strips->bytes[share] = spmv__strip_bytes(strips->a, (uint64_t)2 << share);
 }
 
 /* Makes cmrs, a part with the best strip height. Koza et al. take whichever of 2, 4, 8 and 16 is the fastest ("brute-force search", 5.2),
  * as is done here with hints->measure. For the case without one they give no rule ("a detailed answer is beyond the scope", 5.5), so this
  * one is our own: the height with the fewest bytes, where a greater one, for which every lane needs more local memory ("a severe limit on
  * acceptable values of height", 4), must save 5%. */
-static spmv_status spmv__make_cmrs(spmv__maker *m)
+static spmv_status spmv__make_cmrs(spmv__maker *maker)
 {
     const double gain = 0.95; /* of the bytes of the height before: what a greater one may read */
-    spmv_measure measure = m->hints ? m->hints->measure : NULL;
+    spmv_measure measure = maker->hints ? maker->hints->measure : NULL;
     int64_t best = 0, fastest = 0;
     double least = 0, shortest = 0;
     spmv__strips strips;
     int i;
-    strips.a = m->a;
+    strips.a = maker->a;
     spmv__share_among(spmv__strips_share, &strips, SPMV__STRIP_HEIGHTS,
-                      spmv__share_threads(spmv__share_count(m->a->rows), SPMV__STRIP_HEIGHTS));
+                      spmv__share_threads(spmv__share_count(maker->a->rows), SPMV__STRIP_HEIGHTS));
     for (i = 0; i < SPMV__STRIP_HEIGHTS; i++) {
         const int64_t h = (int64_t)2 << i;
         double bytes = strips.bytes[i], seconds = -1;
-        spmv__set_strips(m->plan, h);
-        if (measure) seconds = measure(m->hints->measure_user, m->plan, "");
+        spmv__set_strips(maker->plan, h);
+        if (measure) seconds = measure(maker->hints->measure_user, maker->plan, "");
         if (seconds >= 0 && (!fastest || seconds < shortest)) {
             fastest = h;
             shortest = seconds;
@@ -287,7 +287,7 @@ static spmv_status spmv__make_cmrs(spmv__maker *m)
         best = h;
         least = bytes;
     }
-    spmv__set_strips(m->plan, fastest ? fastest : best);
+    spmv__set_strips(maker->plan, fastest ? fastest : best);
     return SPMV_OK;
 }
 
@@ -300,82 +300,82 @@ typedef struct spmv__panel_count {
 /* Counts the rows of a share that have nonzeros in each panel. */
 static void spmv__panel_rows_share(void *job, uint64_t share)
 {
-    const spmv__panel_count *c = (const spmv__panel_count *)job;
-    const spmv_csr *a = c->a;
-    const uint64_t last = spmv__share_row(a->ptr, a->rows, share + 1, c->shares);
-    uint64_t *rows = c->rows[share], r, k, end;
-    for (r = spmv__share_row(a->ptr, a->rows, share, c->shares); r < last; r++)
+    const spmv__panel_count *counting = (const spmv__panel_count *)job;
+    const spmv_csr *a = counting->a;
+    const uint64_t last = spmv__share_row(a->ptr, a->rows, share + 1, counting->shares);
+    uint64_t *rows = counting->rows[share], r, k, end;
+    for (r = spmv__share_row(a->ptr, a->rows, share, counting->shares); r < last; r++)
         for (end = 0, k = a->ptr[r]; k < a->ptr[r + 1]; k++)
             if (a->col[k] >= end) {
-                rows[a->col[k] / c->width]++;
-                end = (a->col[k] / c->width + 1) * c->width;
+                rows[a->col[k] / counting->width]++;
+                end = (a->col[k] / counting->width + 1) * counting->width;
             }
 }
 
 /* Counts the rows with nonzeros in each panel of so many columns. */
-static spmv_status spmv__panel_rows(const spmv_csr *a, uint64_t width, uint64_t rows[SPMV_MAX_PARTS], const spmv_hooks *h)
+static spmv_status spmv__panel_rows(const spmv_csr *a, uint64_t width, uint64_t rows[SPMV_MAX_PARTS], const spmv_hooks *hooks)
 {
-    spmv__panel_count c;
+    spmv__panel_count counting;
     void *block;
     uint64_t share;
     int i;
     spmv_status s;
-    c.a = a;
-    c.width = width;
-    c.shares = spmv__share_count(a->nnz + a->rows);
-    s = spmv__new(h, &block, c.shares, sizeof *c.rows, 0);
+    counting.a = a;
+    counting.width = width;
+    counting.shares = spmv__share_count(a->nnz + a->rows);
+    s = spmv__new(hooks, &block, counting.shares, sizeof *counting.rows, 0);
     if (s) return s;
-    c.rows = (uint64_t (*)[SPMV_MAX_PARTS])block;
-    spmv__share_out(spmv__panel_rows_share, &c, c.shares);
+    counting.rows = (uint64_t (*)[SPMV_MAX_PARTS])block;
+    spmv__share_out(spmv__panel_rows_share, &counting, counting.shares);
     for (i = 0; i < SPMV_MAX_PARTS; i++)
-        for (rows[i] = 0, share = 0; share < c.shares; share++) rows[i] += c.rows[share][i];
-    spmv_free(h, block);
+        for (rows[i] = 0, share = 0; share < counting.shares; share++) rows[i] += counting.rows[share][i];
+    spmv_free(hooks, block);
     return SPMV_OK;
 }
 
-/* Makes panels: the parts of m->plan, or csr if there are none, once for each of n panels of equal width. The last panel takes what is
+/* Makes panels: the parts of maker->plan, or csr if there are none, once for each of n panels of equal width. The last panel takes what is
  * left. Rows without nonzeros cost the reading and writing of y and a row pointer, which rows=nonempty saves for 4 bytes a row. */
-SPMV__APART spmv_status spmv__make_panels(spmv__maker *m)
+SPMV__APART spmv_status spmv__make_panels(spmv__maker *maker)
 {
-    uint64_t rows[SPMV_MAX_PARTS], cols = m->a->cols ? m->a->cols : 1, width, panels, i;
+    uint64_t rows[SPMV_MAX_PARTS], cols = maker->a->cols ? maker->a->cols : 1, width, panels, i;
     int j, each;
     spmv_status status;
-    if (!m->plan->count) spmv__add_part(m->plan, SPMV_CSR, SPMV_KEY_W, 0, SPMV_KEY_W, 0);
-    each = m->plan->count;
-    width = spmv__ceil_div(cols, (uint64_t)m->key[SPMV__BUILDER_N]);
+    if (!maker->plan->count) spmv__add_part(maker->plan, SPMV_CSR, SPMV_KEY_W, 0, SPMV_KEY_W, 0);
+    each = maker->plan->count;
+    width = spmv__ceil_div(cols, (uint64_t)maker->key[SPMV__BUILDER_N]);
     panels = spmv__ceil_div(cols, width);
     if (panels * (uint64_t)each > SPMV_MAX_PARTS)
-        return spmv_log(m->h, SPMV_ERR_PLAN, "panels: %d panels of %d parts each are more than the %d parts that a plan may have",
+        return spmv_log(maker->hooks, SPMV_ERR_PLAN, "panels: %d panels of %d parts each are more than the %d parts that a plan may have",
                         (int)panels, each, (int)SPMV_MAX_PARTS);
-    status = spmv__panel_rows(m->a, width, rows, m->h);
+    status = spmv__panel_rows(maker->a, width, rows, maker->hooks);
     if (status) return status;
-    m->plan->count = (int)panels * each;
+    maker->plan->count = (int)panels * each;
     for (i = panels; i-- > 0;) /* the parts of the first panel, which the others are copied from, come last */
         for (j = 0; j < each; j++) {
-            spmv_spec *s = &m->plan->part[(int)i * each + j];
+            spmv_spec *spec = &maker->plan->part[(int)i * each + j];
             int64_t end = (int64_t)((i + 1) * width);
-            *s = m->plan->part[j];
-            if (i + 1 < panels && (!s->key[SPMV_KEY_COLS] || s->key[SPMV_KEY_COLS] > end)) s->key[SPMV_KEY_COLS] = end;
-            if (2 * rows[i] < m->a->rows && spmv_format_flags(s->format) & SPMV_CAN_LIST && !s->key[SPMV_KEY_ROWS])
-                s->key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
+            *spec = maker->plan->part[j];
+            if (i + 1 < panels && (!spec->key[SPMV_KEY_COLS] || spec->key[SPMV_KEY_COLS] > end)) spec->key[SPMV_KEY_COLS] = end;
+            if (2 * rows[i] < maker->a->rows && spmv_format_flags(spec->format) & SPMV_CAN_LIST && !spec->key[SPMV_KEY_ROWS])
+                spec->key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
         }
     return SPMV_OK;
 }
 
 /* Reports a key that the builder does not have, with those that it has. */
-SPMV__APART spmv_status spmv__no_such_builder_key(const spmv__scan *c, const char *at, spmv_builder b)
+SPMV__APART spmv_status spmv__no_such_builder_key(const spmv__scan *scan, const char *at, spmv_builder builder)
 {
     char text[160]; /* the names of all keys */
-    size_t n = spmv_print(text, sizeof text, "the builder has no such key; %s has ", spmv_builder_name(b));
+    size_t n = spmv_print(text, sizeof text, "the builder has no such key; %s has ", spmv_builder_name(builder));
     int k, some = 0;
     for (k = 0; k < SPMV__BUILDER_KEY_COUNT && n < sizeof text; k++)
-        if (spmv__builder_key_takers[k] >> b & 1u)
+        if (spmv__builder_key_takers[k] >> builder & 1u)
             n += spmv_print(text + n, sizeof text - n, "%s%s", some++ ? ", " : "", spmv__builder_key_names[k]);
-    return spmv__fault(c, at, SPMV_ERR_PLAN, text);
+    return spmv__fault(scan, at, SPMV_ERR_PLAN, text);
 }
 
 /* Parses one key of a builder into keys. seen: bits of the keys that were given before. */
-static spmv_status spmv__parse_builder_key(spmv__scan *c, spmv_builder b, int64_t *keys, unsigned *seen)
+static spmv_status spmv__parse_builder_key(spmv__scan *scan, spmv_builder builder, int64_t *keys, unsigned *seen)
 {
     static const int kinds[] = {
 #define X(ID, name, kind, preset, takers) kind,
@@ -385,28 +385,28 @@ static spmv_status spmv__parse_builder_key(spmv__scan *c, spmv_builder b, int64_
     char word[SPMV__WORD];
     const char *at;
     int k = 0;
-    spmv__skip_space(c);
-    at = c->at;
-    spmv__word(c, word, sizeof word);
+    spmv__skip_space(scan);
+    at = scan->at;
+    spmv__word(scan, word, sizeof word);
     while (k < SPMV__BUILDER_KEY_COUNT && strcmp(word, spmv__builder_key_names[k]) != 0) k++;
-    if (k == SPMV__BUILDER_KEY_COUNT || !(spmv__builder_key_takers[k] >> b & 1u)) return spmv__no_such_builder_key(c, at, b);
-    if (*seen >> k & 1u) return spmv__fault(c, at, SPMV_ERR_PLAN, "the key is given twice");
+    if (k == SPMV__BUILDER_KEY_COUNT || !(spmv__builder_key_takers[k] >> builder & 1u)) return spmv__no_such_builder_key(scan, at, builder);
+    if (*seen >> k & 1u) return spmv__fault(scan, at, SPMV_ERR_PLAN, "the key is given twice");
     *seen |= 1u << k;
-    if (!spmv__accept(c, '=')) return spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \"=\"");
-    spmv__skip_space(c);
-    at = c->at;
-    spmv__word(c, word, sizeof word);
-    if (!spmv__key_value(kinds[k], word, &keys[k])) return spmv__fault(c, at, SPMV_ERR_PLAN, spmv__key_form(kinds[k]));
-    if (k == SPMV__BUILDER_K && keys[k] > SPMV__K_CEILING) return spmv__fault(c, at, SPMV_ERR_PLAN, "k must be 0 .. 4");
+    if (!spmv__accept(scan, '=')) return spmv__fault(scan, scan->at, SPMV_ERR_PLAN, "expected \"=\"");
+    spmv__skip_space(scan);
+    at = scan->at;
+    spmv__word(scan, word, sizeof word);
+    if (!spmv__key_value(kinds[k], word, &keys[k])) return spmv__fault(scan, at, SPMV_ERR_PLAN, spmv__key_form(kinds[k]));
+    if (k == SPMV__BUILDER_K && keys[k] > SPMV__K_CEILING) return spmv__fault(scan, at, SPMV_ERR_PLAN, "k must be 0 .. 4");
     if (k == SPMV__BUILDER_X && keys[k] > (int64_t)SPMV__PERCENT * SPMV__ONE)
-        return spmv__fault(c, at, SPMV_ERR_PLAN, "x must be at most 100 percent");
-    if (k == SPMV__BUILDER_N && (keys[k] < 1 || keys[k] > SPMV_MAX_PARTS)) return spmv__fault(c, at, SPMV_ERR_PLAN, "n must be 1 .. 64");
+        return spmv__fault(scan, at, SPMV_ERR_PLAN, "x must be at most 100 percent");
+    if (k == SPMV__BUILDER_N && (keys[k] < 1 || keys[k] > SPMV_MAX_PARTS)) return spmv__fault(scan, at, SPMV_ERR_PLAN, "n must be 1 .. 64");
     return SPMV_OK;
 }
 
 /* Parses what follows the name of a builder: its keys, with defaults for those not given, for panels the plan of each panel, and the end of
  * the text. */
-static spmv_status spmv__parse_builder(spmv__scan *c, spmv_builder b, int64_t *keys, spmv_plan *plan)
+static spmv_status spmv__parse_builder(spmv__scan *scan, spmv_builder builder, int64_t *keys, spmv_plan *plan)
 {
     static const int64_t presets[] = {
 #define X(ID, name, kind, preset, takers) preset,
@@ -416,33 +416,33 @@ static spmv_status spmv__parse_builder(spmv__scan *c, spmv_builder b, int64_t *k
     unsigned seen = 0;
     spmv_status s;
     memcpy(keys, presets, sizeof presets);
-    if (spmv__accept(c, ':')) {
+    if (spmv__accept(scan, ':')) {
         do {
-            s = spmv__parse_builder_key(c, b, keys, &seen);
+            s = spmv__parse_builder_key(scan, builder, keys, &seen);
             if (s) return s;
-        } while (spmv__accept(c, ','));
-        if (b == SPMV_BUILDER_PANELS && spmv__accept(c, ':')) return spmv__parse_parts(c, plan);
+        } while (spmv__accept(scan, ','));
+        if (builder == SPMV_BUILDER_PANELS && spmv__accept(scan, ':')) return spmv__parse_parts(scan, plan);
     }
-    spmv__skip_space(c);
-    return *c->at ? spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \",\", \":\" or the end") : SPMV_OK;
+    spmv__skip_space(scan);
+    return *scan->at ? spmv__fault(scan, scan->at, SPMV_ERR_PLAN, "expected \",\", \":\" or the end") : SPMV_OK;
 }
 
 /* Makes the plan of a builder whose keys are set. */
-SPMV__APART spmv_status spmv__run_builder(spmv__maker *m, spmv_builder b)
+SPMV__APART spmv_status spmv__run_builder(spmv__maker *maker, spmv_builder builder)
 {
     spmv_status s;
-    if (b == SPMV_BUILDER_PANELS) return spmv__make_panels(m);
-    if (b == SPMV_BUILDER_HYBR && m->key[SPMV__BUILDER_K] == SPMV__K_MEASURED && !(m->hints && m->hints->measure))
-        return spmv_log(m->h, SPMV_ERR_ARGUMENT, "hybr:k=0 tries every width and needs hints->measure");
-    s = spmv__count_lengths(m);
+    if (builder == SPMV_BUILDER_PANELS) return spmv__make_panels(maker);
+    if (builder == SPMV_BUILDER_HYBR && maker->key[SPMV__BUILDER_K] == SPMV__K_MEASURED && !(maker->hints && maker->hints->measure))
+        return spmv_log(maker->hooks, SPMV_ERR_ARGUMENT, "hybr:k=0 tries every width and needs hints->measure");
+    s = spmv__count_lengths(maker);
     if (s) return s;
-    switch (b) {
-    case SPMV_BUILDER_HYB: s = spmv__make_hyb(m, 0); break;
-    case SPMV_BUILDER_HYB_CSR: s = spmv__make_hyb(m, 1); break;
-    case SPMV_BUILDER_HYBR: s = spmv__make_hybr(m); break;
-    default: s = spmv__make_cmrs(m);
+    switch (builder) {
+    case SPMV_BUILDER_HYB: s = spmv__make_hyb(maker, 0); break;
+    case SPMV_BUILDER_HYB_CSR: s = spmv__make_hyb(maker, 1); break;
+    case SPMV_BUILDER_HYBR: s = spmv__make_hybr(maker); break;
+    default: s = spmv__make_cmrs(maker);
     }
-    spmv_free(m->h, m->longer);
+    spmv_free(maker->hooks, maker->longer);
     return s;
 }
 
@@ -486,32 +486,32 @@ SPMV__SHARED int spmv__builds_by_rows(const char *text)
 
 /* The builder with whose name the text begins, and goes on behind it; SPMV_BUILDER_COUNT: it is the text of a plan. cmrs is both a builder
  * and a format: with keys of the format, or in a longer plan, it is the format. */
-static spmv_builder spmv__begin_builder(spmv__scan *c)
+static spmv_builder spmv__begin_builder(spmv__scan *scan)
 {
     char word[SPMV__WORD];
-    spmv_builder b;
-    spmv__word(c, word, sizeof word);
-    b = spmv__builder_from(word);
-    if (spmv_format_from(word) != SPMV_FORMAT_COUNT && c->text[strcspn(c->text, ":+")]) b = SPMV_BUILDER_COUNT;
-    if (b == SPMV_BUILDER_COUNT) c->at = c->text;
-    return b;
+    spmv_builder builder;
+    spmv__word(scan, word, sizeof word);
+    builder = spmv__builder_from(word);
+    if (spmv_format_from(word) != SPMV_FORMAT_COUNT && scan->text[strcspn(scan->text, ":+")]) builder = SPMV_BUILDER_COUNT;
+    if (builder == SPMV_BUILDER_COUNT) scan->at = scan->text;
+    return builder;
 }
 
 /* 1 if the text is that of a plan of one part. Apart, as the next one, for the stack of the caller. */
 SPMV__APART int spmv__is_one_part(const char *text)
 {
-    spmv__scan c = spmv__scan_begin(text, NULL, NULL);
-    return !strchr(text, '+') && spmv__begin_builder(&c) == SPMV_BUILDER_COUNT;
+    spmv__scan scan = spmv__scan_begin(text, NULL, NULL);
+    return !strchr(text, '+') && spmv__begin_builder(&scan) == SPMV_BUILDER_COUNT;
 }
 
 /* Parses such a text into *spec, which is zero. */
 SPMV__APART spmv_status spmv__parse_one_part(spmv_spec *spec, const char *text, const spmv_hooks *hooks)
 {
-    spmv__scan c = spmv__scan_begin(text, NULL, hooks);
+    spmv__scan scan = spmv__scan_begin(text, NULL, hooks);
     spmv_status s;
-    c.builders = 1;
-    s = spmv__parse_part(&c, spec);
-    return s ? s : spmv__parse_end(&c);
+    scan.builders = 1;
+    s = spmv__parse_part(&scan, spec);
+    return s ? s : spmv__parse_end(&scan);
 }
 
 SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spmv_csr *a, const spmv_build_hints *hints, int *column,
@@ -521,26 +521,26 @@ SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spm
         if (column) *column = 0;
         return spmv__null(hooks, "spmv_plan_make", !plan ? "plan" : "text", plan, sizeof *plan);
     }
-    spmv__maker m;
-    spmv__scan c = spmv__scan_begin(text, column, hooks);
-    spmv_builder b;
+    spmv__maker maker;
+    spmv__scan scan = spmv__scan_begin(text, column, hooks);
+    spmv_builder builder;
     spmv_status s;
-    memset(&m, 0, sizeof m);
+    memset(&maker, 0, sizeof maker);
     memset(plan, 0, sizeof *plan);
-    c.builders = 1;
-    b = spmv__begin_builder(&c);
-    if (b == SPMV_BUILDER_COUNT) {
-        s = spmv__parse_parts(&c, plan);
+    scan.builders = 1;
+    builder = spmv__begin_builder(&scan);
+    if (builder == SPMV_BUILDER_COUNT) {
+        s = spmv__parse_parts(&scan, plan);
         if (s) memset(plan, 0, sizeof *plan);
         return s;
     }
     if (!a) return spmv__null(hooks, "spmv_plan_make", "a", NULL, 0);
-    m.a = a;
-    m.hints = hints;
-    m.h = hooks;
-    m.plan = plan;
-    s = spmv__parse_builder(&c, b, m.key, plan);
-    if (!s) s = spmv__run_builder(&m, b);
+    maker.a = a;
+    maker.hints = hints;
+    maker.hooks = hooks;
+    maker.plan = plan;
+    s = spmv__parse_builder(&scan, builder, maker.key, plan);
+    if (!s) s = spmv__run_builder(&maker, builder);
     if (s) memset(plan, 0, sizeof *plan);
     return s;
 }

@@ -67,39 +67,39 @@ static const char *const spmv__rows_words[] = { "all", "nonempty", "sorted" };
 /* Where the parser is in the text of a plan. */
 typedef struct spmv__scan {
     const char *text, *at;
-    const spmv_hooks *h;
+    const spmv_hooks *hooks;
     int *column;
     int builders; /* 1: the text may begin with the name of a builder */
 } spmv__scan;
 
-static int spmv__column(const spmv__scan *c, const char *at) { return (int)(at - c->text) + 1; }
+static int spmv__column(const spmv__scan *scan, const char *at) { return (int)(at - scan->text) + 1; }
 
 /* Logs a fault at a place in the text, with its column and the text from there on, sets *column, and returns s. */
-static spmv_status spmv__fault(const spmv__scan *c, const char *at, spmv_status s, const char *why)
+static spmv_status spmv__fault(const spmv__scan *scan, const char *at, spmv_status s, const char *why)
 {
     char rest[25]; /* as much of the text as a message needs, and its end */
     size_t n = 0;
     for (; n < sizeof rest - 1 && at[n]; n++) rest[n] = at[n];
     rest[n] = 0;
-    if (c->column) *c->column = spmv__column(c, at);
-    return spmv_log(c->h, s, "plan \"%s\", column %d, at \"%s\": %s", c->text, spmv__column(c, at), rest, why);
+    if (scan->column) *scan->column = spmv__column(scan, at);
+    return spmv_log(scan->hooks, s, "plan \"%s\", column %d, at \"%s\": %s", scan->text, spmv__column(scan, at), rest, why);
 }
 
-static void spmv__skip_space(spmv__scan *c)
+static void spmv__skip_space(spmv__scan *scan)
 {
-    while (*c->at == ' ' || *c->at == '\t') c->at++;
+    while (*scan->at == ' ' || *scan->at == '\t') scan->at++;
 }
 
 static int spmv__is_word(char ch) { return (ch >= 'a' && ch <= 'z') || (ch >= '0' && ch <= '9') || ch == '-' || ch == '.'; }
 
 /* Copies the next word into out and returns its length, 0 if there is none. A word that does not fit becomes "-", which is valid
  * nowhere; cut off, it might be taken for a shorter one. */
-static size_t spmv__word(spmv__scan *c, char *out, size_t size)
+static size_t spmv__word(spmv__scan *scan, char *out, size_t size)
 {
     size_t n = 0;
-    spmv__skip_space(c);
-    for (; spmv__is_word(*c->at); c->at++, n++)
-        if (n + 1 < size) out[n] = *c->at;
+    spmv__skip_space(scan);
+    for (; spmv__is_word(*scan->at); scan->at++, n++)
+        if (n + 1 < size) out[n] = *scan->at;
     if (n >= size) {
         out[0] = '-';
         n = 1;
@@ -108,11 +108,11 @@ static size_t spmv__word(spmv__scan *c, char *out, size_t size)
     return n;
 }
 
-static int spmv__accept(spmv__scan *c, char ch)
+static int spmv__accept(spmv__scan *scan, char ch)
 {
-    spmv__skip_space(c);
-    if (*c->at != ch) return 0;
-    c->at++;
+    spmv__skip_space(scan);
+    if (*scan->at != ch) return 0;
+    scan->at++;
     return 1;
 }
 
@@ -187,24 +187,24 @@ static const char *spmv__value_fault(const spmv_spec *spec, int k)
 }
 
 /* Reports a key that the format does not have, with those that it has. */
-SPMV__APART spmv_status spmv__no_such_key(const spmv__scan *c, const char *at, spmv_format f, const char *why)
+SPMV__APART spmv_status spmv__no_such_key(const spmv__scan *scan, const char *at, spmv_format format, const char *why)
 {
     char text[160]; /* why and the names of all keys */
-    size_t n = spmv_print(text, sizeof text, "%s; %s has ", why, spmv_format_name(f));
+    size_t n = spmv_print(text, sizeof text, "%s; %s has ", why, spmv_format_name(format));
     int k, some = 0;
     for (k = 0; k < SPMV_KEY_COUNT && n < sizeof text; k++)
-        if (spmv__format_takes_key(f, (spmv_key)k))
+        if (spmv__format_takes_key(format, (spmv_key)k))
             n += spmv_print(text + n, sizeof text - n, "%s%s", some++ ? ", " : "", spmv__key_names[k]);
-    return spmv__fault(c, at, SPMV_ERR_PLAN, text);
+    return spmv__fault(scan, at, SPMV_ERR_PLAN, text);
 }
 
 /* Reports a word where a part must begin that is no name of a format, with the names of the formats in this build, and of the builders
  * and choices where one may stand. */
-SPMV__APART spmv_status spmv__no_such_format(const spmv__scan *c, const char *at)
+SPMV__APART spmv_status spmv__no_such_format(const spmv__scan *scan, const char *at)
 {
     char text[400]; /* the names of all formats and builders; those of many further formats are cut off */
     size_t n = spmv_print(text, sizeof text, "expected the name of a format");
-    int i, some = 0, begins = c->builders && at == c->text + strspn(c->text, " \t");
+    int i, some = 0, begins = scan->builders && at == scan->text + strspn(scan->text, " \t");
     for (i = 0; i < SPMV_FORMAT_COUNT && n < sizeof text; i++)
         if (spmv_format_built((spmv_format)i))
             n += spmv_print(text + n, sizeof text - n, "%s%s", some++ ? ", " : ": ", spmv_format_name((spmv_format)i));
@@ -213,85 +213,85 @@ SPMV__APART spmv_status spmv__no_such_format(const spmv__scan *c, const char *at
 #ifndef SPMV_NO_AUTO
     if (n < sizeof text && begins) spmv_print(text + n, sizeof text - n, "; auto, measure and cocktail choose a plan (spmv/choice.h)");
 #endif
-    return spmv__fault(c, at, SPMV_ERR_PLAN, text);
+    return spmv__fault(scan, at, SPMV_ERR_PLAN, text);
 }
 
 /* Parses key "=" value into spec, whose format is known. seen: bits of the keys that were given before. */
-static spmv_status spmv__parse_key(spmv__scan *c, spmv_spec *spec, unsigned *seen)
+static spmv_status spmv__parse_key(spmv__scan *scan, spmv_spec *spec, unsigned *seen)
 {
     char word[SPMV__WORD];
     const char *at, *why;
     int k = 0;
-    spmv__skip_space(c);
-    at = c->at;
-    if (!spmv__word(c, word, sizeof word)) return spmv__fault(c, at, SPMV_ERR_PLAN, "expected a key");
+    spmv__skip_space(scan);
+    at = scan->at;
+    if (!spmv__word(scan, word, sizeof word)) return spmv__fault(scan, at, SPMV_ERR_PLAN, "expected a key");
     while (k < SPMV_KEY_COUNT && strcmp(word, spmv__key_names[k]) != 0) k++;
-    if (k == SPMV_KEY_COUNT) return spmv__no_such_key(c, at, spec->format, "there is no such key");
-    if (!spmv__format_takes_key(spec->format, (spmv_key)k)) return spmv__no_such_key(c, at, spec->format, "the format has no such key");
-    if (*seen >> k & 1u) return spmv__fault(c, at, SPMV_ERR_PLAN, "the key is given twice");
+    if (k == SPMV_KEY_COUNT) return spmv__no_such_key(scan, at, spec->format, "there is no such key");
+    if (!spmv__format_takes_key(spec->format, (spmv_key)k)) return spmv__no_such_key(scan, at, spec->format, "the format has no such key");
+    if (*seen >> k & 1u) return spmv__fault(scan, at, SPMV_ERR_PLAN, "the key is given twice");
     *seen |= 1u << k;
-    if (!spmv__accept(c, '=')) return spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \"=\"");
-    spmv__skip_space(c);
-    at = c->at;
-    spmv__word(c, word, sizeof word);
+    if (!spmv__accept(scan, '=')) return spmv__fault(scan, scan->at, SPMV_ERR_PLAN, "expected \"=\"");
+    spmv__skip_space(scan);
+    at = scan->at;
+    spmv__word(scan, word, sizeof word);
     if (!spmv__key_value(spmv__key_kinds[k], word, &spec->key[k]))
-        return spmv__fault(c, at, SPMV_ERR_PLAN, spmv__key_form(spmv__key_kinds[k]));
+        return spmv__fault(scan, at, SPMV_ERR_PLAN, spmv__key_form(spmv__key_kinds[k]));
     why = spmv__value_fault(spec, k);
-    return why ? spmv__fault(c, at, SPMV_ERR_PLAN, why) : SPMV_OK;
+    return why ? spmv__fault(scan, at, SPMV_ERR_PLAN, why) : SPMV_OK;
 }
 
 /* Parses one part, its format and its keys, and checks it. */
-static spmv_status spmv__parse_part(spmv__scan *c, spmv_spec *spec)
+static spmv_status spmv__parse_part(spmv__scan *scan, spmv_spec *spec)
 {
     char word[SPMV__WORD];
     const char *at, *why;
     unsigned seen = 0;
     spmv_status s;
-    spmv__skip_space(c);
-    at = c->at;
-    spmv__word(c, word, sizeof word);
+    spmv__skip_space(scan);
+    at = scan->at;
+    spmv__word(scan, word, sizeof word);
     spec->format = spmv_format_from(word);
-    if (spec->format == SPMV_FORMAT_COUNT) return spmv__no_such_format(c, at);
-    if (spmv__accept(c, ':')) {
+    if (spec->format == SPMV_FORMAT_COUNT) return spmv__no_such_format(scan, at);
+    if (spmv__accept(scan, ':')) {
         do {
-            s = spmv__parse_key(c, spec, &seen);
+            s = spmv__parse_key(scan, spec, &seen);
             if (s) return s;
-        } while (spmv__accept(c, ','));
+        } while (spmv__accept(scan, ','));
     }
     s = spmv__spec_check(spec, &why);
-    return s ? spmv__fault(c, at, s == SPMV_ERR_ARGUMENT ? SPMV_ERR_PLAN : s, why) : SPMV_OK;
+    return s ? spmv__fault(scan, at, s == SPMV_ERR_ARGUMENT ? SPMV_ERR_PLAN : s, why) : SPMV_OK;
 }
 
 /* Behind the last part there may only be blanks. */
-static spmv_status spmv__parse_end(spmv__scan *c)
+static spmv_status spmv__parse_end(spmv__scan *scan)
 {
-    spmv__skip_space(c);
-    if (!*c->at) return SPMV_OK;
-    if (*c->at == '/') return spmv__fault(c, c->at, SPMV_ERR_PLAN, "knobs are no part of a plan; see spmv_desc.variant");
-    return spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \"+\", \",\", \":\" or the end");
+    spmv__skip_space(scan);
+    if (!*scan->at) return SPMV_OK;
+    if (*scan->at == '/') return spmv__fault(scan, scan->at, SPMV_ERR_PLAN, "knobs are no part of a plan; see spmv_desc.variant");
+    return spmv__fault(scan, scan->at, SPMV_ERR_PLAN, "expected \"+\", \",\", \":\" or the end");
 }
 
 /* Parses all parts up to the end of the text and appends them to a plan. */
-static spmv_status spmv__parse_parts(spmv__scan *c, spmv_plan *plan)
+static spmv_status spmv__parse_parts(spmv__scan *scan, spmv_plan *plan)
 {
     spmv_status s = SPMV_OK;
     do {
-        if (plan->count == SPMV_MAX_PARTS) s = spmv__fault(c, c->at, SPMV_ERR_PLAN, "too many parts");
-        else s = spmv__parse_part(c, &plan->part[plan->count++]);
-    } while (!s && spmv__accept(c, '+'));
-    return s ? s : spmv__parse_end(c);
+        if (plan->count == SPMV_MAX_PARTS) s = spmv__fault(scan, scan->at, SPMV_ERR_PLAN, "too many parts");
+        else s = spmv__parse_part(scan, &plan->part[plan->count++]);
+    } while (!s && spmv__accept(scan, '+'));
+    return s ? s : spmv__parse_end(scan);
 }
 
 /* Begins to read a text; *column becomes 0. */
-SPMV__SHARED spmv__scan spmv__scan_begin(const char *text, int *column, const spmv_hooks *h)
+SPMV__SHARED spmv__scan spmv__scan_begin(const char *text, int *column, const spmv_hooks *hooks)
 {
-    spmv__scan c;
-    memset(&c, 0, sizeof c);
-    c.text = c.at = text;
-    c.h = h;
-    c.column = column;
+    spmv__scan scan;
+    memset(&scan, 0, sizeof scan);
+    scan.text = scan.at = text;
+    scan.hooks = hooks;
+    scan.column = column;
     if (column) *column = 0;
-    return c;
+    return scan;
 }
 
 SPMV_API spmv_status spmv_plan_parse(spmv_plan *plan, const char *text, int *column, const spmv_hooks *hooks)
@@ -300,62 +300,62 @@ SPMV_API spmv_status spmv_plan_parse(spmv_plan *plan, const char *text, int *col
         if (column) *column = 0;
         return spmv__null(hooks, "spmv_plan_parse", plan ? "text" : "plan", plan, sizeof *plan);
     }
-    spmv__scan c = spmv__scan_begin(text, column, hooks);
+    spmv__scan scan = spmv__scan_begin(text, column, hooks);
     spmv_status s;
     memset(plan, 0, sizeof *plan);
-    s = spmv__parse_parts(&c, plan);
+    s = spmv__parse_parts(&scan, plan);
     if (s) memset(plan, 0, sizeof *plan);
     return s;
 }
 
-static void spmv__put_fraction(spmv__text *t, int64_t millionths)
+static void spmv__put_fraction(spmv__text *text, int64_t millionths)
 {
     int64_t rest = millionths % SPMV__ONE, unit = SPMV__TENTH;
-    spmv__put_count(t, (uint64_t)(millionths / SPMV__ONE));
-    if (rest) spmv__put_char(t, '.');
-    for (; rest; rest %= unit, unit /= 10) spmv__put_char(t, (int)('0' + rest / unit));
+    spmv__put_count(text, (uint64_t)(millionths / SPMV__ONE));
+    if (rest) spmv__put_char(text, '.');
+    for (; rest; rest %= unit, unit /= 10) spmv__put_char(text, (int)('0' + rest / unit));
 }
 
 /* Writes key=value so that spmv__key_value reads the same value again. */
-static void spmv__put_key(spmv__text *t, int k, int64_t v)
+static void spmv__put_key(spmv__text *text, int k, int64_t v)
 {
-    spmv__put_text(t, spmv__key_names[k]);
-    spmv__put_char(t, '=');
+    spmv__put_text(text, spmv__key_names[k]);
+    spmv__put_char(text, '=');
     switch (spmv__key_kinds[k]) {
-    case SPMV__INT: spmv__put_count(t, (uint64_t)v); break;
-    case SPMV__FRAC: spmv__put_fraction(t, v); break;
+    case SPMV__INT: spmv__put_count(text, (uint64_t)v); break;
+    case SPMV__FRAC: spmv__put_fraction(text, v); break;
     case SPMV__BLOCK:
-        spmv__put_count(t, (uint64_t)v >> 8);
-        spmv__put_char(t, 'x');
-        spmv__put_count(t, (uint64_t)v & SPMV__MOST_SIDE);
+        spmv__put_count(text, (uint64_t)v >> 8);
+        spmv__put_char(text, 'x');
+        spmv__put_count(text, (uint64_t)v & SPMV__MOST_SIDE);
         break;
-    default: spmv__put_text(t, spmv__rows_words[v]);
+    default: spmv__put_text(text, spmv__rows_words[v]);
     }
 }
 
-static void spmv__text_open(spmv__text *t, char *out, size_t size)
+static void spmv__text_open(spmv__text *text, char *out, size_t size)
 {
-    t->out = out;
-    t->size = size;
-    t->length = 0;
+    text->out = out;
+    text->size = size;
+    text->length = 0;
 }
 
-static size_t spmv__text_close(spmv__text *t)
+static size_t spmv__text_close(spmv__text *text)
 {
-    if (t->size) t->out[t->length < t->size ? t->length : t->size - 1] = 0;
-    return t->length;
+    if (text->size) text->out[text->length < text->size ? text->length : text->size - 1] = 0;
+    return text->length;
 }
 
 /* Writes a part as in the text of a plan. */
-static void spmv__put_spec(spmv__text *t, const spmv_spec *spec)
+static void spmv__put_spec(spmv__text *text, const spmv_spec *spec)
 {
     char mark = ':';
     int k;
-    spmv__put_text(t, spmv_format_name(spec->format));
+    spmv__put_text(text, spmv_format_name(spec->format));
     for (k = 0; k < SPMV_KEY_COUNT; k++)
         if (spec->key[k]) {
-            spmv__put_char(t, mark);
-            spmv__put_key(t, k, spec->key[k]);
+            spmv__put_char(text, mark);
+            spmv__put_key(text, k, spec->key[k]);
             mark = ',';
         }
 }
@@ -363,14 +363,14 @@ static void spmv__put_spec(spmv__text *t, const spmv_spec *spec)
 /* Writes parts as the text of a plan. */
 static size_t spmv__print_parts(const spmv_spec *part, int count, char *out, size_t size)
 {
-    spmv__text t;
+    spmv__text text;
     int i;
-    spmv__text_open(&t, out, size);
+    spmv__text_open(&text, out, size);
     for (i = 0; i < count; i++) {
-        if (i) spmv__put_char(&t, '+');
-        spmv__put_spec(&t, &part[i]);
+        if (i) spmv__put_char(&text, '+');
+        spmv__put_spec(&text, &part[i]);
     }
-    return spmv__text_close(&t);
+    return spmv__text_close(&text);
 }
 
 SPMV_API size_t spmv_plan_print(const spmv_plan *plan, char *out, size_t size)

@@ -39,16 +39,16 @@ static spmv_status spmv__store_keep(spmv_store *out, const spmv_spec *plan, int 
 static spmv_status spmv__store_parts(spmv_store *out, const spmv_spec *plan, const spmv_split *split, const spmv_csr *a,
                                      const spmv_build *how)
 {
-    spmv_hooks h = out->hooks;
+    spmv_hooks hooks = out->hooks;
     int i, stored = 0;
     spmv_status s;
     for (i = 0; i < split->count; i++) stored += split->nnz[i] != 0;
     s = spmv__store_keep(out, plan, split->count, stored);
     for (i = 0; i < split->count && !s; i++) {
-        spmv_view v = spmv_split_view(split, a, i);
+        spmv_view view = spmv_split_view(split, a, i);
         if (!split->nnz[i]) continue;
-        if (split->count > 1) h.part = i + 1;
-        s = spmv__part_make(&out->part[out->count], &plan[i], &v, how, &h);
+        if (split->count > 1) hooks.part = i + 1;
+        s = spmv__part_make(&out->part[out->count], &plan[i], &view, how, &hooks);
         if (!s) out->part[out->count++].index = i;
     }
     return s;
@@ -68,14 +68,14 @@ SPMV__APART spmv_status spmv__store_split(spmv_store *out, const spmv_spec *plan
 /* Stores a plan of one part that takes all rows as they are. Nothing is split, so that a small matrix costs no more than its part. */
 static spmv_status spmv__store_whole(spmv_store *out, const spmv_spec *spec, const spmv_csr *a, const spmv_build *how)
 {
-    spmv_view v;
+    spmv_view view;
     spmv_status s;
-    memset(&v, 0, sizeof v);
-    v.a = a;
-    v.rows = a->rows;
+    memset(&view, 0, sizeof view);
+    view.a = a;
+    view.rows = a->rows;
     s = spmv__store_keep(out, spec, 1, a->nnz != 0);
     if (s || !a->nnz) return s;
-    s = spmv__part_make(out->part, spec, &v, how, &out->hooks);
+    s = spmv__part_make(out->part, spec, &view, how, &out->hooks);
     if (!s) out->count = 1;
     return s;
 }
@@ -109,21 +109,21 @@ SPMV_API spmv_status spmv_store_create(spmv_store *out, const spmv_plan *plan, c
 }
 
 /* Copies the plan of a store. */
-SPMV__SHARED void spmv__store_plan(const spmv_store *s, spmv_plan *out)
+SPMV__SHARED void spmv__store_plan(const spmv_store *store, spmv_plan *out)
 {
     memset(out, 0, sizeof *out);
-    out->count = s->plan_count;
-    memcpy(out->part, s->plan, (size_t)s->plan_count * sizeof *out->part);
+    out->count = store->plan_count;
+    memcpy(out->part, store->plan, (size_t)store->plan_count * sizeof *out->part);
 }
 
-/* Writes the shares of the nonzeros as spmv_split_print does; nothing if s is NULL. */
-SPMV__SHARED size_t spmv__store_shares(const spmv_store *s, char *out, size_t size)
+/* Writes the shares of the nonzeros as spmv_split_print does; nothing if store is NULL. */
+SPMV__SHARED size_t spmv__store_shares(const spmv_store *store, char *out, size_t size)
 {
-    spmv__text t;
+    spmv__text text;
     int i;
-    spmv__text_open(&t, out, size);
-    for (i = 0; s && i < s->count; i++) spmv__put_share(&t, s->part[i].spec.format, s->part[i].nnz, s->nnz);
-    return spmv__text_close(&t);
+    spmv__text_open(&text, out, size);
+    for (i = 0; store && i < store->count; i++) spmv__put_share(&text, store->part[i].spec.format, store->part[i].nnz, store->nnz);
+    return spmv__text_close(&text);
 }
 
 SPMV_API spmv_status spmv_store_update(spmv_store *st, const spmv_csr *a)
@@ -135,30 +135,30 @@ SPMV_API spmv_status spmv_store_update(spmv_store *st, const spmv_csr *a)
     return s;
 }
 
-SPMV_API void spmv_store_destroy(spmv_store *s)
+SPMV_API void spmv_store_destroy(spmv_store *store)
 {
-    spmv_hooks h;
+    spmv_hooks hooks;
     int i;
-    if (!s) return;
-    h = s->hooks;
-    for (i = 0; i < s->count; i++) spmv_part_destroy(&s->part[i]);
-    spmv_free(&h, s->part);
-    memset(s, 0, sizeof *s);
+    if (!store) return;
+    hooks = store->hooks;
+    for (i = 0; i < store->count; i++) spmv_part_destroy(&store->part[i]);
+    spmv_free(&hooks, store->part);
+    memset(store, 0, sizeof *store);
 }
 
-SPMV_API uint64_t spmv_store_bytes(const spmv_store *s)
+SPMV_API uint64_t spmv_store_bytes(const spmv_store *store)
 {
     uint64_t bytes = 0;
     int i;
-    for (i = 0; s && i < s->count; i++) bytes += spmv_part_bytes(&s->part[i]);
+    for (i = 0; store && i < store->count; i++) bytes += spmv_part_bytes(&store->part[i]);
     return bytes;
 }
 
-SPMV_API uint64_t spmv_store_slots(const spmv_store *s)
+SPMV_API uint64_t spmv_store_slots(const spmv_store *store)
 {
     uint64_t slots = 0;
     int i;
-    for (i = 0; s && i < s->count; i++) slots += spmv_part_slots(&s->part[i]);
+    for (i = 0; store && i < store->count; i++) slots += spmv_part_slots(&store->part[i]);
     return slots;
 }
 
