@@ -137,7 +137,7 @@ SPMV_API int spmv_status_is_refusal(spmv_status s);
     X(INPUT,   "input",      "checking the caller's arrays and making CSR of them")             \
     X(CHOICE,  "analysis",   "analysing the matrix and choosing a plan, or a builder's work")   \
     X(CONVERT, "conversion", "splitting the matrix and storing its parts")                      \
-    X(UPLOAD,  "upload",     "copying to a device, with all that is neither of the others")     \
+    X(UPLOAD,  "upload",     "copying to the device, and whatever no other phase covers")       \
     X(BUILD,   "building",   "making the programs of a device: compiling them or loading them")
 
 typedef enum spmv_phase {
