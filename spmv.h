@@ -251,13 +251,13 @@ static spmv_type spmv__desc_type(const spmv_desc *desc)
 }
 
 /* Frees the arrays on the host, which are not needed once the parts are on a device. Sizes stay. */
-static void spmv__release_arrays(spmv_store *st)
+static void spmv__release_arrays(spmv_store *store)
 {
     int i, j;
-    for (i = 0; i < st->count; i++) {
-        spmv_part *p = &st->part[i];
+    for (i = 0; i < store->count; i++) {
+        spmv_part *p = &store->part[i];
         for (j = 0; j < SPMV_MAX_ARRAYS; j++) {
-            if (!p->a[j].borrowed) spmv_free(&st->hooks, p->a[j].data);
+            if (!p->a[j].borrowed) spmv_free(&store->hooks, p->a[j].data);
             p->a[j].data = NULL;
         }
     }
@@ -323,17 +323,17 @@ SPMV__APART spmv_status spmv__store_built(spmv_matrix *matrix, const spmv_desc *
 static spmv_status spmv__store_given(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr, const spmv_build *how,
                                      const char *text, spmv_format only)
 {
-    spmv_store *st = &matrix->store;
+    spmv_store *store = &matrix->store;
     spmv_status s;
     spmv__phase(&desc->hooks, SPMV_PHASE_CHOICE);
     if (only == SPMV_FORMAT_COUNT && !spmv__is_one_part(text)) return spmv__store_built(matrix, desc, csr, how, text);
-    st->hooks = desc->hooks;
-    s = spmv__store_room(st, 1, csr->nnz != 0);
+    store->hooks = desc->hooks;
+    s = spmv__store_room(store, 1, csr->nnz != 0);
     if (s) return s;
-    if (only == SPMV_FORMAT_COUNT) s = spmv__parse_one_part(st->plan, text, &desc->hooks);
-    else st->plan->format = only;
-    if (!s && desc->strict) s = spmv__strict_check(st->plan, 0, &desc->hooks);
-    return s ? s : spmv__store_valid(matrix, desc, csr, how, st->plan, 1);
+    if (only == SPMV_FORMAT_COUNT) s = spmv__parse_one_part(store->plan, text, &desc->hooks);
+    else store->plan->format = only;
+    if (!s && desc->strict) s = spmv__strict_check(store->plan, 0, &desc->hooks);
+    return s ? s : spmv__store_valid(matrix, desc, csr, how, store->plan, 1);
 }
 
 #ifdef SPMV_NO_AUTO
@@ -392,12 +392,12 @@ SPMV__APART spmv_status spmv__take_input(const spmv_csr **csr, spmv_csr *own, co
 }
 
 /* Lets the arrays of parts that are borrowed from one place point to another; NULL: only counts them. Returns how many there are. */
-static int spmv__point_to(spmv_store *st, const void *from, void *to)
+static int spmv__point_to(spmv_store *store, const void *from, void *to)
 {
     int i, j, n = 0;
-    for (i = 0; i < st->count; i++)
+    for (i = 0; i < store->count; i++)
         for (j = 0; j < SPMV_MAX_ARRAYS; j++) {
-            spmv_array *array = &st->part[i].a[j];
+            spmv_array *array = &store->part[i].a[j];
             if (!array->borrowed || array->data != from) continue;
             if (to) array->data = to;
             n++;
@@ -499,7 +499,7 @@ SPMV_API spmv_status spmv_create(spmv_matrix *matrix, const spmv_desc *desc)
 static spmv_status spmv__is_made(const spmv_matrix *matrix, const char *function)
 {
     if (matrix->store.plan_count) return SPMV_OK;
-    return spmv_log(NULL, SPMV_ERR_ARGUMENT, "%s: m is a matrix that was not created, or that was destroyed", function);
+    return spmv_log(NULL, SPMV_ERR_ARGUMENT, "%s: the matrix was not created, or it was destroyed", function);
 }
 
 /* spmv_mul by the name of function; size: of an element of x and y, or 0 for what the matrix takes. */
@@ -507,16 +507,16 @@ static spmv_status spmv__mul(const char *function, size_t size, const spmv_matri
                              void *y)
 {
     if (!matrix) return spmv__null(NULL, function, "matrix", NULL, 0);
-    const spmv_store *st = &matrix->store;
+    const spmv_store *store = &matrix->store;
     if (spmv__is_made(matrix, function)) return SPMV_ERR_ARGUMENT;
-    if (size && size != spmv_vector_size(st->type))
-        return spmv_log(&st->hooks, SPMV_ERR_ARGUMENT, "%s: the matrix is of type %s and takes vectors of %ss", function,
-                        spmv_type_name(st->type), st->type == SPMV_F32 ? "float" : "double");
-    if (spmv__check_vectors(&st->hooks, function, st->type, st->rows, st->cols, alpha, x, y)) return SPMV_ERR_ARGUMENT;
+    if (size && size != spmv_vector_size(store->type))
+        return spmv_log(&store->hooks, SPMV_ERR_ARGUMENT, "%s: the matrix is of type %s and takes vectors of %ss", function,
+                        spmv_type_name(store->type), store->type == SPMV_F32 ? "float" : "double");
+    if (spmv__check_vectors(&store->hooks, function, store->type, store->rows, store->cols, alpha, x, y)) return SPMV_ERR_ARGUMENT;
 #ifdef SPMV_DEVICE_H
     if (matrix->device) return spmv_exec_mul_host(matrix->exec, alpha, x, beta, y);
 #endif
-    spmv__store_mul(st, alpha, x, beta, y);
+    spmv__store_mul(store, alpha, x, beta, y);
     return SPMV_OK;
 }
 

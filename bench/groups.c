@@ -281,7 +281,7 @@ static void enqueue(spmv_group *g, spmv_group_vector *x, spmv_group_vector *y, i
     size_t i;
     spmv_status s = SPMV_OK;
     memset(&r, 0, sizeof r);
-    r.g = g;
+    r.group = g;
     r.alpha = 1;
     r.x = x->part;
     r.y = y->part;

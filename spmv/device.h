@@ -330,7 +330,7 @@ SPMV_API size_t spmv_variant_print(const spmv_variant *variant, char *out, size_
  *            has them; the elements after it set those of single parts: "*:WG=64+L=8" is L=8,WG=64 for the first part and WG=64 for the
  *            others
  * SPMV_ERR_PLAN if a part's kernel does not have a knob of its element, no kernel has one after "*:", or a value is not legal. */
-SPMV_API spmv_status spmv_variants_parse(spmv_variant *variant, const spmv_store *st, const char *text, const spmv_hooks *hooks);
+SPMV_API spmv_status spmv_variants_parse(spmv_variant *variant, const spmv_store *store, const char *text, const spmv_hooks *hooks);
 /* Completes a variant to the one that spmv_device_matrix_create would use: knobs that are not set get defaults that depend on device and
  * part; knobs that make no difference to the part are removed. SPMV_ERR_LIMIT if the device cannot run the variant; SPMV_ERR_UNSUPPORTED
  * or SPMV_ERR_ARGUMENT if the part cannot have it. The compiled kernel may still turn out to need more than the device has. */

@@ -333,10 +333,10 @@ Test(null, matrices)
     REFUSED_UNHEARD(spmv_mul_f32(NULL, 1, x32, 0, y32));
     REFUSED_UNHEARD(spmv_update(NULL, val));
     REFUSED_UNHEARD(spmv_update_buffer(NULL, y));
-    REFUSED_ON_STDERR("spmv_mul: m is a matrix that was not created, or that was destroyed", spmv_mul(&none, 1, x, 0, y));
-    REFUSED_ON_STDERR("spmv_update: m is a matrix that was not created", spmv_update(&none, val));
-    REFUSED_ON_STDERR("spmv_update: m is a matrix that was not created", spmv_update(&none, NULL));
-    REFUSED_ON_STDERR("spmv_update_buffer: m is a matrix that was not created", spmv_update_buffer(&none, y));
+    REFUSED_ON_STDERR("spmv_mul: the matrix was not created, or it was destroyed", spmv_mul(&none, 1, x, 0, y));
+    REFUSED_ON_STDERR("spmv_update: the matrix was not created", spmv_update(&none, val));
+    REFUSED_ON_STDERR("spmv_update: the matrix was not created", spmv_update(&none, NULL));
+    REFUSED_ON_STDERR("spmv_update_buffer: the matrix was not created", spmv_update_buffer(&none, y));
     cr_assert(!spmv_target_of(NULL).device);
     for (on = 0; on < 2; on++) {
         spmv_device d;
@@ -354,7 +354,7 @@ Test(null, matrices)
         FINE(spmv_mul(&m, 1, x, 0, y));
         cr_assert(y[0] == 2 && y[1] == 30);
         spmv_destroy(&m);
-        REFUSED_ON_STDERR("spmv_update: m is a matrix that was not created, or that was destroyed", spmv_update(&m, val));
+        REFUSED_ON_STDERR("spmv_update: the matrix was not created, or it was destroyed", spmv_update(&m, val));
         if (on) spmv_device_destroy(&d);
     }
 }
@@ -396,10 +396,10 @@ Test(null, devices, .timeout = 120)
     cr_assert_eq(spmv_knob_values(SPMV_CSR, SPMV_KNOB_L, NULL, 4), spmv_knob_values(SPMV_CSR, SPMV_KNOB_L, values, 4));
     cr_assert(spmv_variant_print(NULL, text, sizeof text) == 0 && !text[0]);
     cr_assert_eq(spmv_variant_print(NULL, NULL, 16), 0);
-    REFUSED("v", spmv_variants_parse(NULL, &store, "L=8", &h));
-    REFUSED("st", spmv_variants_parse(&v, NULL, "L=8", &h));
+    REFUSED("variant", spmv_variants_parse(NULL, &store, "L=8", &h));
+    REFUSED("store", spmv_variants_parse(&v, NULL, "L=8", &h));
     FINE(spmv_variants_parse(&v, &store, NULL, &h));
-    REFUSED("v", spmv_variant_resolve(NULL, &d, &store.part[0]));
+    REFUSED("variant", spmv_variant_resolve(NULL, &d, &store.part[0]));
     REFUSED_UNHEARD(spmv_variant_resolve(&v, NULL, &store.part[0]));
     REFUSED("p", spmv_variant_resolve(&v, &d, NULL));
     REFUSED("out", spmv_device_matrix_create(NULL, &d, 2, 2, SPMV_F64, store.part, 1, NULL));
@@ -430,7 +430,7 @@ Test(null, devices, .timeout = 120)
     REFUSED_UNHEARD(spmv_cl_mul(NULL, 1, mem, 0, 0, e.y, 0, 0, NULL, NULL));
     event = (cl_event)(void *)&count;
     never.hooks = h;
-    REFUSED("e->matrix", spmv_cl_mul(&never, 1, mem, 0, 0, e.y, 0, 0, NULL, &event));
+    REFUSED("exec->matrix", spmv_cl_mul(&never, 1, mem, 0, 0, e.y, 0, 0, NULL, &event));
     cr_assert_null(event);
     cr_assert_eq(spmv_cl_mul(&e, 1, NULL, 0, 0, e.y, 0, 0, NULL, NULL), SPMV_ERR_ARGUMENT);
     cr_assert_str_eq(said, "x is NULL");
@@ -439,7 +439,7 @@ Test(null, devices, .timeout = 120)
     REFUSED("wait", spmv_cl_mul(&e, 1, mem, 0, 0, e.y, 0, 1, NULL, NULL));
     FINE(spmv_cl_mul(&e, 0, NULL, 0, 0, e.y, 0, 0, NULL, NULL));
     REFUSED_UNHEARD(spmv_cuda_mul(NULL, 1, 1, 0, 0, 1, 0)); /* tests/test_cuda.c has the rest */
-    REFUSED("e->matrix", spmv_cuda_mul(&never, 1, 1, 0, 0, 1, 0));
+    REFUSED("exec->matrix", spmv_cuda_mul(&never, 1, 1, 0, 0, 1, 0));
     REFUSED("out", spmv_buffer_create(&d, 16, NULL));
     buffer = &d;
     REFUSED_UNHEARD(spmv_buffer_create(NULL, 16, &buffer));
@@ -464,7 +464,7 @@ Test(null, devices, .timeout = 120)
     spmv_buffer_destroy(&d, NULL);
     spmv_buffer_destroy(&d, buffer);
     REFUSED_UNHEARD(spmv_exec_mul(NULL, 1, mem, 0, 0, e.y, 0));
-    REFUSED("e->matrix", spmv_exec_mul(&never, 1, mem, 0, 0, e.y, 0));
+    REFUSED("exec->matrix", spmv_exec_mul(&never, 1, mem, 0, 0, e.y, 0));
     cr_assert_eq(spmv_exec_mul(&e, 1, NULL, 0, 0, e.y, 0), SPMV_ERR_ARGUMENT);
     cr_assert_eq(spmv_exec_mul(&e, 1, mem, 0, 0, NULL, 0), SPMV_ERR_ARGUMENT);
     REFUSED_UNHEARD(spmv_exec_mul_host(NULL, 1, x, 0, y));
@@ -507,7 +507,7 @@ Test(null, groups)
     REFUSED("x", spmv_group_mul(&g, 1, NULL, 0, y));
     REFUSED("y", spmv_group_mul(&g, 1, x, 0, NULL));
     FINE(spmv_group_mul(&g, 0, NULL, 0, y));
-    REFUSED("v", spmv_group_vector_create(NULL, &g, SPMV_GROUP_X));
+    REFUSED("vector", spmv_group_vector_create(NULL, &g, SPMV_GROUP_X));
     memset(&u, 0x5a, sizeof u);
     REFUSED_UNHEARD(spmv_group_vector_create(&u, NULL, SPMV_GROUP_X));
     cr_assert(zeroed(&u, sizeof u));

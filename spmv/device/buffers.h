@@ -40,10 +40,10 @@ SPMV_API spmv_status spmv_device_create(spmv_device *out, const spmv_device_desc
 }
 
 /* 1 if the device has filled parts of the store. */
-static int spmv__device_filled(const spmv_store *st)
+static int spmv__device_filled(const spmv_store *store)
 {
     int i, filled = 0;
-    for (i = 0; i < st->count; i++) filled |= st->part[i].elsewhere != NULL;
+    for (i = 0; i < store->count; i++) filled |= store->part[i].elsewhere != NULL;
     return filled;
 }
 

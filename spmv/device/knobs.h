@@ -225,30 +225,30 @@ static void spmv__dev_variant_merge(spmv_variant *variant, spmv_format format, c
 }
 
 /* The formats of a plan's parts, as bits. */
-static unsigned spmv__dev_plan_formats(const spmv_store *st)
+static unsigned spmv__dev_plan_formats(const spmv_store *store)
 {
     unsigned formats = 0;
     int i;
-    for (i = 0; i < st->plan_count; i++) formats |= spmv__dev_format_bit(st->plan[i].format);
+    for (i = 0; i < store->plan_count; i++) formats |= spmv__dev_format_bit(store->plan[i].format);
     return formats;
 }
 
 /* SPMV_ERR_PLAN if no part's kernel has a knob that is set in all, or one has it but not with this value. */
-static spmv_status spmv__dev_every_part_check(const spmv_variant *all, const spmv_store *st, const spmv_hooks *hooks)
+static spmv_status spmv__dev_every_part_check(const spmv_variant *all, const spmv_store *store, const spmv_hooks *hooks)
 {
     char names[256];
     spmv_status s = SPMV_OK;
     int i, k, taken;
     for (k = 0; !s && k < SPMV_KNOB_COUNT; k++) {
         if (!spmv__dev_knob_set(all, (spmv_knob)k)) continue;
-        for (taken = i = 0; !s && i < st->plan_count; i++) {
-            spmv_format format = st->plan[i].format;
+        for (taken = i = 0; !s && i < store->plan_count; i++) {
+            spmv_format format = store->plan[i].format;
             if (!spmv__dev_knob_taken(format, (spmv_knob)k)) continue;
             taken = 1;
             s = spmv__dev_knob_fault(format, (spmv_knob)k, all->value[k], hooks);
         }
         if (!s && !taken) {
-            spmv__dev_knob_names(spmv__dev_plan_formats(st), names, sizeof names);
+            spmv__dev_knob_names(spmv__dev_plan_formats(store), names, sizeof names);
             s = spmv_log(hooks, SPMV_ERR_PLAN, "*:%s: no part's kernel has this knob; they have %s", spmv__knob_name((spmv_knob)k), names);
         }
     }
@@ -269,37 +269,37 @@ static spmv_status spmv__dev_variant_element(char *one, const char *text, const 
 }
 
 /* Applies the element one, which followed "*:", to every part. */
-static spmv_status spmv__dev_every_part(spmv_variant *variant, const spmv_store *st, const char *one, const spmv_hooks *hooks)
+static spmv_status spmv__dev_every_part(spmv_variant *variant, const spmv_store *store, const char *one, const spmv_hooks *hooks)
 {
     spmv_variant all;
     int k;
-    spmv_status s = spmv__dev_variant_read(&all, spmv__dev_plan_formats(st), one, hooks);
-    if (!s) s = spmv__dev_every_part_check(&all, st, hooks);
-    for (k = 0; !s && k < st->count; k++) spmv__dev_variant_merge(&variant[k], st->part[k].spec.format, &all);
+    spmv_status s = spmv__dev_variant_read(&all, spmv__dev_plan_formats(store), one, hooks);
+    if (!s) s = spmv__dev_every_part_check(&all, store, hooks);
+    for (k = 0; !s && k < store->count; k++) spmv__dev_variant_merge(&variant[k], store->part[k].spec.format, &all);
     return s;
 }
 
-SPMV_API spmv_status spmv_variants_parse(spmv_variant *variant, const spmv_store *st, const char *text, const spmv_hooks *hooks)
+SPMV_API spmv_status spmv_variants_parse(spmv_variant *variant, const spmv_store *store, const char *text, const spmv_hooks *hooks)
 {
-    if (!st || (!variant && st->count)) return spmv__null(hooks, "spmv_variants_parse", st ? "variant" : "st", NULL, 0);
+    if (!store || (!variant && store->count)) return spmv__null(hooks, "spmv_variants_parse", store ? "variant" : "store", NULL, 0);
     char one[SPMV_VARIANT_TEXT];
     const char *p = text ? text : "";
     spmv_variant of;
     size_t n;
     int i, k = 0;
     spmv_status s = SPMV_OK;
-    for (i = 0; i < st->count; i++) memset(&variant[i], 0, sizeof variant[i]);
+    for (i = 0; i < store->count; i++) memset(&variant[i], 0, sizeof variant[i]);
     if (p[0] == '*' && p[1] == ':') {
         s = spmv__dev_variant_element(one, text, p += 2, &n, hooks);
-        if (!s) s = spmv__dev_every_part(variant, st, one, hooks);
+        if (!s) s = spmv__dev_every_part(variant, store, one, hooks);
         p += n + (p[n] == '+');
     }
     for (i = 0; !s && *p; i++) {
-        if (i == st->plan_count)
+        if (i == store->plan_count)
             return spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %llu: the plan has no more parts", text, (spmv__ull)(p - text) + 1);
         s = spmv__dev_variant_element(one, text, p, &n, hooks);
-        if (!s) s = spmv__variant_parse(&of, st->plan[i].format, one, hooks);
-        if (!s && k < st->count && st->part[k].index == i) spmv__dev_variant_merge(&variant[k++], st->plan[i].format, &of);
+        if (!s) s = spmv__variant_parse(&of, store->plan[i].format, one, hooks);
+        if (!s && k < store->count && store->part[k].index == i) spmv__dev_variant_merge(&variant[k++], store->plan[i].format, &of);
         p += n + (p[n] == '+');
     }
     return s;

@@ -126,12 +126,12 @@ SPMV__SHARED size_t spmv__store_shares(const spmv_store *store, char *out, size_
     return spmv__text_close(&text);
 }
 
-SPMV_API spmv_status spmv_store_update(spmv_store *st, const spmv_csr *a)
+SPMV_API spmv_status spmv_store_update(spmv_store *store, const spmv_csr *a)
 {
-    if (!st || !a) return spmv__null(st ? &st->hooks : NULL, "spmv_store_update", !st ? "s" : "a", NULL, 0);
+    if (!store || !a) return spmv__null(store ? &store->hooks : NULL, "spmv_store_update", !store ? "store" : "a", NULL, 0);
     spmv_status s = SPMV_OK;
     int i;
-    for (i = 0; i < st->count && !s; i++) s = spmv_part_update(&st->part[i], a->val);
+    for (i = 0; i < store->count && !s; i++) s = spmv_part_update(&store->part[i], a->val);
     return s;
 }
 
@@ -163,23 +163,23 @@ SPMV_API uint64_t spmv_store_slots(const spmv_store *store)
 }
 
 /* y = alpha A x + beta y with vectors that are checked. */
-static void spmv__store_mul(const spmv_store *st, double alpha, const void *x, double beta, void *y)
+static void spmv__store_mul(const spmv_store *store, double alpha, const void *x, double beta, void *y)
 {
-    const spmv_part *first = st->count ? &st->part[0] : NULL;
+    const spmv_part *first = store->count ? &store->part[0] : NULL;
     const int sets = first && !(spmv_format_flags(first->spec.format) & SPMV_ADDS_ONLY);
-    const int covered = spmv__part_covers(first, st->rows);
+    const int covered = spmv__part_covers(first, store->rows);
     int i;
-    if (!covered) spmv__scale_rows(st->type, NULL, st->rows, beta, y);
-    for (i = 0; i < st->count; i++) /* the first part need not read zeros */
-        spmv__part_mul(&st->part[i], alpha, x, i || !sets || (!covered && beta != 0) ? 1.0 : beta, y);
+    if (!covered) spmv__scale_rows(store->type, NULL, store->rows, beta, y);
+    for (i = 0; i < store->count; i++) /* the first part need not read zeros */
+        spmv__part_mul(&store->part[i], alpha, x, i || !sets || (!covered && beta != 0) ? 1.0 : beta, y);
 }
 
-SPMV_API spmv_status spmv_store_mul(const spmv_store *st, double alpha, const void *x, double beta, void *y)
+SPMV_API spmv_status spmv_store_mul(const spmv_store *store, double alpha, const void *x, double beta, void *y)
 {
     spmv_status s;
-    if (!st) return spmv__null(NULL, "spmv_store_mul", "s", NULL, 0);
-    s = spmv__check_vectors(&st->hooks, "spmv_store_mul", st->type, st->rows, st->cols, alpha, x, y);
-    if (!s) spmv__store_mul(st, alpha, x, beta, y);
+    if (!store) return spmv__null(NULL, "spmv_store_mul", "store", NULL, 0);
+    s = spmv__check_vectors(&store->hooks, "spmv_store_mul", store->type, store->rows, store->cols, alpha, x, y);
+    if (!s) spmv__store_mul(store, alpha, x, beta, y);
     return s;
 }
 
