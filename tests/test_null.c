@@ -423,7 +423,7 @@ Test(null, devices, .timeout = 120)
     REFUSED_UNHEARD(spmv_exec_create(&e, NULL, NULL));
     cr_assert(zeroed(&e, sizeof e));
     zero.hooks = h;
-    REFUSED_AND_ZEROED("m->device", e, spmv_exec_create(&e, &zero, NULL));
+    REFUSED_AND_ZEROED("matrix->device", e, spmv_exec_create(&e, &zero, NULL));
     FINE(spmv_exec_create(&e, &m, NULL));
     FINE(spmv_exec_mul_host(&e, 1, x, 0, y));
     mem = e.x;
