@@ -676,15 +676,18 @@ SPMV_API size_t spmv_format_layouts(spmv_format format, const char *const **out)
 
 /* ---- features ----------------------------------------------------------------------------------------------------
  * Properties of a matrix by which the choice weighs plans, and from which the size of a part is estimated without building it
- * (clSpMV 3.3: histograms over diagonals, blocks and rows). */
-enum { SPMV_FILL_BINS = 64 };
+ * (clSpMV 3.3). */
+
+/* A diagonal or a block is dense if such a share of its places or more hold nonzeros. Where a part of dense ones pays at all, the time hardly
+ * depends on it: it saves columns of 4 bytes for each slot, and a slot has 4 or 8. */
+#define SPMV_FILL_DENSE 0.6
 
 typedef struct spmv_block_features {
     int      bh, bw;
     double   sampled;                    /* share of the nonzeros that were examined; 0: none, and nothing below is known */
     double   blocks, widest, slots;      /* all blocks; the most in any block row examined; slots of sbell with the default height */
     double   error;                      /* the most that is the standard error of slots, as a share of them; 0: all blocks were counted */
-    double   at[SPMV_FILL_BINS + 1];     /* at[n]: blocks with exactly n nonzeros */
+    double   dense, dense_nnz;           /* dense blocks, and their nonzeros */
 } spmv_block_features;
 
 typedef struct spmv_features {
@@ -697,7 +700,7 @@ typedef struct spmv_features {
     uint64_t diagonals, bands;           /* diagonals that hold nonzeros; groups of adjacent ones */
     int      diagonals_sampled;          /* 1: the features of diagonals are those of a sample, which may lack diagonals */
     double   diagonals_error;            /* the most that is the standard error of the share to which a diagonal is filled; 0: counted */
-    double   diagonal_nnz[SPMV_FILL_BINS + 1], diagonal_count[SPMV_FILL_BINS + 1]; /* [n]: of diagonals filled n/64 to (n+1)/64 */
+    uint64_t dense_diagonals, dense_diagonals_nnz; /* dense ones, and their nonzeros */
     spmv_block_features block[SPMV_BLOCK_SIZES];
 } spmv_features;
 

@@ -46,7 +46,7 @@ extern "C" {
  */
 
 enum {
-    SPMV_TUNE_VARIANT = 96, /* bytes of the text of a variant of one part, with its end */
+    SPMV_TUNE_VARIANT = 40, /* bytes of the text of a variant of one part, with its end */
     SPMV_TUNE_NAME    = 128 /* bytes of the name of a device, with its end */
 };
 
@@ -248,8 +248,8 @@ SPMV_API spmv_status spmv_cocktail_keys(spmv_cocktail_desc *desc, const char *te
 /* ---- the choice --------------------------------------------------------------------------------------------------- */
 
 enum {
-    SPMV_CHOICE_TEXT = 256, /* bytes of the text of an option's plan or variant, with its end; a plan with a longer one is no option */
-    SPMV_CHOICE_MAX  = 32   /* the most options that a choice keeps */
+    SPMV_CHOICE_MAX   = 8, /* the most options that a choice keeps: the cheapest ones, and csr if it may be used */
+    SPMV_CHOICE_PARTS = 2  /* the most parts of an option */
 };
 
 /* Matrices of up to so many bytes as CSR are tiny: except on GPUs, "auto" takes csr without looking at them. Half of 32 KiB, the smallest
@@ -260,23 +260,26 @@ enum { SPMV_TINY_BYTES = 16384, SPMV_FEW_CALLS = 20 };
 
 /* A plan with the knobs of its kernels, and what it would cost. */
 typedef struct spmv_option {
-    char   plan[SPMV_CHOICE_TEXT], variant[SPMV_CHOICE_TEXT];
-    double predicted;  /* seconds of a product by the tuning table */
-    double measured;   /* seconds of a product by a clock ("measure"); 0: not measured, negative: it cannot run */
-    double convert;    /* seconds of preparing the matrix, without the choice and without building kernels, as the table says */
-    double cost;       /* seconds by which options are ranked: the time, measured or predicted; as much of a predicted one more for each
-                          part after the first as the table's estimates err, and SPMV_RISK_DEVICE more for all but csr where the table is of
-                          another device (hosts: always); and the share of convert that falls on each of hints->expected_calls products */
-    double share[SPMV_COST_COUNT]; /* the seconds that each cost of the table makes up */
-    int    sampled;    /* 1: its blocks or diagonals were estimated from a sample; 0: its slots were counted, as they are of an option
+    int       count;   /* parts; 0: this is the first option, by cocktail: see spmv_choice.plan and variant */
+    int       sampled; /* 1: its blocks or diagonals were estimated from a sample; 0: its slots were counted, as they are of an option
                           that ranks first, apart from blocks where an error of the sample would hardly change the choice */
+    spmv_spec part[SPMV_CHOICE_PARTS];
+    char      variant[SPMV_CHOICE_PARTS * SPMV_TUNE_VARIANT];
+    double    predicted; /* seconds of a product by the tuning table */
+    double    measured;  /* seconds of a product by a clock ("measure"); 0: not measured, negative: it cannot run */
+    double    convert;   /* seconds of preparing the matrix, without the choice and without building kernels, as the table says */
+    double    cost;      /* seconds by which options are ranked: the time, measured or predicted; as much of a predicted one more for each
+                            part after the first as the table's estimates err, and SPMV_RISK_DEVICE more for all but csr where the table is
+                            of another device (hosts: always); and the share of convert that falls on each of hints->expected_calls
+                            products */
+    double    share[SPMV_COST_COUNT]; /* the seconds that each cost of the table makes up */
 } spmv_option;
 
 #define SPMV_RISK_DEVICE 0.1 /* by which an estimate by the table of another device may be too low, as a share of it */
 
 typedef struct spmv_choice {
     spmv_plan     plan;                      /* the plan that was chosen */
-    char          variant[SPMV_CHOICE_TEXT]; /* its knobs, for spmv_desc.variant */
+    char          variant[SPMV_COCKTAIL_PARTS * SPMV_TUNE_VARIANT]; /* its knobs, for spmv_desc.variant */
     int           count;                     /* options, the best first; 0 if the plan was given as text, by tiny, or without nonzeros */
     int           tiny;                      /* 1: the matrix takes up to SPMV_TINY_BYTES, 2: so few products are expected that the same
                                                 holds (SPMV_FEW_CALLS), and the target is no GPU, so that the plan is csr and nothing was
@@ -289,7 +292,7 @@ typedef struct spmv_choice {
                                                 product may take longer than predicted. 0: predictions contain launches */
     double        error;                     /* of the predictions, as the table says: the standard deviation of log2 of predicted over
                                                 measured times; 0: not known */
-    char          steps[SPMV_COCKTAIL_TEXT]; /* cocktail: every inequality that was evaluated; "": the plan is not by cocktail */
+    const char   *steps;                     /* cocktail: hints->steps */
     char          table[SPMV_TUNE_NAME];     /* the device whose table was used */
     int           exact;                     /* 1: the table is the device's own or the caller's; 0: of another device or the general one */
 } spmv_choice;
@@ -311,9 +314,11 @@ typedef struct spmv_choice {
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
 /* Writes why a plan was chosen: the features of the matrix, a table of the options with their estimates, the least cost first, of what the
- * time of the first consists, and a sentence with the reason; for "cocktail" every inequality with its numbers. As snprintf does, it
- * returns the length of the whole text without its end, of which at most size bytes, a 0 at the end included, are written. */
+ * time of the first consists, and a sentence with the reason; for "cocktail" every inequality, if hints->steps kept them. As snprintf does,
+ * it returns the length of the whole text without its end, of which at most size bytes, a 0 at the end included, are written. */
 SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size);
+/* Writes the plan of option i as spmv_plan_print does; nothing if there is no such option. */
+SPMV_API size_t spmv_option_print(const spmv_choice *c, int i, char *out, size_t size);
 
 #ifdef __cplusplus
 }

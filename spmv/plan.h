@@ -62,6 +62,8 @@ typedef struct spmv_build_hints {
                                          which is read once for each device, and on the host again for each matrix, in less than 0.1 ms */
     struct spmv_choice *choice;  /* spmv_create writes here how it chose, for spmv_explain, where there was a choice; NULL: it
                                     is not kept */
+    char        *steps;          /* cocktail: SPMV_COCKTAIL_TEXT bytes, where every inequality is written, for spmv_explain; NULL: they
+                                    are not kept */
 } spmv_build_hints;
 
 /* Makes a plan for a matrix from text.

@@ -32,6 +32,12 @@ spmv_status library_features_make(spmv_features *out, const spmv_view *v, uint64
     return s;
 }
 
+const char *library_tuning_text(size_t i, size_t *length)
+{
+    *length = spmv__tuning[i].length;
+    return spmv__tuning[i].text;
+}
+
 void library_scale(spmv_type t, uint64_t n, double beta, void *y) { spmv__scale_rows(t, NULL, n, beta, y); }
 
 #define X(result, name, parameters) result (*const library_##name) parameters = spmv__##name;

@@ -14,6 +14,9 @@ spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *
 /* The features of a matrix as the choice finds them; sample and without are those of spmv__look_sampled. */
 spmv_status library_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks);
 
+/* The text of bundled table i; NULL if there are no more. */
+const char *library_tuning_text(size_t i, size_t *length);
+
 /* y = beta y. */
 void library_scale(spmv_type t, uint64_t n, double beta, void *y);
 
@@ -24,10 +27,7 @@ void library_scale(spmv_type t, uint64_t n, double beta, void *y);
     X(int, format_takes_key, (spmv_format f, spmv_key k))                                                   \
     X(spmv_status, spec_check, (const spmv_spec *spec, const char **why))                                   \
     X(spmv_status, plan_check, (const spmv_plan *plan, int strict, const spmv_hooks *hooks))                \
-    X(void, store_plan, (const spmv_store *s, spmv_plan *out))                                              \
     X(int, part_covers, (const spmv_part *p, uint64_t matrix_rows))                                         \
-    X(size_t, tuning_count, (void))                                                                         \
-    X(const char *, tuning_text, (size_t i, size_t *length))                                                \
     X(const char *, cost_name, (spmv_cost c))                                                               \
     X(spmv_status, cocktail_make,                                                                           \
       (spmv_cocktail *out, const spmv_csr *a, const spmv_cocktail_desc *desc, const spmv_hooks *hooks))

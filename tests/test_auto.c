@@ -19,52 +19,71 @@ static spmv_view whole(const spmv_csr *a)
     return v;
 }
 
+/* The text of the plan of an option, until the next one is asked for. */
+static const char *plan_of(const spmv_choice *c, int option)
+{
+    static char text[SPMV_PLAN_TEXT];
+    spmv_option_print(c, option, text, sizeof text);
+    return text;
+}
+
 /* ---- features ------------------------------------------------------------------------------------------------------ */
 
-/* Counts the blocks of one size with exactly n nonzeros, by marking every block of the grid. */
-static void count_blocks(const spmv_csr *a, uint64_t bh, uint64_t bw, double *at)
+/* Counts the blocks of one size, by marking every block of the grid; dense: those that are dense, and their nonzeros. */
+static double count_blocks(const spmv_csr *a, uint64_t bh, uint64_t bw, double *dense)
 {
+    double blocks = 0;
     uint64_t across = a->cols / bw + 1, r, k, b, super;
     unsigned *load = (unsigned *)need(across, sizeof *load);
-    memset(at, 0, (SPMV_FILL_BINS + 1) * sizeof *at);
+    dense[0] = dense[1] = 0;
     for (super = 0; super * bh < a->rows; super++) {
         memset(load, 0, across * sizeof *load);
         for (r = super * bh; r < (super + 1) * bh && r < a->rows; r++)
             for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) load[a->col[k] / bw]++;
-        for (b = 0; b < across; b++)
-            if (load[b]) at[load[b]]++;
+        for (b = 0; b < across; b++) {
+            const int is_dense = 10 * load[b] >= 6 * bh * bw;
+            blocks += load[b] > 0;
+            dense[0] += is_dense;
+            dense[1] += is_dense ? load[b] : 0;
+        }
     }
     free(load);
+    return blocks;
 }
 
-static uint64_t count_diagonals(const spmv_csr *a)
+/* The same of diagonals. */
+static uint64_t count_diagonals(const spmv_csr *a, uint64_t *dense)
 {
-    unsigned char *seen = (unsigned char *)need(a->rows + a->cols + 1, 1);
+    unsigned *load = (unsigned *)need(a->rows + a->cols + 1, sizeof *load);
     uint64_t r, k, n = 0;
+    dense[0] = dense[1] = 0;
     for (r = 0; r < a->rows; r++)
-        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) {
-            unsigned char *s = &seen[a->col[k] + a->rows - r];
-            n += !*s;
-            *s = 1;
-        }
-    free(seen);
+        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) load[a->col[k] + a->rows - r]++;
+    for (k = 1; k < a->rows + a->cols; k++) { /* rows - k is the row in which it begins, if that is not above the first */
+        const uint64_t above = k < a->rows ? 0 : k - a->rows, left = k < a->rows ? a->rows - k : 0;
+        const uint64_t length = a->rows - left < a->cols - above ? a->rows - left : a->cols - above;
+        const int is_dense = load[k] && 10 * load[k] >= 6 * length;
+        n += load[k] > 0;
+        dense[0] += (uint64_t)is_dense;
+        dense[1] += (uint64_t)is_dense * load[k];
+    }
+    free(load);
     return n;
 }
 
 /* Diagonals and blocks. */
 static void check_places(const matrix *m, const spmv_csr *a, const spmv_features *f)
 {
-    double all = 0;
-    int b, n;
-    CHECK(f->diagonals == count_diagonals(a), "%s: %llu diagonals", m->name, (unsigned long long)f->diagonals);
-    for (n = 0; n <= SPMV_FILL_BINS; n++) all += f->diagonal_nnz[n];
-    CHECK(all == (double)a->nnz, "%s: %g nonzeros on diagonals", m->name, all);
-    for (b = 0; b < SPMV_BLOCK_SIZES; b++) {
-        double at[SPMV_FILL_BINS + 1];
-        count_blocks(a, (uint64_t)f->block[b].bh, (uint64_t)f->block[b].bw, at);
-        for (n = 0; n <= SPMV_FILL_BINS; n++)
-            CHECK(f->block[b].at[n] == at[n], "%s: %dx%d, %d nonzeros: %g, not %g", m->name, f->block[b].bh, f->block[b].bw, n,
-                  f->block[b].at[n], at[n]);
+    uint64_t diagonals[2];
+    int i;
+    CHECK(f->diagonals == count_diagonals(a, diagonals), "%s: %llu diagonals", m->name, (unsigned long long)f->diagonals);
+    CHECK(f->dense_diagonals == diagonals[0] && f->dense_diagonals_nnz == diagonals[1], "%s: %llu dense diagonals, not %llu", m->name,
+          (unsigned long long)f->dense_diagonals, (unsigned long long)diagonals[0]);
+    for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
+        const spmv_block_features *b = &f->block[i];
+        double dense[2], blocks = count_blocks(a, (uint64_t)b->bh, (uint64_t)b->bw, dense);
+        CHECK(b->blocks == blocks && b->dense == dense[0] && b->dense_nnz == dense[1], "%s: %dx%d: %g blocks, %g dense, not %g, %g",
+              m->name, b->bh, b->bw, b->blocks, b->dense, blocks, dense[0]);
     }
 }
 
@@ -233,13 +252,11 @@ Test(features, samples_of_rows_that_differ)
         cr_assert_eq(library_features_make(&some, &v, 0, 0, NULL), SPMV_OK);
         for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
             const spmv_block_features *b = &all.block[i], *s = &some.block[i];
-            double held = 0;
-            int n;
-            for (n = 0; n <= SPMV_FILL_BINS; n++) held += n * s->at[n];
             CHECK(s->sampled < 0.5 && b->sampled == 1, "%s: %g of the nonzeros, %g", m.name, s->sampled, b->sampled);
             CHECK(s->blocks / b->blocks < 1.4 && b->blocks / s->blocks < 1.4, "%s, %dx%d: %g blocks, really %g", m.name, b->bh, b->bw,
                   s->blocks, b->blocks);
-            CHECK(fabs(held / (double)a.nnz - 1) < 1e-6, "%s, %dx%d: blocks hold %g of %g", m.name, b->bh, b->bw, held, (double)a.nnz);
+            CHECK(fabs(s->dense_nnz - b->dense_nnz) < 0.1 * (double)a.nnz, "%s, %dx%d: dense blocks hold %g, not %g of %g", m.name, b->bh,
+                  b->bw, s->dense_nnz, b->dense_nnz, (double)a.nnz);
         }
         spmv_csr_destroy(&a);
         matrix_free(&m);
@@ -584,7 +601,7 @@ Test(choice, fits_the_memory_limit)
         hints.tuning = &t;
         cr_assert_eq(spmv_tuning_create(&t, table, length, NULL, NULL), SPMV_OK);
         cr_assert_eq(spmv_choose(&c, "auto", &a, &how, NULL, &hints, NULL, NULL), SPMV_OK);
-        CHECK(spmv_store_create(&store, &c.plan, &a, &how, NULL) == SPMV_OK, "%s is chosen but cannot be stored", c.option[0].plan);
+        CHECK(spmv_store_create(&store, &c.plan, &a, &how, NULL) == SPMV_OK, "%s is chosen but cannot be stored", plan_of(&c, 0));
         spmv_store_destroy(&store);
         spmv_tuning_destroy(&t);
         spmv_csr_destroy(&a);
@@ -850,8 +867,11 @@ static spmv_choice *fresh(spmv_build_hints *hints, spmv_build *how)
 static void option(spmv_choice *c, const char *plan, const char *variant, double predicted, double measured, double convert, double cost)
 {
     spmv_option *o = &c->option[c->count++];
+    spmv_plan parts;
     memset(o, 0, sizeof *o);
-    strcpy(o->plan, plan);
+    cr_assert_eq(spmv_plan_parse(&parts, plan, NULL, NULL), SPMV_OK);
+    o->count = parts.count;
+    memcpy(o->part, parts.part, sizeof o->part);
     strcpy(o->variant, variant);
     o->predicted = predicted * 1e-6;
     o->measured = measured * 1e-6;
@@ -888,14 +908,14 @@ Test(choice, explains_by_a_table)
     explained(c,
         "table     d\n"
         "\n"
-        "       cost  predicted   measured  vs csr       convert  pays after  plan                       variant\n"
+        "       cost  predicted   measured  vs csr       convert  pays after  plan/variant\n"
         "         us         us         us   times  csr products    products\n"
-        "*      44.0       40.0          -    1.25          45.5         208  dia                        WG=32\n"
+        "*      44.0       40.0          -    1.25          45.5         208  dia/WG=32\n"
         "       50.0       50.0          -    1.00          4.00           -  csr\n"
-        "      12501      12000          -    0.00          28.0           -  ell:w=1+csr:rows=nonempty  +L=2\n"
+        "      12501      12000          -    0.00          28.0           -  ell:w=1+csr:rows=nonempty/+L=2\n"
         "\n"
         "costs     bytes 30.5 + rows 9.50 = 40.0 us\n"
-        "dia / WG=32 was chosen because a product is predicted to take 40.0 us, 1.25 times the speed of csr (50.0 us predicted), and it "
+        "dia/WG=32 was chosen because a product is predicted to take 40.0 us, 1.25 times the speed of csr (50.0 us predicted), and it "
         "ranks at 44.0 us, before csr at 50.0 us; preparing takes about 45.5 products of csr, which pays after 208 products.\n");
     c->count = 0;
     c->exact = 0;
@@ -908,7 +928,7 @@ Test(choice, explains_by_a_table)
         "table     d, not the device's own\n"
         "error     estimates err by a factor of 2.00\n"
         "\n"
-        "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
+        "       cost  predicted   measured  vs csr       convert  pays after  plan/variant\n"
         "         us         us         us   times  csr products    products\n"
         "*      66.0       60.0       30.0    0.83          20.3           -  sell\n"
         "       67.0       50.0       31.0    1.00          4.00           -  csr\n"
@@ -927,7 +947,7 @@ Test(choice, explains_by_a_table)
         "table     d, not the device's own\n"
         "launch    at least 60.0 us a product, unless products are recorded in a graph\n"
         "\n"
-        "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
+        "       cost  predicted   measured  vs csr       convert  pays after  plan/variant\n"
         "         us         us         us   times  csr products    products\n"
         "*      50.0       50.0          -    1.00          4.00           -  csr\n"
         "       90.0       45.0          -    1.11          40.3         363  bell\n"
@@ -942,7 +962,7 @@ Test(choice, explains_by_a_table)
     explained(c,
         "table     d, not the device's own\n"
         "\n"
-        "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
+        "       cost  predicted   measured  vs csr       convert  pays after  plan/variant\n"
         "         us         us         us   times  csr products    products\n"
         "*      45.0       45.0       60.0    1.11          20.3         163  ell\n"
         "\n"
@@ -956,7 +976,7 @@ Test(choice, explains_by_a_table)
     explained(c,
         "table     d, not the device's own\n"
         "\n"
-        "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
+        "       cost  predicted   measured  vs csr       convert  pays after  plan/variant\n"
         "         us         us         us   times  csr products    products\n"
         "*      45.0       45.0          -       -             -           -  ell\n"
         "\n"
@@ -1032,11 +1052,11 @@ Test(choice, counts_what_preparing_costs)
         for (w = 0; w < sizeof want / sizeof *want; w++) {
             const spmv_option *o = &c->option[i];
             const double slots = o->share[SPMV_COST_SLOTS] / (w == 0 ? 300e-12 : w == 1 ? 250e-12 : w == 2 ? 220e-12 : 200e-12);
-            if (strcmp(o->plan, want[w].plan) != 0) continue;
+            if (strcmp(plan_of(c, i), want[w].plan) != 0) continue;
             seen++;
-            CHECK(slots >= (double)a.nnz - 0.5 && (w == 3 || slots < (double)a.nnz + 0.5), "%s: %g slots", o->plan, slots);
-            CHECK(fabs(o->convert - want[w].begin - want[w].slot * slots) < 1e-12, "%s: %g s", o->plan, o->convert);
-            CHECK(fabs(o->cost - o->predicted - o->convert / 500) < 1e-12, "%s: %g s", o->plan, o->cost);
+            CHECK(slots >= (double)a.nnz - 0.5 && (w == 3 || slots < (double)a.nnz + 0.5), "%s: %g slots", want[w].plan, slots);
+            CHECK(fabs(o->convert - want[w].begin - want[w].slot * slots) < 1e-12, "%s: %g s", want[w].plan, o->convert);
+            CHECK(fabs(o->cost - o->predicted - o->convert / 500) < 1e-12, "%s: %g s", want[w].plan, o->cost);
         }
     cr_assert_eq(seen, 4);
     free(c);
@@ -1216,7 +1236,7 @@ Test(choice, peak_of_memory_with_a_clock, .timeout = 120)
             hints.choice = NULL;
             for (k = 0, largest = stored; k < 3 && k < c->count; k++) {
                 size_t alone, holds;
-                cr_assert(prepare_counted(NULL, &a, c->option[k].plan, NULL, &alone, &holds));
+                cr_assert(prepare_counted(NULL, &a, plan_of(c, k), NULL, &alone, &holds));
                 if (holds > largest) largest = holds;
             }
             CHECK(most <= csr + 2 * largest + vectors + while_preparing(&a) + sizeof(spmv_matrix), "%s: %.2f times the CSR form", m.name,
@@ -1354,15 +1374,15 @@ Test(choice, counts_blocks_where_the_choice_hangs_on_them)
     spmv_build how;
     spmv_choice *c = fresh(&hints, &how);
     cr_assert_eq(choose(c, "auto", &a, far, &hints, &how, NULL), SPMV_OK);
-    cr_assert(c->plan.count == 1 && c->plan.part[0].format == SPMV_SBELL && c->option[0].sampled, "%s", c->option[0].plan);
+    cr_assert(c->plan.count == 1 && c->plan.part[0].format == SPMV_SBELL && c->option[0].sampled, "%s", plan_of(c, 0));
     cr_assert_eq(choose(c, "auto", &a, close_by, &hints, &how, NULL), SPMV_OK);
-    cr_assert(!c->option[0].sampled, "%s", c->option[0].plan);
+    cr_assert(!c->option[0].sampled, "%s", plan_of(c, 0));
     cr_assert_eq(choose(c, "auto", &a, widest, &hints, &how, NULL), SPMV_OK);
-    cr_assert(c->plan.part[0].format == SPMV_BELL && !c->option[0].sampled, "%s", c->option[0].plan);
+    cr_assert(c->plan.part[0].format == SPMV_BELL && !c->option[0].sampled, "%s", plan_of(c, 0));
     full_blocks_free(&a);
     a = full_blocks(9000, 12, 3000);
     cr_assert_eq(choose(c, "auto", &a, far, &hints, &how, NULL), SPMV_OK);
-    cr_assert(!c->option[0].sampled, "%s", c->option[0].plan);
+    cr_assert(!c->option[0].sampled, "%s", plan_of(c, 0));
     full_blocks_free(&a);
     free(c);
 }
@@ -1390,7 +1410,7 @@ Test(choice, counts_diagonals_that_seem_to_pay)
     a = dusty_diagonals(&m, 1000); /* 13 diagonals, more than three for each nonzero of a row */
     hints.without = 0;
     cr_assert_eq(choose(c, "auto", &a, fast, &hints, &how, NULL), SPMV_OK);
-    cr_assert(c->plan.count > 1 || c->plan.part[0].format == SPMV_CSR, "%s", c->option[0].plan);
+    cr_assert(c->plan.count > 1 || c->plan.part[0].format == SPMV_CSR, "%s", plan_of(c, 0));
     free(c);
     spmv_csr_destroy(&a);
     matrix_free(&m);
@@ -1421,9 +1441,9 @@ Test(choice, cmrs_by_rule)
         matrix m;
         spmv_csr a = of_lengths(&m, 1600, 400, cases[i].length);
         cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-        cr_assert_eq(c->plan.part[0].format == SPMV_CMRS, cases[i].cmrs, "case %d: %s, sigma %g", (int)i, c->option[0].plan,
+        cr_assert_eq(c->plan.part[0].format == SPMV_CMRS, cases[i].cmrs, "case %d: %s, sigma %g", (int)i, plan_of(c, 0),
                      c->features.sigma);
-        if (cases[i].cmrs) cr_assert_str_eq(c->option[0].plan, "cmrs:h=4"); /* "cmrs" would be the builder */
+        if (cases[i].cmrs) cr_assert_str_eq(plan_of(c, 0), "cmrs:h=4"); /* "cmrs" would be the builder */
         spmv_csr_destroy(&a);
         matrix_free(&m);
     }
@@ -1495,7 +1515,7 @@ Test(choice, is_the_same_every_time, .timeout = 120)
             cr_assert_eq(spmv_choose(c[n], n ? "auto" : "measure", &a, &how, NULL, &hints, NULL, NULL), SPMV_OK);
         }
         CHECK(c[0]->count && !memcmp(c[0], c[1], sizeof *c[0]), "%s: another choice", m.name);
-        CHECK(!strcmp(c[0]->option[0].plan, first), "%s: %s, but %s is stored", m.name, c[0]->option[0].plan, first);
+        CHECK(!strcmp(plan_of(c[0], 0), first), "%s: %s, but %s is stored", m.name, plan_of(c[0], 0), first);
         different += strcmp(before, first) != 0;
         strcpy(before, first);
         spmv_csr_destroy(&a);
@@ -1549,7 +1569,6 @@ Test(measure, keeps_the_fastest_of_three)
     for (i = 0; i < sizeof t / sizeof *t; i++) {
         steered clock = { 0, 1, 0, 0 };
         spmv_matrix made;
-        spmv_plan plan;
         spmv_desc d;
         memset(&d, 0, sizeof d);
         memset(c, 0, sizeof *c);
@@ -1564,9 +1583,9 @@ Test(measure, keeps_the_fastest_of_three)
         cr_assert_eq(spmv_create(&made, &d), SPMV_OK);
         CHECK(clock.reads == t[i].reads, "%d: %d readings", (int)i, clock.reads);
         spmv_plan_of(&made, kept, sizeof kept);
-        CHECK(!strcmp(kept, by_table->option[t[i].kept].plan) && !strcmp(kept, c->option[0].plan), "%d: %s", (int)i, kept);
-        library_store_plan(&made.store, &plan);
-        CHECK(!memcmp(&c->plan, &plan, sizeof plan), "%d: another plan in the choice", (int)i);
+        CHECK(!strcmp(kept, plan_of(by_table, t[i].kept)) && !strcmp(kept, plan_of(c, 0)), "%d: %s", (int)i, kept);
+        spmv_plan_print(&c->plan, text, sizeof text);
+        CHECK(!strcmp(text, kept), "%d: another plan in the choice: %s", (int)i, text);
         for (k = n = 0; k < c->count; k++) n += c->option[k].measured > 0;
         CHECK(n == (t[i].reads ? 3 : 0) && c->count == by_table->count, "%d: %d options were timed", (int)i, n);
         CHECK(!n || fabs(c->option[0].measured - (t[i].kept ? t[i].second : 1) / 3) < 1e-9, "%d: %g s", (int)i, c->option[0].measured);
@@ -1671,7 +1690,7 @@ Test(measure, skips_what_cannot_be_prepared)
         CHECK(made.store.plan[0].format == SPMV_CSR, "%s", spmv_format_name(made.store.plan[0].format));
         for (k = n = 0; k < c->count; k++) {
             n += c->option[k].measured > 0;
-            CHECK((c->option[k].measured < 0) == !strncmp(c->option[k].plan, "dia", 3), "%s: %g s", c->option[k].plan,
+            CHECK((c->option[k].measured < 0) == !strncmp(plan_of(c, k), "dia", 3), "%s: %g s", plan_of(c, k),
                   c->option[k].measured);
         }
         CHECK(n == 3 && clock.reads == 2 * READS, "%d options were timed by %d readings", n, clock.reads);
@@ -1778,13 +1797,13 @@ static void expect_parts(const spmv_csr *a, const char *text, const char *begin)
     cr_assert_eq(spmv_tuning_create(&t, text, strlen(text), "table", NULL), SPMV_OK);
     hints.tuning = &t;
     cr_assert_eq(spmv_choose(c, "auto", a, &how, NULL, &hints, NULL, NULL), SPMV_OK);
-    CHECK(c->plan.count == (begin ? 2 : 1), "%s by\n%s", c->option[0].plan, text);
-    if (begin) CHECK(!strncmp(c->option[0].plan, begin, strlen(begin)), "%s", c->option[0].plan);
-    if (begin) CHECK(strstr(c->option[0].plan, "+csr:rows=nonempty"), "%s", c->option[0].plan);
+    CHECK(c->plan.count == (begin ? 2 : 1), "%s by\n%s", plan_of(c, 0), text);
+    if (begin) CHECK(!strncmp(plan_of(c, 0), begin, strlen(begin)), "%s", plan_of(c, 0));
+    if (begin) CHECK(strstr(plan_of(c, 0), "+csr:rows=nonempty"), "%s", plan_of(c, 0));
     if (begin) CHECK(c->option[0].convert >= t.part * (double)a->nnz && t.part > 0, "%g s", c->option[0].convert);
     d.csr = a;
     d.hints = &hints;
-    check_product(a, &d, c->option[0].plan);
+    check_product(a, &d, plan_of(c, 0));
     spmv_tuning_destroy(&t);
     free(c);
 }
@@ -1909,31 +1928,33 @@ static int matrix_adverse(matrix *m, int i)
 
 /* On a GPU no part of an option is estimated below the time of its bytes, which is at least that of its values, nor below that of its
  * longest row; elsewhere the estimate is the sum of the costs. */
-static void check_floors(const char *name, const spmv_csr *a, const spmv_build *how, const spmv_tuning *t, const spmv_option *o)
+static void check_floors(const char *name, const spmv_csr *a, const spmv_build *how, const spmv_tuning *t, const spmv_choice *c, int at)
 {
+    const spmv_option *o = &c->option[at];
+    const char *const text = plan_of(c, at);
     const int gpu = t->device_class == SPMV_DEVICE_CLASS_GPU;
     spmv_estimate part[SPMV_MAX_PARTS];
     spmv_plan plan;
     double least = 0;
     int i, k;
-    cr_assert_eq(spmv_plan_parse(&plan, o->plan, NULL, NULL), SPMV_OK);
-    cr_assert_eq(spmv_predict(part, &plan, o->variant, a, how, NULL, t, NULL), SPMV_OK, "%s: %s", name, o->plan);
+    cr_assert_eq(spmv_plan_parse(&plan, text, NULL, NULL), SPMV_OK);
+    cr_assert_eq(spmv_predict(part, &plan, o->variant, a, how, NULL, t, NULL), SPMV_OK, "%s: %s", name, text);
     for (i = 0; i < plan.count; i++) {
         const double rows = (double)a->rows; /* arrays have up to 32 block rows of 8 more, which no product reads */
         const double bytes = ((double)part[i].slots * rows / (rows + 32 * 8) - part[i].skipped) * (double)spmv_value_size(how->type);
         const double fastest = t->cache_read > t->read ? t->cache_read : t->read;
         double sum = 0;
         for (k = 0; k < SPMV_COST_COUNT; k++) sum += part[i].share[k];
-        CHECK(part[i].of[SPMV_COST_BYTES] * fastest * 1e9 >= bytes, "%s, %s: %s: %g bytes in %g s", t->device, name, o->plan, bytes,
+        CHECK(part[i].of[SPMV_COST_BYTES] * fastest * 1e9 >= bytes, "%s, %s: %s: %g bytes in %g s", t->device, name, text, bytes,
               part[i].of[SPMV_COST_BYTES]);
         CHECK(part[i].seconds >= sum * (1 - 1e-12) && (gpu || part[i].seconds <= sum * (1 + 1e-12)), "%s, %s: %s: %g s, not %g", t->device,
-              name, o->plan, part[i].seconds, sum);
+              name, text, part[i].seconds, sum);
         CHECK(!gpu || (part[i].seconds >= part[i].of[SPMV_COST_BYTES] && part[i].seconds >= part[i].of[SPMV_COST_CHAIN]),
-              "%s, %s: %s: %g s, bytes %g s, chain %g s", t->device, name, o->plan, part[i].seconds, part[i].of[SPMV_COST_BYTES],
+              "%s, %s: %s: %g s, bytes %g s, chain %g s", t->device, name, text, part[i].seconds, part[i].of[SPMV_COST_BYTES],
               part[i].of[SPMV_COST_CHAIN]);
         least += bytes / (fastest * 1e9);
     }
-    CHECK(o->sampled || !gpu || o->predicted >= least, "%s, %s: %s: %g s, at least %g s", t->device, name, o->plan, o->predicted, least);
+    CHECK(o->sampled || !gpu || o->predicted >= least, "%s, %s: %s: %g s, at least %g s", t->device, name, text, o->predicted, least);
 }
 
 /* Adverse matrices, then the awkward ones, by every bundled table. */
@@ -1944,9 +1965,9 @@ Test(estimate, not_below_the_floors, .timeout = 120)
     spmv_choice *c = fresh(&hints, &how);
     size_t k;
     int i, j, type, adverse;
-    for (k = 0; k < library_tuning_count(); k++) {
-        size_t length;
-        const char *text = library_tuning_text(k, &length);
+    const char *text;
+    size_t length;
+    for (k = 0; (text = library_tuning_text(k, &length)) != NULL; k++) {
         spmv_tuning t;
         cr_assert_eq(spmv_tuning_create(&t, text, length, NULL, NULL), SPMV_OK);
         hints.tuning = &t;
@@ -1959,7 +1980,7 @@ Test(estimate, not_below_the_floors, .timeout = 120)
                 how.type = (spmv_type)type;
                 cr_assert_eq(spmv_choose(c, "auto", &a, &how, NULL, &hints, NULL, NULL), SPMV_OK, "%s", m.name);
                 CHECK(!c->count || !c->option[0].sampled, "%s: the chosen option is estimated from a sample", m.name);
-                for (j = 0; j < c->count; j++) check_floors(m.name, &a, &how, &t, &c->option[j]);
+                for (j = 0; j < c->count; j++) check_floors(m.name, &a, &how, &t, c, j);
                 spmv_csr_destroy(&a);
             }
             matrix_free(&m);
@@ -2620,12 +2641,12 @@ Test(cocktail, by_a_table)
     cr_assert_lt(spmv_explain(c, text, sizeof text), sizeof text);
     cr_assert_str_eq(text, want);
     cr_assert_eq(choose(c, "cocktail:u=1", &a, table, &hints, &how, NULL), SPMV_OK); /* 1 x 5 / 5 < 5 / 4 */
-    cr_assert_str_eq(c->option[0].plan, "dia:d=0.571428+csr");
+    cr_assert_str_eq(plan_of(c, 0), "dia:d=0.571428+csr");
     cr_assert_eq(choose(c, "cocktail:u=", &a, table, &hints, &how, NULL), SPMV_ERR_PLAN);
     cr_assert_eq(c->count, 0);
     how.strict = 1; /* dia stores fill */
     cr_assert_eq(choose(c, "cocktail", &a, table, &hints, &how, NULL), SPMV_OK);
-    cr_assert_str_eq(c->option[0].plan, "coo");
+    cr_assert_str_eq(plan_of(c, 0), "coo");
     free(c);
     spmv_csr_destroy(&a);
     matrix_free(&m);

@@ -759,7 +759,7 @@ for n in '' 0 K -1 1T 1.5M 64MB 0x10 99999999999999999999 17179869184G; do
 done
 gives '--max-bytes: the most' 0 bench p.mtx --plan csr --max-bytes 17179869183G
 gives 'plan --explain: the table' 0 plan arrow.mtx --explain
-is_table out '^ +cost +predicted +measured +vs csr +convert +pays after  plan$'
+is_table out '^ +cost +predicted +measured +vs csr +convert +pays after  plan/variant$'
 verdict 'plan --explain: the table is aligned, one line marked' $?
 says 'plan --explain: units' out '^ +us +us +us +times +csr products +products$'
 awk '/^ +us +us/ { on = 1; next } !NF { on = 0 }

@@ -12,57 +12,40 @@
 typedef struct spmv__chooser {
     spmv__estimator         e;
     const spmv_build_hints *hints;
-    spmv_choice            *out;  /* its plan, which is large, is also the place for every plan that is looked at */
+    spmv_choice            *out;
+    spmv_option             csr; /* csr without keys, whether or not it may be used; its count is 0 if the table does not say what it takes */
 } spmv__chooser;
 
 /* ---- options -------------------------------------------------------------------------------------------------------- */
 
-enum { SPMV__MIX_PARTS = 2 /* the most parts of a plan that is an option */ };
-
-/* A plan that is being put together, with its variants and what it costs. */
-typedef struct spmv__mix {
-    int         count;
-    spmv_spec   part[SPMV__MIX_PARTS];
-    const char *variant[SPMV__MIX_PARTS];
-    double      seconds, convert, share[SPMV_COST_COUNT]; /* of a product; of preparing the matrix */
-    int         sampled; /* 1: the size of a part was estimated from a sample */
-} spmv__mix;
-
 /* How many times as long a later part takes on a host for reading its row list, which no line of a table has. */
 #define SPMV__ROW_LIST_TIMES 1.4
 
+/* Appends the knobs of part i to the text of a variant. */
+static void spmv__add_variant(char *text, size_t size, int i, const char *variant)
+{
+    const size_t n = strlen(text);
+    spmv_print(text + n, size - n, "%s%s", i ? "+" : "", variant);
+}
+
 /* Appends a part with so many slots and rows, whose product was estimated. */
-static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec *spec, const spmv_candidate *k, const spmv_estimate *by,
-                          double slots, double rows)
+static void spmv__option_add(const spmv__chooser *c, spmv_option *o, const spmv_spec *spec, const spmv_candidate *k,
+                             const spmv_estimate *by, double slots, double rows)
 {
     const spmv_tuning *t = c->e.t;
     const int host = t->device_class == SPMV_DEVICE_CLASS_HOST;
-    double times = m->count && spec->key[SPMV_KEY_ROWS] && host ? SPMV__ROW_LIST_TIMES : 1;
+    const double times = o->count && spec->key[SPMV_KEY_ROWS] && host ? SPMV__ROW_LIST_TIMES : 1;
     int i;
-    m->part[m->count] = *spec;
+    o->part[o->count] = *spec;
     if (spmv__builder_from(spmv_format_name(spec->format)) != SPMV_BUILDER_COUNT) /* "cmrs" alone would name the builder */
-        m->part[m->count].key[SPMV_KEY_H] = (int64_t)spmv__height(spec);
-    m->variant[m->count++] = k->variant;
-    m->seconds += by->seconds * times;
-    for (i = 0; i < SPMV_COST_COUNT; i++) m->share[i] += by->share[i] * times;
-    m->convert += k->begin + k->slot * slots;
-    if (m->count < 2) return;
-    m->convert += t->part * (double)c->e.a->nnz;
-    m->seconds += spmv__read_seconds(&c->e, (double)spmv__csr_bytes(c->e.a), rows * (double)spmv_vector_size(c->e.how->type)); /* y */
-}
-
-/* Writes the plan and its variants into an option. 0: they are too long. */
-static int spmv__mix_texts(const spmv__mix *m, spmv_option *o)
-{
-    spmv__text t;
-    int i;
-    if (spmv__print_parts(m->part, m->count, o->plan, sizeof o->plan) >= sizeof o->plan) return 0;
-    spmv__text_open(&t, o->variant, sizeof o->variant);
-    for (i = 0; i < m->count; i++) {
-        if (i) spmv__put_char(&t, '+');
-        spmv__put_text(&t, m->variant[i]);
-    }
-    return spmv__text_close(&t) < sizeof o->variant;
+        o->part[o->count].key[SPMV_KEY_H] = (int64_t)spmv__height(spec);
+    spmv__add_variant(o->variant, sizeof o->variant, o->count++, k->variant);
+    o->predicted += by->seconds * times;
+    for (i = 0; i < SPMV_COST_COUNT; i++) o->share[i] += by->share[i] * times;
+    o->convert += k->begin + k->slot * slots;
+    if (o->count < 2) return;
+    o->convert += t->part * (double)c->e.a->nnz;
+    o->predicted += spmv__read_seconds(&c->e, (double)spmv__csr_bytes(c->e.a), rows * (double)spmv_vector_size(c->e.how->type)); /* y */
 }
 
 /* Has a part any keys? */
@@ -92,28 +75,44 @@ static double spmv__risk(const spmv__chooser *c, int parts, int csr)
     return (1 + (spmv__exp2(error) - 1) * (parts - 1)) * (other && !csr ? 1 + SPMV_RISK_DEVICE : 1);
 }
 
-static double spmv__option_cost(const spmv__chooser *c, const spmv_option *o, int parts, int csr)
+/* Is an option csr without keys? */
+static int spmv__is_csr(const spmv_choice *c, const spmv_option *o)
 {
-    return o->predicted * spmv__risk(c, parts, csr) + o->convert / spmv__calls(c->hints);
+    const spmv_spec *part = o->count ? o->part : c->plan.part;
+    return (o->count ? o->count : c->plan.count) == 1 && part->format == SPMV_CSR && !spmv__has_keys(part);
+}
+
+static double spmv__option_cost(const spmv__chooser *c, const spmv_option *o)
+{
+    return o->predicted * spmv__risk(c, o->count, spmv__is_csr(c->out, o)) + o->convert / spmv__calls(c->hints);
 }
 
 /* Adds a plan to the options, which stay sorted by cost. */
-static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
+static void spmv__offer(spmv__chooser *c, spmv_option *o)
 {
     spmv_choice *out = c->out;
-    spmv_option o;
     int at;
-    memset(&o, 0, sizeof o);
-    if (!(m->seconds > 0) || !spmv__mix_texts(m, &o)) return;
-    o.predicted = m->seconds;
-    o.convert = m->convert;
-    o.sampled = m->sampled;
-    memcpy(o.share, m->share, sizeof o.share);
-    o.cost = spmv__option_cost(c, &o, m->count, m->count == 1 && m->part[0].format == SPMV_CSR && !spmv__has_keys(&m->part[0]));
+    if (!(o->predicted > 0)) return;
+    o->cost = spmv__option_cost(c, o);
+    if (out->count == SPMV_CHOICE_MAX && out->option[out->count - 1].cost <= o->cost) return;
     at = out->count < SPMV_CHOICE_MAX ? out->count++ : SPMV_CHOICE_MAX - 1;
-    if (out->option[at].plan[0] && out->option[at].cost <= o.cost) return;
-    for (; at > 0 && out->option[at - 1].cost > o.cost; at--) out->option[at] = out->option[at - 1];
-    out->option[at] = o;
+    for (; at > 0 && out->option[at - 1].cost > o->cost; at--) out->option[at] = out->option[at - 1];
+    out->option[at] = *o;
+}
+
+/* Makes csr the last option if it may be used and is none of them: it takes the least memory, so that it may fit where no other does. */
+static void spmv__offer_csr(spmv__chooser *c)
+{
+    spmv_choice *out = c->out;
+    spmv_option *o = &out->option[out->count < SPMV_CHOICE_MAX ? out->count : SPMV_CHOICE_MAX - 1];
+    int i, there = !out->count || !spmv__usable(&c->e, SPMV_CSR);
+    for (i = 0; i < out->count; i++) there |= spmv__is_csr(out, &out->option[i]);
+    if (there) return;
+    *o = c->csr;
+    o->count = 1;
+    o->part[0].format = SPMV_CSR;
+    o->cost = spmv__option_cost(c, o);
+    out->count = (int)(o - out->option) + 1;
 }
 
 /* ---- one part (clSpMV 3.3: every format competes for the whole matrix) ------------------------------------------------- */
@@ -141,13 +140,15 @@ static int spmv__is_behind(const spmv__chooser *c, const spmv_candidate *k, cons
     if (!c->out->count || spmv__is_block(k->layout.format)) return 0;
     memset(&load, 0, sizeof load);
     memset(&o, 0, sizeof o);
+    o.count = 1;
+    o.part[0] = k->layout;
     load.rows = k->layout.key[SPMV_KEY_ROWS] ? (double)l->rows : (double)f->rows;
     load.nnz = load.slots = (double)f->nnz;
     load.gather = f->gather;
     load.longest = f->mean;
     o.predicted = spmv__cost(&c->e, k, &load);
     o.convert = k->begin + k->slot * load.slots;
-    return spmv__option_cost(c, &o, 1, 0) > SPMV__CLEARLY * c->out->option[0].cost;
+    return spmv__option_cost(c, &o) > SPMV__CLEARLY * c->out->option[0].cost;
 }
 
 /* Offers a candidate for the whole matrix, if it suits it. */
@@ -156,15 +157,15 @@ static spmv_status spmv__offer_whole(spmv__chooser *c, const spmv_candidate *k, 
     const spmv_format_class category = spmv__format_class_of(k->layout.format);
     spmv__load load;
     spmv_estimate by;
-    spmv__mix m;
+    spmv_option o;
     spmv_status s;
     if (!spmv__load_of(&c->e, &k->layout, l, f, &load, &s)) return s;
     spmv__cost_parts(&c->e, k, &k->layout, &load, &by);
-    memset(&m, 0, sizeof m);
-    if (category == SPMV_CLASS_BLOCK) m.sampled = spmv__features_of_block(f, &k->layout)->sampled < 1;
-    if (category == SPMV_CLASS_DIAGONAL) m.sampled = f->diagonals_sampled;
-    spmv__mix_add(c, &m, &k->layout, k, &by, load.slots, load.rows);
-    spmv__offer(c, &m);
+    memset(&o, 0, sizeof o);
+    if (category == SPMV_CLASS_BLOCK) o.sampled = spmv__features_of_block(f, &k->layout)->sampled < 1;
+    if (category == SPMV_CLASS_DIAGONAL) o.sampled = f->diagonals_sampled;
+    spmv__option_add(c, &o, &k->layout, k, &by, load.slots, load.rows);
+    spmv__offer(c, &o);
     return SPMV_OK;
 }
 
@@ -189,7 +190,7 @@ static spmv_status spmv__offer_all(spmv__chooser *c, const spmv__look *l, const 
     return s;
 }
 
-/* Finds the predicted time of csr and of preparing it, whether or not it may be used, if it is part of the build. */
+/* Estimates csr, if it is part of the build. */
 static void spmv__find_csr(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
 {
     const spmv_spec csr = spmv__plain(SPMV_CSR);
@@ -197,8 +198,10 @@ static void spmv__find_csr(spmv__chooser *c, const spmv__look *l, const spmv_fea
     spmv__load load;
     spmv_estimate by;
     if (!k || !spmv_format_built(SPMV_CSR) || spmv__spec_estimate(&csr, l, f, &load)) return;
-    c->out->csr = spmv__cost_parts(&c->e, k, &csr, &load, &by);
-    c->out->convert_csr = k->begin + k->slot * load.slots;
+    spmv__cost_parts(&c->e, k, &csr, &load, &by);
+    spmv__option_add(c, &c->csr, &csr, k, &by, load.slots, load.rows);
+    c->out->csr = c->csr.predicted;
+    c->out->convert_csr = c->csr.convert;
 }
 
 /* ---- two parts ------------------------------------------------------------------------------------------------------- */
@@ -293,13 +296,14 @@ static void spmv__try_two(const spmv__chooser *c, spmv__two *now, spmv__two *bes
 
 static void spmv__offer_two(spmv__chooser *c, const spmv__two *two)
 {
-    spmv__mix m;
-    const spmv_spec last = two->rest ? spmv__rest_layout(two->rest) : two->spec;
+    spmv_option o;
+    spmv_spec last;
     if (!two->first || !spmv__parts_pay(c, two->first_by.seconds + two->rest_by.seconds)) return;
-    memset(&m, 0, sizeof m);
-    spmv__mix_add(c, &m, &two->spec, two->first, &two->first_by, two->first_load.slots, two->first_load.rows);
-    spmv__mix_add(c, &m, &last, two->rest, &two->rest_by, two->rest_load.slots, two->rest_load.rows);
-    spmv__offer(c, &m);
+    last = spmv__rest_layout(two->rest);
+    memset(&o, 0, sizeof o);
+    spmv__option_add(c, &o, &two->spec, two->first, &two->first_by, two->first_load.slots, two->first_load.rows);
+    spmv__option_add(c, &o, &last, two->rest, &two->rest_by, two->rest_load.slots, two->rest_load.rows);
+    spmv__offer(c, &o);
 }
 
 /* The paper's policies "extract ELL" and "extract SELL": offers a padded candidate with the width with which both parts take the least
@@ -310,8 +314,8 @@ static spmv_status spmv__offer_width(spmv__chooser *c, const spmv_candidate *k, 
     const double few = 0.02; /* of the rows: a column that no more of them reach is padding for all others, so it never pays */
     double *reach = NULL;
     uint64_t w, at = 0;
+    double weighted = l->weighted, mean; /* of what is left of the rows: the sum over k > w of k longer[k] */
     spmv__two now, best;
-    spmv__beyond_w b;
     spmv_status s;
     if (spmv__has_keys(&k->layout) && !(k->layout.format == SPMV_SELL && !k->layout.key[SPMV_KEY_ROWS] && !k->layout.key[SPMV_KEY_IDX]))
         return SPMV_OK;
@@ -323,17 +327,20 @@ static spmv_status spmv__offer_width(spmv__chooser *c, const spmv_candidate *k, 
     now.spec = k->layout;
     now.first_load.rows = (double)rows;
     now.first_load.gather = now.rest_load.gather = f->gather;
-    spmv__beyond_begin(l, &b);
     for (w = 1; w < l->longest && (double)l->longer[w] >= few * (double)l->rows; w = spmv__next_width(w)) {
-        for (; at < w; at++) now.first_load.slots += reach[at + 1] * (double)h;
-        spmv__beyond_go(l, &b, w);
+        for (; at < w; at++) {
+            now.first_load.slots += reach[at + 1] * (double)h;
+            now.first_load.nnz += (double)l->longer[at + 1];
+            weighted -= (double)(at + 1) * (double)l->longer[at + 1];
+        }
         now.spec.key[SPMV_KEY_W] = (int64_t)w;
-        now.first_load.nnz = (double)l->nnz - b.nnz;
         now.first_load.longest = (double)w;
-        now.rest_load.rows = b.rows;
-        now.rest_load.nnz = now.rest_load.slots = b.nnz;
+        now.rest_load.rows = (double)l->longer[w + 1];
+        now.rest_load.nnz = now.rest_load.slots = (double)l->nnz - now.first_load.nnz;
         now.rest_load.longest = (double)(l->longest - w);
-        now.rest_load.uneven = b.nnz > 0 ? spmv__beyond_deviation(&b) * b.rows / b.nnz : 0;
+        mean = now.rest_load.nnz / now.rest_load.rows;
+        now.rest_load.uneven = /* the sum of the squares of k - w is that of (2 (k - w) - 1) longer[k] */
+            spmv__square_root((2 * weighted - (2 * (double)w + 1) * now.rest_load.nnz) / now.rest_load.rows - mean * mean) / mean;
         spmv__try_two(c, &now, &best);
     }
     spmv_free(l->h, reach);
@@ -341,41 +348,21 @@ static spmv_status spmv__offer_width(spmv__chooser *c, const spmv_candidate *k, 
     return SPMV_OK;
 }
 
-/* The share of its slots to which a diagonal or a block of a first part is filled at least. Where such a part pays at all, the time hardly
- * depends on it: it saves columns of 4 bytes for each slot, and a slot has 4 or 8. */
-#define SPMV__DENSE 0.6
-
 /* Shares of the nonzeros between which a first part makes sense: fewer save less than a part more costs, and with more nothing is left for
  * a second part. */
 #define SPMV__PREFIX_LEAST 0.02
 #define SPMV__PREFIX_MOST  0.999
 
-/* The load of a first part of the dense diagonals, by the histogram. */
-static void spmv__prefix_diagonals(const spmv_features *f, spmv__load *l)
-{
-    double count = 0;
-    int bin;
-    for (bin = SPMV_FILL_BINS; bin >= 0 && (double)bin >= SPMV__DENSE * (double)SPMV_FILL_BINS; bin--) {
-        l->nnz += f->diagonal_nnz[bin];
-        count += f->diagonal_count[bin];
-    }
-    l->slots = l->rows * count;
-}
-
-/* The same of the dense blocks of a layout. */
+/* The load of a first part of the dense blocks of a layout. */
 static void spmv__prefix_blocks(const spmv_features *f, const spmv_spec *spec, spmv__load *l)
 {
     const spmv_block_features *b = spmv__features_of_block(f, spec);
-    double size, blocks = 0;
-    int n;
+    double slots;
     if (!b || !(b->blocks > 0) || spmv__trait[spec->format]->pads == SPMV__PADS_ALL) return; /* how wide the widest would be is not known */
-    size = (double)(b->bh * b->bw);
-    for (n = b->bh * b->bw; (double)n >= SPMV__DENSE * size; n--) {
-        blocks += b->at[n];
-        l->nnz += b->at[n] * n;
-    }
-    l->slots = blocks * size * (spmv__trait[spec->format]->pads == SPMV__PADS_SLICES ? b->slots / (b->blocks * size) : 1);
-    l->skipped = l->slots - blocks * size;
+    slots = b->dense * (double)(b->bh * b->bw);
+    l->nnz = b->dense_nnz;
+    l->slots = slots * (spmv__trait[spec->format]->pads == SPMV__PADS_SLICES ? b->slots / (b->blocks * (double)(b->bh * b->bw)) : 1);
+    l->skipped = l->slots - slots;
     l->gather = f->gather / (double)b->bw;
     l->longest = b->widest * (double)b->bw;
     l->uneven = f->uneven;
@@ -395,10 +382,13 @@ static void spmv__find_prefix(const spmv__chooser *c, const spmv_features *f, sp
         memset(&now, 0, sizeof now);
         now.first = k;
         now.spec = k->layout;
-        now.spec.key[SPMV_KEY_D] = (int64_t)(SPMV__DENSE * 1e6 + 0.5);
+        now.spec.key[SPMV_KEY_D] = (int64_t)(SPMV_FILL_DENSE * 1e6 + 0.5);
         now.first_load.rows = (double)f->rows;
-        if (category == SPMV_CLASS_DIAGONAL) spmv__prefix_diagonals(f, &now.first_load);
-        else spmv__prefix_blocks(f, &k->layout, &now.first_load);
+        if (category == SPMV_CLASS_BLOCK) spmv__prefix_blocks(f, &k->layout, &now.first_load);
+        else {
+            now.first_load.nnz = (double)f->dense_diagonals_nnz;
+            now.first_load.slots = now.first_load.rows * (double)f->dense_diagonals;
+        }
         if (now.first_load.nnz < SPMV__PREFIX_LEAST * (double)f->nnz || now.first_load.nnz > SPMV__PREFIX_MOST * (double)f->nnz) continue;
         now.rest_load.nnz = now.rest_load.slots = (double)f->nnz - now.first_load.nnz;
         now.rest_load.rows = (double)f->rows * (1 - spmv__exp2(-now.rest_load.nnz / (double)f->rows * nats)); /* Poisson's distribution */
@@ -412,31 +402,25 @@ static void spmv__find_prefix(const spmv__chooser *c, const spmv_features *f, sp
 /* Divides the matrix as such a plan does, so that both parts are counted. *there: 0 if one of them has no nonzeros or would be refused. */
 static spmv_status spmv__count_two(spmv__chooser *c, spmv__two *two, int *there)
 {
-    spmv_plan *plan = &c->out->plan;
+    spmv_spec part[2];
     spmv_split split;
-    spmv_features *f; /* large */
-    void *block;
+    spmv_features f;
     int i;
-    spmv_status s = spmv__new(c->e.h, &block, 1, sizeof *f, 0);
-    if (s) return s;
-    f = (spmv_features *)block;
-    memset(plan, 0, sizeof *plan);
-    plan->count = 2;
-    plan->part[0] = two->spec;
-    plan->part[1] = spmv__rest_layout(two->rest);
-    s = spmv_split_create(&split, plan, c->e.a, c->e.h); /* on failure zeroed */
+    spmv_status s;
+    part[0] = two->spec;
+    part[1] = spmv__rest_layout(two->rest);
+    s = spmv__split_there(&split, part, 2, c->e.a, NULL, c->e.h); /* on failure zeroed */
     *there = !s;
     for (i = 0; i < 2 && !s && *there; i++) {
         spmv_view own = spmv_split_view(&split, c->e.a, i);
         spmv_estimate *by = i ? &two->rest_by : &two->first_by;
         spmv__load *l = i ? &two->rest_load : &two->first_load;
-        s = spmv__part_estimate(&c->e, &plan->part[i], i ? two->rest->variant : two->first->variant, &own, f, by);
+        s = spmv__part_estimate(&c->e, &part[i], i ? two->rest->variant : two->first->variant, &own, &f, by);
         *there = split.nnz[i] && by->seconds > 0;
         l->slots = (double)by->slots;
         l->rows = (double)split.rows[i];
     }
     spmv_split_destroy(&split);
-    spmv_free(c->e.h, f);
     return s;
 }
 
@@ -487,7 +471,7 @@ static spmv_status spmv__count_option(spmv__chooser *c, const spmv__look *l, con
 /* Does the best option, a part of blocks, stay the best even if the sample that it was estimated from errs by as much as is likely? The
  * same format with blocks of the same size errs alike, so that it needs no margin. Where the widest block row pads all others, a sample,
  * which may lack it, says nothing. */
-static int spmv__sample_decides(spmv_choice *out, const spmv_spec *best)
+static int spmv__sample_decides(const spmv_choice *out, const spmv_spec *best)
 {
     const spmv_features *f = &out->features;
     const spmv_block_features *b = spmv__features_of_block(f, best);
@@ -497,10 +481,9 @@ static int spmv__sample_decides(spmv_choice *out, const spmv_spec *best)
     if (spmv__trait[best->format]->pads == SPMV__PADS_ALL) return 0;
     most = out->option[0].cost * (1 + SPMV__SAMPLE_ERRORS * b->error);
     for (i = 1; i < out->count; i++) {
-        const spmv_spec *other = &out->plan.part[0];
-        if (out->option[i].cost >= most) return 1;
-        if (spmv_plan_parse(&out->plan, out->option[i].plan, NULL, NULL)) return 0;
-        if (out->plan.count > 1 || other->format != best->format || spmv__features_of_block(f, other) != b) return 0;
+        const spmv_option *o = &out->option[i];
+        if (o->cost >= most) return 1;
+        if (o->count > 1 || o->part[0].format != best->format || spmv__features_of_block(f, &o->part[0]) != b) return 0;
     }
     return 1;
 }
@@ -512,27 +495,17 @@ static spmv_status spmv__count_best(spmv__chooser *c, const spmv__look *l)
     spmv_choice *out = c->out;
     spmv_status s = SPMV_OK;
     while (!s && out->count && out->option[0].sampled) {
-        spmv_option o = out->option[0];
-        const spmv_candidate *k;
+        const spmv_option o = out->option[0];
+        const spmv_spec *spec = &o.part[0];
         spmv_estimate by;
-        spmv_spec spec;
-        int at;
-        s = spmv_plan_parse(&out->plan, o.plan, NULL, c->e.h);
+        spmv_option counted;
+        if (spmv__is_block(spec->format) && spmv__sample_decides(out, spec)) return SPMV_OK;
+        s = spmv__count_option(c, l, spec, o.variant, &by);
         if (s) return s;
-        spec = out->plan.part[0];
-        if (spmv__is_block(spec.format) && spmv__sample_decides(out, &spec)) return SPMV_OK;
-        s = spmv__count_option(c, l, &spec, o.variant, &by);
-        if (s) return s;
-        o.sampled = 0;
-        o.predicted = by.seconds;
-        memcpy(o.share, by.share, sizeof o.share);
-        k = spmv__line_for(&c->e, &spec, o.variant);
-        o.convert = k->begin + k->slot * (double)by.slots;
-        o.cost = spmv__option_cost(c, &o, 1, 0);
-        for (at = 0; at + 1 < out->count && (!(o.predicted > 0) || out->option[at + 1].cost < o.cost); at++)
-            out->option[at] = out->option[at + 1];
-        if (o.predicted > 0) out->option[at] = o;
-        else memset(&out->option[--out->count], 0, sizeof o);
+        memmove(out->option, out->option + 1, (size_t)--out->count * sizeof *out->option);
+        memset(&counted, 0, sizeof counted);
+        spmv__option_add(c, &counted, spec, spmv__line_for(&c->e, spec, o.variant), &by, (double)by.slots, 0);
+        spmv__offer(c, &counted);
     }
     return s;
 }
@@ -577,18 +550,24 @@ static unsigned spmv__unusable(const spmv__estimator *e)
     return bits;
 }
 
-/* Makes the plan of the best option, or, if the table has nothing for any, of one part in a format that may be used. */
+/* Takes the plan and the knobs of an option. */
+static void spmv__take_option(spmv_choice *c, int i)
+{
+    const spmv_option *o = &c->option[i];
+    if (!o->count) return; /* it is by cocktail, and taken */
+    c->plan.count = o->count;
+    memcpy(c->plan.part, o->part, sizeof o->part);
+    memcpy(c->variant, o->variant, sizeof o->variant);
+}
+
+/* Takes the best option, or, if the table has nothing for any, one part in a format that may be used. */
 static spmv_status spmv__take_best(spmv__chooser *c)
 {
     spmv_choice *out = c->out;
-    spmv_format last;
-    spmv_status s;
-    if (out->count) {
-        memcpy(out->variant, out->option[0].variant, sizeof out->variant);
-        return spmv_plan_parse(&out->plan, out->option[0].plan, NULL, c->e.h);
-    }
-    s = spmv__last_format(&last, spmv__unusable(&c->e), c->e.h);
-    return s ? s : spmv_plan_parse(&out->plan, spmv_format_name(last), NULL, c->e.h);
+    out->plan.count = 1;
+    if (!out->count) return spmv__last_format(&out->plan.part[0].format, spmv__unusable(&c->e), c->e.h);
+    spmv__take_option(out, 0);
+    return SPMV_OK;
 }
 
 /* ---- cocktail ---------------------------------------------------------------------------------------------------------
@@ -643,33 +622,28 @@ static double spmv__cocktail_rate_of(void *user, const spmv_spec *layout, double
     return seconds > 0 ? 2e-9 * rows * per_row / seconds : 0;
 }
 
-/* Copies the cocktail into the choice, as its one option, with the fastest variant of each part. */
-static spmv_status spmv__take_cocktail(spmv__chooser *c, const spmv_cocktail *made)
+/* Takes the cocktail, as the first option, with the fastest variant of each part. */
+static void spmv__take_cocktail(spmv__chooser *c, const spmv_cocktail *made)
 {
     spmv_choice *out = c->out;
     spmv_option *o = out->option;
     double rows = (double)c->e.a->rows, nnz = (double)c->e.a->nnz, seconds;
-    spmv__text t;
     const spmv_spec csr = spmv__plain(SPMV_CSR);
     int i;
     if (nnz > 0) spmv__cocktail_line(&c->e, &csr, rows, nnz / rows, &out->csr);
+    c->csr.predicted = out->csr;
     out->plan = made->plan;
-    memcpy(out->steps, made->steps, sizeof out->steps);
-    spmv__text_open(&t, o->variant, sizeof o->variant);
+    out->steps = c->hints ? c->hints->steps : NULL;
+    if (out->steps) memcpy(c->hints->steps, made->steps, sizeof made->steps);
     for (i = 0; i < made->plan.count; i++) {
         const spmv_spec *part = &made->plan.part[i];
         const spmv_candidate *k = spmv__cocktail_line(&c->e, part, rows, made->per_row[i], &seconds);
-        if (i) spmv__put_char(&t, '+');
-        spmv__put_text(&t, k && k->layout.format == part->format ? k->variant : "");
+        spmv__add_variant(out->variant, sizeof out->variant, i, k && k->layout.format == part->format ? k->variant : "");
         if (k) o->convert += k->begin + k->slot * made->per_row[i] * rows;
         if (i) o->convert += c->e.t->part * nnz;
     }
-    if (spmv__text_close(&t) >= sizeof o->variant || spmv_plan_print(&made->plan, o->plan, sizeof o->plan) >= sizeof o->plan)
-        return spmv_log(c->e.h, SPMV_ERR_PLAN, "the text of the cocktail's plan is too long");
-    memcpy(out->variant, o->variant, sizeof out->variant);
     o->predicted = o->cost = made->seconds > 0 ? made->seconds : 0;
     out->count = 1;
-    return SPMV_OK;
 }
 
 /* Makes the plan by the policies of clSpMV. keys: what the text "cocktail" sets, else zero. */
@@ -688,7 +662,7 @@ static spmv_status spmv__choose_cocktail(spmv__chooser *c, const spmv_cocktail_d
     c->out->features.cols = c->e.a->cols;
     c->out->features.nnz = c->e.a->nnz;
     s = spmv__cocktail_make((spmv_cocktail *)block, c->e.a, &d, c->e.h);
-    if (!s) s = spmv__take_cocktail(c, (const spmv_cocktail *)block);
+    if (!s) spmv__take_cocktail(c, (const spmv_cocktail *)block);
     spmv_free(c->e.h, block);
     return s;
 }
@@ -756,15 +730,17 @@ SPMV__SHARED spmv_format spmv__plan_unseen(const spmv_tuning *t, const spmv_csr 
 static spmv_status spmv__choose_by_table(spmv__chooser *c, const spmv_cocktail_desc *keys)
 {
     spmv_choice *out = c->out;
-    spmv_status s;
+    spmv_status s = SPMV_OK;
     memcpy(out->table, c->e.t->device, sizeof out->table);
     out->build = c->e.t->build;
     out->call = c->e.t->call;
     out->exact = c->e.exact;
     out->error = c->e.t->error;
-    if (keys) return spmv__choose_cocktail(c, keys);
-    s = c->e.a->nnz ? spmv__choose_all(c) : SPMV_OK;
-    return s ? s : spmv__take_best(c);
+    if (keys) s = spmv__choose_cocktail(c, keys);
+    else if (c->e.a->nnz) s = spmv__choose_all(c);
+    if (!s && !keys) s = spmv__take_best(c);
+    spmv__offer_csr(c);
+    return s;
 }
 
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
@@ -784,7 +760,11 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     if (cocktail) s = spmv_cocktail_keys(&keys, text, column, hooks);
     if (s) return s;
     out->tiny = cocktail ? 0 : spmv__is_tiny(a, target ? target->device_class : SPMV_DEVICE_CLASS_HOST, hints);
-    if (out->tiny) return spmv_plan_parse(&out->plan, "csr", column, hooks);
+    if (out->tiny) {
+        out->plan.count = 1;
+        out->plan.part[0].format = SPMV_CSR;
+        return SPMV_OK;
+    }
     memset(&c, 0, sizeof c);
     c.hints = hints;
     c.out = out;
@@ -799,7 +779,7 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
 
 #define SPMV__SAY(t, ...)                                   \
     do {                                                    \
-        char said_[3 * SPMV_CHOICE_TEXT];                   \
+        char said_[256];                   \
         spmv_print(said_, sizeof said_, __VA_ARGS__);       \
         spmv__put_text(t, said_);                           \
     } while (0)
@@ -808,17 +788,16 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
 static void spmv__explain_features(spmv__text *t, const spmv_features *f)
 {
     const double filled = (double)(f->rows - f->empty); /* rows, of which the deviation is */
-    double dense = 0, fill;
-    int i, bin, any = 0, sampled = 0;
+    double fill;
+    int i, any = 0, sampled = 0;
     SPMV__SAY(t, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)f->rows, (spmv__ull)f->cols, (spmv__ull)f->nnz);
     SPMV__SAY(t, "rows      %.*f nonzeros in each that is not empty, deviation %.*f, longest %llu, %llu empty\n",
               SPMV__FIGURE(filled > 0 ? (double)f->nnz / filled : 0), SPMV__FIGURE(f->deviation), (spmv__ull)f->longest,
               (spmv__ull)f->empty);
     SPMV__SAY(t, "x         %.3f of the reads miss a cache of 16384 elements\n", f->gather);
-    for (bin = SPMV_FILL_BINS / 2; bin <= SPMV_FILL_BINS; bin++) dense += f->diagonal_nnz[bin];
     if (f->diagonals)
-        SPMV__SAY(t, "diagonals %llu%s; those at least half full hold %.2f of the nonzeros", (spmv__ull)f->diagonals,
-            f->diagonals_sampled ? " in a sample" : "", f->nnz ? dense / (double)f->nnz : 0.0);
+        SPMV__SAY(t, "diagonals %llu%s; those filled to %.1f or more hold %.2f of the nonzeros", (spmv__ull)f->diagonals,
+            f->diagonals_sampled ? " in a sample" : "", SPMV_FILL_DENSE, f->nnz ? (double)f->dense_diagonals_nnz / (double)f->nnz : 0.0);
     if (f->diagonals && f->diagonals_sampled) SPMV__SAY(t, " (standard error of a diagonal's fill: up to %.2f)", f->diagonals_error);
     if (f->diagonals) spmv__put_char(t, '\n');
     for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
@@ -833,7 +812,7 @@ static void spmv__explain_features(spmv__text *t, const spmv_features *f)
     if (any) spmv__put_text(t, "\n");
 }
 
-/* X(IDENT, "head", "unit", width): the columns of numbers in the table of options; the plan and its variant follow them. */
+/* X(IDENT, "head", "unit", width): the columns of numbers in the table of options; PLAN/VARIANT follows them. */
 #define SPMV__EXPLAIN_LIST(X)                      \
     X(COST,      "cost",       "us",           10) \
     X(PREDICTED, "predicted",  "us",           11) \
@@ -879,7 +858,15 @@ static void spmv__put_figure_cell(spmv__text *t, int column, double v, int known
     spmv__put_cell(t, column, s);
 }
 
-static const char *spmv__option_variant(const spmv_option *o) { return o->variant[strspn(o->variant, "+")] ? o->variant : ""; }
+/* Writes an option as PLAN/VARIANT. */
+static void spmv__put_option(spmv__text *t, const spmv_choice *c, const spmv_option *o)
+{
+    const char *variant = o->count ? o->variant : c->variant;
+    spmv__put_parts(t, o->count ? o->part : c->plan.part, o->count ? o->count : c->plan.count);
+    if (!variant[strspn(variant, "+")]) return;
+    spmv__put_char(t, '/');
+    spmv__put_text(t, variant);
+}
 
 /* The least gain that counts, as a share of csr's time: below it the three printed digits do not differ. */
 #define SPMV__GAIN_SHOWS 0.001
@@ -892,39 +879,21 @@ static uint64_t spmv__pays_after(const spmv_choice *c, double convert, double ow
     return more > 0 ? (uint64_t)(more / gain) + 1 : 1;
 }
 
-/* The length of the longest plan that has a variant; 0: none has. */
-static size_t spmv__explain_plan_width(const spmv_choice *c)
-{
-    size_t widest = 0, n;
-    int i;
-    for (i = 0; i < c->count; i++) {
-        n = strlen(c->option[i].plan);
-        if (*spmv__option_variant(&c->option[i]) && n > widest) widest = n;
-    }
-    return widest;
-}
-
 /* Writes the two lines above the table: heads and units. */
-static void spmv__explain_heading(spmv__text *t, size_t plan_width)
+static void spmv__explain_heading(spmv__text *t)
 {
     int i;
     spmv__put_char(t, ' ');
     for (i = 0; i < SPMV__EXPLAIN_COLUMNS; i++) spmv__put_cell(t, i, spmv__explain_column[i].head);
-    spmv__put_text(t, "  plan");
-    if (plan_width) {
-        spmv__put_spaces(t, plan_width > 4 ? plan_width - 4 : 0);
-        spmv__put_text(t, "  variant");
-    }
-    spmv__put_text(t, "\n ");
+    spmv__put_text(t, "  plan/variant\n ");
     for (i = 0; i < SPMV__EXPLAIN_COLUMNS; i++) spmv__put_cell(t, i, spmv__explain_column[i].unit);
     spmv__put_char(t, '\n');
 }
 
 /* Writes the line of one option; * marks the chosen one. */
-static void spmv__explain_option(spmv__text *t, const spmv_choice *c, const spmv_option *o, size_t plan_width)
+static void spmv__explain_option(spmv__text *t, const spmv_choice *c, const spmv_option *o)
 {
     uint64_t pays = spmv__pays_after(c, o->convert, o->predicted, c->csr);
-    size_t n = strlen(o->plan);
     char s[32] = "-";
     spmv__put_char(t, o == c->option ? '*' : ' ');
     spmv__put_figure_cell(t, SPMV__EXPLAIN_COST, o->cost * 1e6, 1);
@@ -936,21 +905,16 @@ static void spmv__explain_option(spmv__text *t, const spmv_choice *c, const spmv
     if (pays) spmv_print(s, sizeof s, "%llu", (spmv__ull)pays);
     spmv__put_cell(t, SPMV__EXPLAIN_PAYS, s);
     spmv__put_text(t, "  ");
-    spmv__put_text(t, o->plan);
-    if (*spmv__option_variant(o)) {
-        spmv__put_spaces(t, plan_width > n ? plan_width - n : 0);
-        SPMV__SAY(t, "  %s", o->variant);
-    }
+    spmv__put_option(t, c, o);
     spmv__put_char(t, '\n');
 }
 
 /* Writes the table: the chosen option first, then the others by what they cost. */
 static void spmv__explain_table(spmv__text *t, const spmv_choice *c)
 {
-    size_t plan_width = spmv__explain_plan_width(c);
     int i;
-    spmv__explain_heading(t, plan_width);
-    for (i = 0; i < c->count; i++) spmv__explain_option(t, c, &c->option[i], plan_width);
+    spmv__explain_heading(t);
+    for (i = 0; i < c->count; i++) spmv__explain_option(t, c, &c->option[i]);
 }
 
 /* The seconds that the sentence uses: measured if the first option was, else predicted. */
@@ -961,14 +925,9 @@ static double spmv__csr_seconds(const spmv_choice *c, int *measured)
 {
     int i;
     for (i = 0; i < c->count && *measured; i++)
-        if (!strcmp(c->option[i].plan, "csr") && c->option[i].measured > 0) return c->option[i].measured;
+        if (spmv__is_csr(c, &c->option[i]) && c->option[i].measured > 0) return c->option[i].measured;
     *measured = 0;
     return c->csr;
-}
-
-static void spmv__say_option(spmv__text *t, const spmv_option *o)
-{
-    SPMV__SAY(t, "%s%s%s", o->plan, *spmv__option_variant(o) ? " / " : "", spmv__option_variant(o));
 }
 
 /* Writes of what the predicted time of the first option consists. */
@@ -992,19 +951,19 @@ static void spmv__explain_costs(spmv__text *t, const spmv_option *o)
 static void spmv__explain_reason(spmv__text *t, const spmv_choice *c)
 {
     const spmv_option *o = &c->option[0], *second = c->count > 1 ? &c->option[1] : NULL;
-    const int measured = o->measured > 0, csr = !strcmp(o->plan, "csr");
+    const int measured = o->measured > 0, csr = spmv__is_csr(c, o);
     int csr_measured = measured;
     const double own = spmv__option_seconds(o, measured), other = spmv__csr_seconds(c, &csr_measured);
     const double alike = spmv__option_seconds(o, csr_measured); /* found in the same way as the time of csr */
     uint64_t pays = spmv__pays_after(c, o->convert, alike, other);
-    spmv__say_option(t, o);
+    spmv__put_option(t, c, o);
     SPMV__SAY(t, " was chosen because a product is %s to take %.*f us", measured ? "measured" : "predicted", SPMV__FIGURE(own * 1e6));
     if (c->csr > 0 && !csr)
         SPMV__SAY(t, ", %s%.*f times the speed of csr (%.*f us %s)", measured && !csr_measured ? "by estimates " : "",
                   SPMV__FIGURE(other / alike), SPMV__FIGURE(other * 1e6), csr_measured ? "measured" : "predicted");
     if (second) {
         SPMV__SAY(t, ", and it ranks at %.*f us, before ", SPMV__FIGURE(o->cost * 1e6));
-        spmv__say_option(t, second);
+        spmv__put_option(t, c, second);
         SPMV__SAY(t, " at %.*f us", SPMV__FIGURE(second->cost * 1e6));
     }
     if (c->csr > 0) SPMV__SAY(t, "; preparing takes about %.*f products of csr", SPMV__FIGURE(o->convert / c->csr));
@@ -1020,9 +979,9 @@ static void spmv__explain_cocktail(spmv__text *t, const spmv_choice *c)
     SPMV__SAY(t, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)c->features.rows, (spmv__ull)c->features.cols,
               (spmv__ull)c->features.nnz);
     SPMV__SAY(t, "table     %s%s\n", c->table, c->exact ? "" : ", not the device's own");
-    spmv__put_text(t, c->steps);
+    if (c->steps) spmv__put_text(t, c->steps);
     spmv__put_char(t, '\n');
-    spmv__say_option(t, o);
+    spmv__put_option(t, c, o);
     spmv__put_text(t, " is the plan by the policies of clSpMV");
     if (o->predicted > 0) SPMV__SAY(t, "; by the table a product takes %.*f us", SPMV__FIGURE(o->predicted * 1e6));
     if (o->predicted > 0 && c->csr > 0) SPMV__SAY(t, ", and with csr %.*f us", SPMV__FIGURE(c->csr * 1e6));
@@ -1039,7 +998,7 @@ SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
         return spmv_print(out, size, "plan      csr: a matrix of up to %d bytes costs less than a choice would\n", (int)SPMV_TINY_BYTES);
     if (!c->count && !c->table[0]) return spmv_print(out, size, "plan      as it was given\n");
     if (!c->count) return spmv_print(out, size, "plan      nothing is known of any format for this matrix\n");
-    if (c->steps[0]) {
+    if (!c->option[0].count) {
         spmv__explain_cocktail(&t, c);
         return spmv__text_close(&t);
     }
@@ -1053,6 +1012,13 @@ SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
     spmv__explain_costs(&t, &c->option[0]);
     spmv__explain_reason(&t, c);
     return spmv__text_close(&t);
+}
+
+SPMV_API size_t spmv_option_print(const spmv_choice *c, int i, char *out, size_t size)
+{
+    if (!c || i < 0 || i >= c->count) return spmv_print(out, size, "%s", "");
+    if (!c->option[i].count) return spmv_plan_print(&c->plan, out, size);
+    return spmv__print_parts(c->option[i].part, c->option[i].count, out, size);
 }
 
 #endif

@@ -89,29 +89,35 @@ static void spmv__look_share(void *job, uint64_t share)
     t->at[share] = at;
 }
 
-/* sigma of Koza et al. Their equation 3 is the deviation of all row lengths, but their tables print that over the square root of the mean
- * (mc2depi: 0.076 and 4.0 give 0.04; Chebyshev4: 1061 and 78.9 give 119.46), and so does this. */
-static double spmv__look_sigma(const spmv__look *l)
+/* The standard deviation of the lengths of so many rows, where empty ones count as far as they are among them, and rows longer than most
+ * as that long. *mean: of these lengths. */
+static double spmv__look_deviation(const spmv__look *l, uint64_t rows, uint64_t most, double *mean)
 {
-    double rows = (double)l->v->a->rows, mean = rows > 0 ? (double)l->nnz / rows : 0, squares = 0;
+    double sum = 0, squares = 0;
     uint64_t k;
-    for (k = 1; k <= l->longest; k++) squares += (2 * (double)k - 1) * (double)l->longer[k];
-    return mean > 0 ? spmv__square_root((squares / rows - mean * mean) / mean) : 0;
+    for (k = 1; k <= spmv__smaller(l->longest, most); k++) {
+        sum += (double)l->longer[k];
+        squares += (2 * (double)k - 1) * (double)l->longer[k];
+    }
+    *mean = rows ? sum / (double)rows : 0;
+    return rows ? spmv__square_root(squares / (double)rows - *mean * *mean) : 0;
 }
 
 enum { SPMV__UNEVEN_MOST = 64 /* times the mean: longer rows count as that long, as what they cost beyond is that of the longest row */ };
 
-/* The deviation of the lengths of rows that are not empty over their mean, where rows longer than SPMV__UNEVEN_MOST means count as
- * these. */
-static double spmv__look_uneven(const spmv__look *l)
+/* Fills in the features of row lengths. sigma is that of Koza et al.: their equation 3 is the deviation of all row lengths, but their tables
+ * print that over the square root of the mean (mc2depi: 0.076 and 4.0 give 0.04; Chebyshev4: 1061 and 78.9 give 119.46), and so does this. */
+static void spmv__look_rows(const spmv__look *l, spmv_features *f)
 {
-    double rows = (double)l->rows, mean = rows > 0 ? (double)l->nnz / rows : 0, sum = 0, squares = 0;
-    uint64_t k, most = spmv__smaller(l->longest, (uint64_t)((double)SPMV__UNEVEN_MOST * mean) + SPMV__UNEVEN_MOST);
-    for (k = 1; k <= most; k++) {
-        sum += (double)l->longer[k];
-        squares += (2 * (double)k - 1) * (double)l->longer[k];
-    }
-    return sum > 0 ? spmv__square_root(squares / rows - sum / rows * (sum / rows)) * rows / sum : 0;
+    const double nonempty = l->rows ? (double)l->nnz / (double)l->rows : 0;
+    double mean;
+    f->longest = l->longest;
+    f->empty = f->rows - l->rows;
+    f->sigma = spmv__look_deviation(l, f->rows, l->longest, &f->mean);
+    if (f->mean > 0) f->sigma /= spmv__square_root(f->mean);
+    f->deviation = spmv__look_deviation(l, l->rows, l->longest, &mean);
+    f->uneven = spmv__look_deviation(l, l->rows, (uint64_t)((double)SPMV__UNEVEN_MOST * nonempty) + SPMV__UNEVEN_MOST, &mean);
+    if (mean > 0) f->uneven /= mean;
 }
 
 /* Reads all rows, in shares, and adds up what they find. t->brief must be freed. */
@@ -202,41 +208,6 @@ static spmv_status spmv__look_make(spmv__look *l, const spmv_view *v, const spmv
     }
     if (s) spmv__look_free(l);
     return s;
-}
-
-/* What is left of the rows after their first w entries. w only grows, so that trying every width costs one pass over the lengths. */
-typedef struct spmv__beyond_w {
-    uint64_t w;
-    double   rows, nnz;    /* rows that have entries left, and those entries */
-    double   weighted;     /* sum over k > w of k longer[k], for the deviation */
-} spmv__beyond_w;
-
-static void spmv__beyond_begin(const spmv__look *l, spmv__beyond_w *b)
-{
-    b->w = 0;
-    b->rows = (double)l->rows;
-    b->nnz = (double)l->nnz;
-    b->weighted = l->weighted;
-}
-
-SPMV__SHARED void spmv__beyond_go(const spmv__look *l, spmv__beyond_w *b, uint64_t w)
-{
-    for (; b->w < w && b->w < l->longest; b->w++) {
-        double reach = (double)l->longer[b->w + 1];
-        b->nnz -= reach;
-        b->weighted -= (double)(b->w + 1) * reach;
-    }
-    b->rows = b->w < l->longest ? (double)l->longer[b->w + 1] : 0;
-}
-
-/* The standard deviation of the entries left in those rows: the sum of the squares of k - w is that of (2 (k - w) - 1) longer[k]. */
-static double spmv__beyond_deviation(const spmv__beyond_w *b)
-{
-    double mean, squares;
-    if (b->rows <= 0) return 0;
-    mean = b->nnz / b->rows;
-    squares = 2 * b->weighted - (2 * (double)b->w + 1) * b->nnz;
-    return spmv__square_root(squares / b->rows - mean * mean);
 }
 
 enum { SPMV__GATHER_LINES = 2048 /* of the cache that spmv__look_gather simulates */ };
@@ -375,27 +346,22 @@ static void spmv__diagonals_sample(spmv__tally *t, const spmv_view *v, uint64_t 
     }
 }
 
-/* Fills in the histograms of diagonals by how full they are, and counts diagonals and bands. Each nonzero that was counted stands for times
- * of them. */
-static void spmv__look_histogram(const spmv__look *l, const spmv__tally *t, uint64_t times, spmv_features *f)
+/* Counts diagonals, those that are dense, and bands. Each nonzero that was counted stands for times of them. */
+static void spmv__look_diagonals(const spmv__look *l, const spmv__tally *t, uint64_t times, spmv_features *f)
 {
     uint64_t at;
-    f->diagonals = f->bands = 0;
-    memset(f->diagonal_nnz, 0, sizeof f->diagonal_nnz);
-    memset(f->diagonal_count, 0, sizeof f->diagonal_count);
+    f->diagonals = f->bands = f->dense_diagonals = f->dense_diagonals_nnz = 0;
     for (at = 0; at < t->places; at++) {
-        uint64_t number, held, length, full;
-        int bin;
+        uint64_t number, length, held;
         if (!t->place[at]) continue;
         number = spmv__tally_number(t, at);
-        held = spmv__tally_held(t, at);
         length = spmv__diagonal_length(l->v->a, number);
-        full = spmv__smaller(held * times, length);
-        bin = (int)((double)full * (double)SPMV_FILL_BINS / (double)length);
+        held = spmv__smaller(spmv__tally_held(t, at) * times, length);
         f->bands += !number || !t->place[spmv__tally_at(t, number - 1)];
         f->diagonals++;
-        f->diagonal_nnz[bin] += (double)full;
-        f->diagonal_count[bin]++;
+        if ((double)held < SPMV_FILL_DENSE * (double)length) continue;
+        f->dense_diagonals++;
+        f->dense_diagonals_nnz += held;
     }
 }
 
@@ -450,7 +416,7 @@ static spmv_status spmv__look_all_diagonals(const spmv__look *l, uint64_t most, 
     spmv__share_among(spmv__tally_share, &c, c.shares, threads);
     spmv__tally_merge(c.table, threads);
     if (!c.table[0].full) {
-        spmv__look_histogram(l, &c.table[0], 1, f);
+        spmv__look_diagonals(l, &c.table[0], 1, f);
         f->diagonals_sampled = 0;
         f->diagonals_error = 0;
     }
@@ -462,7 +428,8 @@ static spmv_status spmv__look_all_diagonals(const spmv__look *l, uint64_t most, 
 
 enum {
     SPMV__LOOK_ENTRIES = 4096, /* the most of a block row whose blocks are counted in a table, which is then small enough for the caches */
-    SPMV__LOOK_ROUND   = 8     /* the bit of a place at which the round begins: a block has less than 2^8 places */
+    SPMV__LOOK_ROUND   = 8,    /* the bit of a place at which the round begins: a block has less than 2^8 places */
+    SPMV__LOOK_FULL    = 64    /* places of the largest block */
 };
 
 /* Counts the nonzeros of the blocks of one block row after another. */
@@ -471,6 +438,7 @@ typedef struct spmv__look_table {
     uint64_t  places, most; /* a power of two; half of it, the most entries of a block row */
     uint16_t *used;         /* the places of this round */
     uint32_t  round;
+    double    at[SPMV__LOOK_FULL + 1]; /* at[n]: blocks with n nonzeros, of all block rows so far */
 } spmv__look_table;
 
 /* The places of a table for a matrix with so many nonzeros. */
@@ -541,13 +509,13 @@ SPMV__INLINE uint64_t spmv__look_tabulate(spmv__look_table *t, const spmv__block
     return n;
 }
 
-/* Adds the blocks of a block row to b, as long as the walk w goes; returns their number. Each counts for weight blocks. entries: those that
- * are read. Only block rows with very many are merged, which takes a mispredicted branch for most blocks. */
-static uint64_t spmv__look_walk(spmv__blocks *w, spmv__look_table *t, uint64_t entries, double weight, spmv_block_features *b)
+/* Adds the blocks of a block row to t->at, as long as the walk w goes; returns their number. Each counts for weight blocks. entries: those
+ * that are read. Only block rows with very many are merged, which takes a mispredicted branch for most blocks. */
+static uint64_t spmv__look_walk(spmv__blocks *w, spmv__look_table *t, uint64_t entries, double weight)
 {
     uint64_t n = 0, i, low, high;
     if (entries > t->most) {
-        for (; spmv__blocks_next(w) != SPMV__NO_BLOCK; n++) b->at[spmv__blocks_load(w)] += weight;
+        for (; spmv__blocks_next(w) != SPMV__NO_BLOCK; n++) t->at[spmv__blocks_load(w)] += weight;
         return n;
     }
     if (++t->round >> (32 - SPMV__LOOK_ROUND)) {
@@ -557,23 +525,15 @@ static uint64_t spmv__look_walk(spmv__blocks *w, spmv__look_table *t, uint64_t e
     spmv__look_range(w, &low, &high);
     if (low > high) return 0;
     n = high - low < t->places ? spmv__look_tabulate(t, w, low, 0) : spmv__look_tabulate(t, w, low, 1);
-    for (i = 0; i < n; i++) b->at[t->place[t->used[i]] & (((uint64_t)1 << SPMV__LOOK_ROUND) - 1)] += weight;
+    for (i = 0; i < n; i++) t->at[t->place[t->used[i]] & (((uint64_t)1 << SPMV__LOOK_ROUND) - 1)] += weight;
     return n;
 }
 
 /* The first entry of a row in column c or a later one; the end of the row if there is none. */
 static uint64_t spmv__entry_from(const spmv_csr *a, uint64_t row, uint64_t c)
 {
-    uint64_t low = a->ptr[row], n = a->ptr[row + 1] - low;
-    while (n) {
-        uint64_t half = n / 2;
-        if (a->col[low + half] < c) {
-            low += half + 1;
-            n -= half + 1;
-        } else
-            n = half;
-    }
-    return low;
+    const spmv_array col = { (void *)(a->col + a->ptr[row]), a->ptr[row + 1] - a->ptr[row], sizeof *a->col, 0 };
+    return a->ptr[row] + spmv__below(&col, c);
 }
 
 /* Limits a walk over rows first .. end - 1 to a range of columns that holds about that share of the longest row. Returns the number of
@@ -624,7 +584,7 @@ static uint64_t spmv__look_slice(const spmv__look *l, spmv__look_table *t, uint6
         if (share < 1) entries = spmv__look_columns(&w, row, end, share);
         looked += entries;
         times = entries ? (double)all / (double)entries : 0;
-        found = times * (double)spmv__look_walk(&w, t, entries, weight * times, b);
+        found = times * (double)spmv__look_walk(&w, t, entries, weight * times);
         b->blocks += weight * found;
         if (found > most) most = found;
     }
@@ -673,13 +633,11 @@ static void spmv__look_widest(const spmv__look *l, spmv__look_table *t, uint64_t
     const spmv_csr *a = l->v->a;
     uint64_t bh = (uint64_t)b->bh, row = l->longest_row / bh * bh, end = spmv__smaller(row + bh, a->rows);
     uint64_t all = a->ptr[end] - a->ptr[row], entries = all;
-    spmv_block_features found;
     spmv__blocks w;
     double blocks;
-    memset(&found, 0, sizeof found);
     spmv__blocks_begin(&w, l->v, row, bh, (uint64_t)b->bw);
     if (all > most) entries = spmv__look_columns(&w, row, end, (double)most / (double)all);
-    blocks = entries ? (double)all / (double)entries * (double)spmv__look_walk(&w, t, entries, 0, &found) : 0;
+    blocks = entries ? (double)all / (double)entries * (double)spmv__look_walk(&w, t, entries, 0) : 0;
     if (blocks <= b->widest) return;
     b->slots += (blocks - b->widest) * (double)SPMV__LOOK_SLICE;
     b->widest = blocks;
@@ -706,6 +664,7 @@ static void spmv__look_blocks(const spmv__look *l, spmv__look_table *t, uint64_t
     uint64_t bh = (uint64_t)b->bh, slices = spmv__ceil_div(a->rows, height * bh), slice, stretches, picks;
     double held = 0, scale;
     int n;
+    memset(t->at, 0, sizeof t->at);
     if (a->nnz > sample) {
         /* slices picked by their entries hold more of them than the mean, on graphs up to twice as many, so half the picks suffice */
         stretches = spmv__sat_mul(spmv__ceil_div(a->rows, height), sample / 2) / a->nnz + 1;
@@ -714,14 +673,17 @@ static void spmv__look_blocks(const spmv__look *l, spmv__look_table *t, uint64_t
         spmv__look_picked(l, t, height, stretches, stretches / picks, uneven * sample / picks + 1, b);
     } else
         for (slice = 0; slice < slices; slice++) b->sampled += (double)spmv__look_slice(l, t, slice, height, 1, 1, b);
-    for (n = 0; n <= SPMV_FILL_BINS; n++) held += n * b->at[n];
+    for (n = 0; n <= SPMV__LOOK_FULL; n++) held += n * t->at[n];
     scale = held > 0 ? (double)l->nnz / held : 0;
     b->sampled /= (double)a->nnz;
     b->blocks *= scale;
     b->slots *= scale;
     if (b->sampled < 1) spmv__look_widest(l, t, sample, b);
     b->slots *= (double)(b->bh * b->bw);
-    for (n = 0; n <= SPMV_FILL_BINS; n++) b->at[n] *= scale;
+    for (n = b->bh * b->bw; n >= SPMV_FILL_DENSE * (b->bh * b->bw); n--) {
+        b->dense += t->at[n] * scale;
+        b->dense_nnz += t->at[n] * scale * n;
+    }
     b->error = spmv__blocks_error(l, b);
 }
 
@@ -784,7 +746,7 @@ static void spmv__look_sample_share(void *job, uint64_t share, size_t thread)
     } else if (share == SPMV__SAMPLE_GATHER) c->f->gather = spmv__look_gather(c->l, spmv__smaller(c->sample, gather_most), c->tag);
     else if (share == SPMV__SAMPLE_DIAGONALS && c->every) {
         spmv__diagonals_sample(&c->tally, c->l->v, c->every);
-        spmv__look_histogram(c->l, &c->tally, c->every, c->f);
+        spmv__look_diagonals(c->l, &c->tally, c->every, c->f);
     }
 }
 
@@ -864,20 +826,13 @@ static spmv_status spmv__look_sampled(const spmv__look *l, spmv_features *f, uin
         SPMV_BLOCK_LIST(X)
 #undef X
     };
-    spmv__beyond_w all;
     int i;
     memset(f, 0, sizeof *f);
     if (!sample) sample = spmv__smaller(1u << 15, 4096 + l->nnz / 128);
     f->rows = l->v->a->rows;
     f->cols = l->v->a->cols;
     f->nnz = l->nnz;
-    f->longest = l->longest;
-    f->empty = f->rows - l->rows;
-    f->mean = f->rows ? (double)f->nnz / (double)f->rows : 0;
-    spmv__beyond_begin(l, &all);
-    f->deviation = spmv__beyond_deviation(&all);
-    f->sigma = spmv__look_sigma(l);
-    f->uneven = spmv__look_uneven(l);
+    spmv__look_rows(l, f);
     for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
         f->block[i].bh = sizes[i][0];
         f->block[i].bw = sizes[i][1];

@@ -24,14 +24,6 @@ static int spmv__try_next(spmv_status s)
     return spmv_status_is_refusal(s) || s == SPMV_ERR_BUILD || s == SPMV_ERR_BACKEND;
 }
 
-/* 1 if csr, which takes the least memory, is still to be tried after all options of a choice; 0 if it was among them or may not be used. */
-static int spmv__csr_is_left(const spmv_choice *c, const spmv_build_hints *hints)
-{
-    int i, left = c->count && spmv_format_built(SPMV_CSR) && !(hints && hints->without >> SPMV_CSR & 1u);
-    for (i = 0; i < c->count; i++) left &= strcmp(c->option[i].plan, "csr") != 0;
-    return left;
-}
-
 /* Moves an option to the front. */
 static void spmv__to_front(spmv_choice *c, int at)
 {
@@ -40,43 +32,29 @@ static void spmv__to_front(spmv_choice *c, int at)
     c->option[0] = first;
 }
 
-/* Makes the last place csr, which is none of the options, and returns it. */
-static int spmv__append_csr(spmv_choice *c)
-{
-    const int i = c->count < SPMV_CHOICE_MAX ? c->count++ : SPMV_CHOICE_MAX - 1;
-    memset(&c->option[i], 0, sizeof c->option[i]);
-    spmv_print(c->option[i].plan, sizeof c->option[i].plan, "csr");
-    c->option[i].predicted = c->option[i].cost = c->csr;
-    c->option[i].convert = c->convert_csr;
-    return i;
-}
-
-/* Stores the matrix by the plan that was chosen. Where that cannot be built, tries the other options in the order of their cost, and csr
- * at the end; the one that is taken moves to the front. */
+/* Stores the matrix by the plan that was chosen. Where that cannot be built, tries the other options in the order of their cost; the one
+ * that is taken moves to the front. */
 static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
 {
-    int i = 0, count = c->count + spmv__csr_is_left(c, d->hints);
+    char failed[128], next[128];
+    int i = 0;
     spmv_status s;
     for (;;) {
-        const char *next;
         spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
         s = spmv_store_create(&m->store, &c->plan, csr, how, &d->hooks);
         if (!s) s = spmv__to_device(m, d, d->variant ? d->variant : c->variant);
         /* the table of another version may name knobs that there are no longer */
-        if (!(spmv__try_next(s) || (s == SPMV_ERR_PLAN && !d->variant)) || ++i >= count) break;
+        if (!(spmv__try_next(s) || (s == SPMV_ERR_PLAN && !d->variant)) || ++i >= c->count) break;
         spmv__off_device(m);
         spmv_store_destroy(&m->store);
         c->option[i - 1].measured = -1;
-        next = i < c->count ? c->option[i].plan : "csr";
-        spmv_log(&d->hooks, SPMV_OK, "plan \"%s\" could not be built; trying \"%s\"", c->option[i - 1].plan, next);
-        s = spmv_plan_parse(&c->plan, next, NULL, &d->hooks);
-        if (s) return s;
-        memset(c->variant, 0, sizeof c->variant);
-        if (i < c->count) memcpy(c->variant, c->option[i].variant, sizeof c->variant);
+        spmv_option_print(c, i - 1, failed, sizeof failed);
+        spmv_option_print(c, i, next, sizeof next);
+        spmv_log(&d->hooks, SPMV_OK, "plan \"%s\" could not be built; trying \"%s\"", failed, next);
+        spmv__take_option(c, i);
     }
-    if (s || !c->count) return s;
-    spmv__to_front(c, i < c->count ? i : spmv__append_csr(c));
-    return SPMV_OK;
+    if (!s && i) spmv__to_front(c, i);
+    return s;
 }
 
 /* ---- "measure" ------------------------------------------------------------------------------------------------------ */
@@ -270,9 +248,9 @@ static void spmv__challenge(spmv_matrix *m, const spmv_desc *d, const spmv_csr *
     other->updatable = m->updatable;
     quiet.hooks.log = spmv__hush;
     spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
-    s = spmv_plan_parse(&c->plan, c->option[option].plan, NULL, &quiet.hooks);
-    if (!s) s = spmv_store_create(&other->store, &c->plan, csr, how, &quiet.hooks);
-    if (!s) s = spmv__to_device(other, &quiet, c->option[option].variant);
+    spmv__take_option(c, option);
+    s = spmv_store_create(&other->store, &c->plan, csr, how, &quiet.hooks);
+    if (!s) s = spmv__to_device(other, &quiet, c->variant);
     spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
     if (s) c->option[option].measured = -1;
     other->store.hooks.log = d->hooks.log;
@@ -305,7 +283,7 @@ static void spmv__measure(spmv_matrix *m, const spmv_desc *d, const spmv_csr *cs
         spmv__challenge(m, d, csr, how, c, i); /* an option that moves to the front leaves those behind it in place */
         n += c->option[i].measured >= 0;
     }
-    memcpy(c->variant, c->option[0].variant, sizeof c->variant);
+    spmv__take_option(c, 0);
 }
 
 /* Chooses a plan and stores the matrix by it. spmv_choice is large, so it is allocated. */
@@ -325,7 +303,6 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
     if (!s) s = spmv_choose(c, d->plan, csr, how, &target, d->hints, NULL, &d->hooks);
     if (!s) s = spmv__store_choice(m, d, csr, how, c);
     if (!s && d->plan && spmv__is_measure(d->plan) && !d->variant) spmv__measure(m, d, csr, how, c);
-    if (!s && c->count) spmv__store_plan(&m->store, &c->plan);
     if (s) memset(c, 0, sizeof *c);
     spmv_free(&d->hooks, block);
     return s;

@@ -101,14 +101,6 @@ static spmv_status spmv__tune_number(spmv__lines *l, double unit, double *v)
     return SPMV_OK;
 }
 
-static spmv_status spmv__tune_count(spmv__lines *l, uint64_t *n)
-{
-    double v = 0;
-    spmv_status s = spmv__tune_number(l, 1, &v);
-    *n = s ? 0 : (uint64_t)v;
-    return s;
-}
-
 /* Reads the rest of the line "regret". */
 static spmv_status spmv__tune_regret(spmv_tuning *t, spmv__lines *l)
 {
@@ -121,32 +113,39 @@ static spmv_status spmv__tune_regret(spmv_tuning *t, spmv__lines *l)
     return s ? s : spmv__tune_number(l, 1, &t->worst[type]);
 }
 
-/* Reads a line of several numbers of the head. */
+/* The numbers of the head: the word of their line, of which there may be several in order, where they go, and their unit; 0: a count. */
+static const struct {
+    const char *word;
+    size_t      at;
+    double      unit;
+} spmv__tune_keys[] = {
+    { "units", offsetof(spmv_tuning, units), 0 }, { "launch", offsetof(spmv_tuning, launch), 1e-6 },
+    { "call", offsetof(spmv_tuning, call), 1e-6 }, { "memory", offsetof(spmv_tuning, read), 1 },
+    { "cache", offsetof(spmv_tuning, cache), 1 }, { "cache", offsetof(spmv_tuning, cache_read), 1 },
+    { "step", offsetof(spmv_tuning, step), 1e-6 }, { "step", offsetof(spmv_tuning, short_steps), 0 },
+    { "step", offsetof(spmv_tuning, long_step), 1e-6 },
+    { "prepare", offsetof(spmv_tuning, part), 1e-12 }, { "prepare", offsetof(spmv_tuning, build), 1e-6 },
+    { "prepare", offsetof(spmv_tuning, look), 1e-6 }, { "prepare", offsetof(spmv_tuning, look_byte), 1e-12 },
+    { "error", offsetof(spmv_tuning, error), 1 }, { "error", offsetof(spmv_tuning, structures), 0 },
+    { "error", offsetof(spmv_tuning, samples), 0 }
+};
+
+/* Reads a line of numbers of the head, whose first word is in l->word. *known: 0 if it is none. */
 static spmv_status spmv__tune_numbers(spmv_tuning *t, spmv__lines *l, int *known)
 {
+    const size_t keys = sizeof spmv__tune_keys / sizeof *spmv__tune_keys;
+    size_t i = 0, first;
     spmv_status s = SPMV_OK;
-    if (!strcmp(l->word, "cache")) {
-        s = spmv__tune_number(l, 1, &t->cache);
-        return s ? s : spmv__tune_number(l, 1, &t->cache_read);
+    while (i < keys && strcmp(l->word, spmv__tune_keys[i].word) != 0) i++;
+    *known = i < keys;
+    for (first = i; i < keys && !strcmp(spmv__tune_keys[i].word, spmv__tune_keys[first].word) && !s; i++) {
+        void *to = (unsigned char *)t + spmv__tune_keys[i].at;
+        const double unit = spmv__tune_keys[i].unit;
+        double v = 0;
+        s = spmv__tune_number(l, unit > 0 ? unit : 1, &v);
+        if (unit > 0) *(double *)to = v;
+        else *(uint64_t *)to = (uint64_t)v;
     }
-    if (!strcmp(l->word, "step")) {
-        s = spmv__tune_number(l, 1e-6, &t->step);
-        if (!s) s = spmv__tune_count(l, &t->short_steps);
-        return s ? s : spmv__tune_number(l, 1e-6, &t->long_step);
-    }
-    if (!strcmp(l->word, "prepare")) {
-        s = spmv__tune_number(l, 1e-12, &t->part);
-        if (!s) s = spmv__tune_number(l, 1e-6, &t->build);
-        if (!s) s = spmv__tune_number(l, 1e-6, &t->look);
-        return s ? s : spmv__tune_number(l, 1e-12, &t->look_byte);
-    }
-    if (!strcmp(l->word, "error")) {
-        s = spmv__tune_number(l, 1, &t->error);
-        if (!s) s = spmv__tune_count(l, &t->structures);
-        return s ? s : spmv__tune_count(l, &t->samples);
-    }
-    if (!strcmp(l->word, "regret")) return spmv__tune_regret(t, l);
-    *known = 0;
     return s;
 }
 
@@ -157,16 +156,11 @@ static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
     if (!strcmp(l->word, "device")) return spmv__rest_of_line(l, t->device, sizeof t->device), SPMV_OK;
     if (!strcmp(l->word, "driver")) return spmv__rest_of_line(l, t->driver, sizeof t->driver), SPMV_OK;
     if (!strcmp(l->word, "date")) return spmv__rest_of_line(l, t->date, sizeof t->date), SPMV_OK;
-    if (!strcmp(l->word, "class")) {
-        spmv__next_word(l);
-        t->device_class = spmv__device_class_from(l->word);
-        return t->device_class == SPMV_DEVICE_CLASS_COUNT ? spmv__bad_line(l, "expected gpu, cpu or host") : SPMV_OK;
-    }
-    if (!strcmp(l->word, "units")) return spmv__tune_count(l, &t->units);
-    if (!strcmp(l->word, "launch")) return spmv__tune_number(l, 1e-6, &t->launch);
-    if (!strcmp(l->word, "call")) return spmv__tune_number(l, 1e-6, &t->call);
-    if (!strcmp(l->word, "memory")) return spmv__tune_number(l, 1, &t->read);
-    return spmv__tune_numbers(t, l, known);
+    if (!strcmp(l->word, "regret")) return spmv__tune_regret(t, l);
+    if (strcmp(l->word, "class") != 0) return spmv__tune_numbers(t, l, known);
+    spmv__next_word(l);
+    t->device_class = spmv__device_class_from(l->word);
+    return t->device_class == SPMV_DEVICE_CLASS_COUNT ? spmv__bad_line(l, "expected gpu, cpu or host") : SPMV_OK;
 }
 
 /* Makes room for one more line. */
@@ -276,29 +270,13 @@ SPMV_API void spmv_tuning_destroy(spmv_tuning *t)
 
 /* ---- bundled tables ------------------------------------------------------------------------------------------------ */
 
-/* The number of bundled tables. */
-static size_t spmv__tuning_count(void)
-{
-    size_t n = 0;
-    while (spmv__tuning[n].text) n++;
-    return n;
-}
-
-/* The text of one of them; NULL for the number of them. length may be NULL. */
-static const char *spmv__tuning_text(size_t i, size_t *length)
-{
-    if (length) *length = spmv__tuning[i].length;
-    return spmv__tuning[i].text;
-}
-
 /* Copies the value after a word in the head of bundled table i; "" if the word is not there. */
 static void spmv__tuning_word(size_t i, const char *word, char out[SPMV_TUNE_NAME])
 {
     spmv__lines l;
-    size_t length;
     memset(&l, 0, sizeof l);
-    l.at = spmv__tuning_text(i, &length);
-    l.end = l.at + length;
+    l.at = spmv__tuning[i].text;
+    l.end = l.at + spmv__tuning[i].length;
     out[0] = 0;
     while (spmv__next_line(&l)) {
         spmv__next_word(&l);
@@ -321,20 +299,22 @@ static int spmv__tuning_suits(const char *table, const char *device)
 SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class device_class, size_t *length, int *exact)
 {
     char word[SPMV_TUNE_NAME];
-    const size_t count = spmv__tuning_count();
-    size_t i, found = count;
+    const char *text = NULL;
+    size_t i;
     int best = -1, suits;
-    for (i = 0; i < count; i++) {
+    for (i = 0; spmv__tuning[i].text; i++) {
         spmv__tuning_word(i, "class", word);
         if (spmv__device_class_from(word) != device_class) continue;
         spmv__tuning_word(i, "device", word);
         suits = spmv__tuning_suits(word, device);
         if (suits <= best) continue;
         best = suits;
-        found = i;
+        text = spmv__tuning[i].text;
+        if (length) *length = spmv__tuning[i].length;
     }
+    if (length && !text) *length = 0;
     if (exact) *exact = best == 2;
-    return spmv__tuning_text(found, length);
+    return text;
 }
 
 #endif

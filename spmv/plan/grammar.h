@@ -360,16 +360,22 @@ static void spmv__put_spec(spmv__text *text, const spmv_spec *spec)
         }
 }
 
+/* Writes parts as in the text of a plan. */
+static void spmv__put_parts(spmv__text *t, const spmv_spec *part, int count)
+{
+    int i;
+    for (i = 0; i < count; i++) {
+        if (i) spmv__put_char(t, '+');
+        spmv__put_spec(t, &part[i]);
+    }
+}
+
 /* Writes parts as the text of a plan. */
 static size_t spmv__print_parts(const spmv_spec *part, int count, char *out, size_t size)
 {
     spmv__text text;
-    int i;
     spmv__text_open(&text, out, size);
-    for (i = 0; i < count; i++) {
-        if (i) spmv__put_char(&text, '+');
-        spmv__put_spec(&text, &part[i]);
-    }
+    spmv__put_parts(&text, part, count);
     return spmv__text_close(&text);
 }
 

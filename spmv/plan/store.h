@@ -108,14 +108,6 @@ SPMV_API spmv_status spmv_store_create(spmv_store *out, const spmv_plan *plan, c
     return spmv__store_by_plan(out, plan->part, plan->count, a, how);
 }
 
-/* Copies the plan of a store. */
-SPMV__SHARED void spmv__store_plan(const spmv_store *store, spmv_plan *out)
-{
-    memset(out, 0, sizeof *out);
-    out->count = store->plan_count;
-    memcpy(out->part, store->plan, (size_t)store->plan_count * sizeof *out->part);
-}
-
 /* Writes the shares of the nonzeros as spmv_split_print does; nothing if store is NULL. */
 SPMV__SHARED size_t spmv__store_shares(const spmv_store *store, char *out, size_t size)
 {

@@ -80,8 +80,11 @@ static void part_json(const part_figures *p)
     putchar('}');
 }
 
-/* Prints the options of a choice, the chosen one first. */
-static void choice_json(const spmv_choice *c)
+/* The knobs of a variant; NULL: all have their defaults. */
+static const char *knobs(const char *variant) { return variant[strspn(variant, "+")] ? variant : NULL; }
+
+/* Prints the options of a choice, the chosen one first. text: SPMV_PLAN_TEXT bytes. */
+static void choice_json(const spmv_choice *c, char *text)
 {
     int i;
     fputs("{", stdout);
@@ -92,8 +95,9 @@ static void choice_json(const spmv_choice *c)
     for (i = 0; i < c->count; i++) {
         const spmv_option *o = &c->option[i];
         fputs(i ? ", {" : "{", stdout);
-        json_text("plan", o->plan); json_next();
-        json_text("variant", o->variant[strspn(o->variant, "+")] ? o->variant : NULL); json_next();
+        spmv_option_print(c, i, text, SPMV_PLAN_TEXT);
+        json_text("plan", text); json_next();
+        json_text("variant", knobs(i ? o->variant : c->variant)); json_next();
         json_real("cost_us", o->cost * 1e6); json_next();
         json_real("predicted_us", o->predicted * 1e6); json_next();
         json_real("measured_us", o->measured > 0 ? o->measured * 1e6 : NAN); json_next();
@@ -119,10 +123,7 @@ typedef struct plan_report {
     int                refused;  /* 1: a part could not be stored */
 } plan_report;
 
-static const char *report_variant(const plan_report *r)
-{
-    return r->choice->variant[strspn(r->choice->variant, "+")] ? r->choice->variant : NULL;
-}
+static const char *report_variant(const plan_report *r) { return knobs(r->choice->variant); }
 
 /* Prints the library's explanation of its choice. DONE or FAILED. */
 static int explain(tool *t, const spmv_choice *c, const spmv_device *d)
@@ -181,7 +182,7 @@ static void report_json(const plan_report *r, const spmv_csr *a, const spmv_spli
         part_json(&r->part[i]);
     }
     fputs("], \"choice\": ", stdout);
-    if (r->explain && r->choice->count) choice_json(r->choice);
+    if (r->explain && r->choice->count) choice_json(r->choice, r->text);
     else fputs("null", stdout);
     json_next();
     json_text("version", SPMV_VERSION);
@@ -317,6 +318,7 @@ int plan_command(tool *t, const arguments *args)
     const char *text = args->value[OPT_BUILDER] ? args->value[OPT_BUILDER] : "auto";
     int result = DONE;
     spmv_choice *choice;
+    char *steps;
     spmv_build_hints hints;
     spmv_tuning table;
     measurer me;
@@ -347,7 +349,8 @@ int plan_command(tool *t, const arguments *args)
     }
     memset(&a, 0, sizeof a);
     choice = (spmv_choice *)malloc(sizeof *choice);
-    result = choice ? device_open(t, args->value[OPT_DEVICE], &desc.device) : cli_no_memory(t);
+    steps = (char *)malloc(SPMV_COCKTAIL_TEXT);
+    result = choice && steps ? device_open(t, args->value[OPT_DEVICE], &desc.device) : cli_no_memory(t);
     if (result == DONE) plan_check_table(t, args, &hints, &desc.device, 1);
     if (result == DONE) result = file_load_matrix(t, args->file[0], desc.type, &a);
     desc.csr = &a;
@@ -358,6 +361,7 @@ int plan_command(tool *t, const arguments *args)
         cli_progress_name(t, "planning", text);
         result = measurer_make(&me, t, &desc, &hints);
         desc.plan = text;
+        me.hints.steps = steps;
         if (result == DONE) result = plan_choose(choice, &desc, &me.hints, &how, &place);
         cli_progress_clear(t);
         report.matrix = args->file[0];
@@ -372,6 +376,7 @@ int plan_command(tool *t, const arguments *args)
         measurer_free(&me);
     }
     free(choice);
+    free(steps);
     device_close(t, desc.device);
     spmv_tuning_destroy(&table);
     spmv_csr_destroy(&a);
