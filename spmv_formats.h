@@ -678,8 +678,8 @@ SPMV_API size_t spmv_format_layouts(spmv_format format, const char *const **out)
  * Properties of a matrix by which the choice weighs plans, and from which the size of a part is estimated without building it
  * (clSpMV 3.3). */
 
-/* A diagonal or a block is dense if such a share of its places or more hold nonzeros. Where a part of dense ones pays at all, the time hardly
- * depends on it: it saves columns of 4 bytes for each slot, and a slot has 4 or 8. */
+/* A diagonal or a block is dense if such a share of its places or more hold nonzeros. Where a part of dense ones pays at all, the time
+ * hardly depends on it: it saves columns of 4 bytes for each slot, and a slot has 4 or 8. */
 #define SPMV_FILL_DENSE 0.6
 
 typedef struct spmv_block_features {

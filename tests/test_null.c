@@ -227,6 +227,8 @@ Test(null, choices)
     FINE(spmv_predict(part, &c.plan, NULL, &a, &how, NULL, NULL, NULL));
     cr_assert(spmv_explain(NULL, text, sizeof text) == 0 && !text[0]);
     cr_assert_gt(spmv_explain(&c, NULL, 0), 0);
+    strcpy(text, "q");
+    cr_assert(spmv_option_print(NULL, 0, text, sizeof text) == 0 && !text[0] && spmv_option_print(&c, -1, NULL, 0) == 0);
 }
 
 static size_t swallow(void *user, const void *data, size_t bytes)

@@ -105,8 +105,8 @@ static double spmv__look_deviation(const spmv__look *l, uint64_t rows, uint64_t 
 
 enum { SPMV__UNEVEN_MOST = 64 /* times the mean: longer rows count as that long, as what they cost beyond is that of the longest row */ };
 
-/* Fills in the features of row lengths. sigma is that of Koza et al.: their equation 3 is the deviation of all row lengths, but their tables
- * print that over the square root of the mean (mc2depi: 0.076 and 4.0 give 0.04; Chebyshev4: 1061 and 78.9 give 119.46), and so does this. */
+/* Fills in the features of row lengths. sigma is that of Koza et al.: their equation 3 is the deviation of all row lengths, but their
+ * tables print that over the square root of the mean (mc2depi: 0.076 and 4.0 give 0.04; Chebyshev4: 1061 and 78.9 give 119.46). */
 static void spmv__look_rows(const spmv__look *l, spmv_features *f)
 {
     const double nonempty = l->rows ? (double)l->nnz / (double)l->rows : 0;
