@@ -13,7 +13,7 @@ typedef struct spmv__chooser {
     spmv__estimator         e;
     const spmv_build_hints *hints;
     spmv_choice            *out;
-    spmv_option             csr; /* csr without keys, whether or not it may be used; its count is 0 if the table does not say what it takes */
+    spmv_option             csr; /* csr without keys, also where it must not be used; count 0: the table does not know it */
 } spmv__chooser;
 
 /* ---- options -------------------------------------------------------------------------------------------------------- */
