@@ -274,7 +274,7 @@ static spmv_status spmv__to_device(spmv_matrix *matrix, const spmv_desc *desc, c
 }
 
 static void spmv__off_device(spmv_matrix *matrix) { (void)matrix; }
-static void spmv__close_converter(spmv_matrix *matrix) { (void)matrix; }
+static void spmv__destroy_converter(spmv_matrix *matrix) { (void)matrix; }
 
 static spmv_status spmv__take_buffers(spmv_matrix *matrix, const spmv_desc *desc, spmv_format *only)
 {
@@ -595,7 +595,7 @@ SPMV_API void spmv_destroy(spmv_matrix *matrix)
     if (!matrix) return;
     spmv__off_device(matrix);
     spmv_store_destroy(&matrix->store);
-    spmv__close_converter(matrix);
+    spmv__destroy_converter(matrix);
     spmv_csr_destroy(&matrix->own);
     memset(matrix, 0, sizeof *matrix);
 }

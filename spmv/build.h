@@ -483,8 +483,8 @@ SPMV__SHARED spmv_status spmv__part_weigh(const spmv_spec *spec, const spmv_view
 
 /* Makes a part by a valid specification: the format sets the sizes of the arrays; they are checked against the limit, allocated, and
  * filled. */
-SPMV__SHARED spmv_status spmv__part_make(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
-                                         const spmv_hooks *hooks)
+SPMV__SHARED spmv_status spmv__part_create(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
+                                           const spmv_hooks *hooks)
 {
     spmv__source src;
     void *counts;
@@ -517,7 +517,7 @@ SPMV_API spmv_status spmv_part_create(spmv_part *out, const spmv_spec *spec, con
     s = spmv__spec_check(spec, &why);
     if (s) spmv_log(hooks, s, "%s: %s", spmv_format_name(spec->format), why);
     else s = spmv__check_view(view, hooks);
-    if (!s) return spmv__part_make(out, spec, view, how, hooks);
+    if (!s) return spmv__part_create(out, spec, view, how, hooks);
     memset(out, 0, sizeof *out);
     return s;
 }

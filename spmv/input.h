@@ -441,7 +441,7 @@ static spmv_status spmv__import_check(spmv__import *work)
     return s || work->in->form == SPMV_IN_COO ? s : spmv__import_pointers(work);
 }
 
-/* A look at the columns of all rows in shares: which of them has a row whose columns do not rise or lie outside. */
+/* What the shares that check the columns of all rows have in common: which of them has a row whose columns do not rise or lie outside. */
 typedef struct spmv__import_order {
     const spmv__import *work;
     uint64_t            shares;
@@ -542,7 +542,7 @@ static int spmv__import_rises(const spmv__import *work, uint64_t r)
 }
 
 /* Finds the longest row that is not in order among a task's. */
-static void spmv__import_look(void *tasks, uint64_t t)
+static void spmv__import_unsorted(void *tasks, uint64_t t)
 {
     spmv__import *work = (spmv__import *)tasks + t;
     uint64_t r = spmv__share_row(work->ptr, work->rows, t, work->tasks), end = spmv__share_row(work->ptr, work->rows, t + 1, work->tasks);
@@ -712,7 +712,7 @@ static spmv_status spmv__import_bucket(spmv__import *work, uint64_t *ptr, uint32
     spmv__share_out(spmv__import_work, task, work->tasks);
     for (r = work->rows; r; r--) ptr[r] = ptr[r - 1]; /* placing moved every pointer to the end of its row */
     ptr[0] = 0;
-    spmv__share_out(spmv__import_look, task, work->tasks);
+    spmv__share_out(spmv__import_unsorted, task, work->tasks);
     for (t = 0; t < work->tasks; t++) work->longest = task[t].longest > work->longest ? task[t].longest : work->longest;
 done:
     spmv_free(work->hooks, task);

@@ -220,7 +220,7 @@ typedef struct spmv__look_known {
     spmv__look_results narrow;                  /* 1: the columns of every so many adjacent rows fit 16 bits */
     int                spanned, spans_fit;      /* 1: the spans are there; each of them fits 16 bits */
     int                warps;                   /* sampled warps of tcsr; 0: none yet */
-    int                wide, beyond;            /* those whose columns span 2^16 or more, and 2^23 or more */
+    int                wide, wider;             /* those whose columns span 2^16 or more, and 2^23 or more */
     uint32_t          *low, *high; /* of each group of SPMV__LOOK_GROUP rows: first and last column; low > high: no nonzeros */
 } spmv__look_known;
 

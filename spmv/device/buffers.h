@@ -123,22 +123,22 @@ static int spmv__columns_stay(const spmv_desc *desc, spmv_format unseen, int *ro
     return !spmv__split_reads_columns(&plan);
 }
 
-/* A matrix in buffers that is being looked at. */
-typedef struct spmv__taken {
+/* A matrix in buffers, while it is checked. */
+typedef struct spmv__buffer_input {
     spmv__import        work;
     spmv_input          in;    /* as it was given; ptr is NULL until the row pointers are on the host */
     void               *ptr;   /* their buffer */
     spmv__convert_found found; /* what the device has found */
-    int                 there; /* 1: the device has looked at it */
-} spmv__taken;
+    int                 there; /* 1: the device has checked it */
+} spmv__buffer_input;
 
 /* The last row pointer: *nnz. */
-static spmv_status spmv__last_pointer(const spmv_device *device, const spmv__taken *taken, uint64_t *nnz)
+static spmv_status spmv__last_pointer(const spmv_device *device, const spmv__buffer_input *input, uint64_t *nnz)
 {
     const spmv_backend *back = device->info.backend;
-    const uint64_t width = (uint64_t)taken->work.ptr_bits / 8;
+    const uint64_t width = (uint64_t)input->work.ptr_bits / 8;
     uint32_t narrow = 0;
-    spmv_status s = back->transfer->get(device, device->queue, taken->ptr, taken->work.rows * width, width,
+    spmv_status s = back->transfer->get(device, device->queue, input->ptr, input->work.rows * width, width,
                                         width == 8 ? (void *)nnz : (void *)&narrow);
     if (!s) s = back->finish(device, device->queue);
     if (width != 8) *nnz = narrow;
@@ -147,26 +147,26 @@ static spmv_status spmv__last_pointer(const spmv_device *device, const spmv__tak
 
 /* Has the device check the matrix. Where this fails or finds a fault, the host checks it. The last row pointer is read only if the caller
  * has not said how many nonzeros there are; else the check contains it. */
-static void spmv__look_there(const spmv_desc *desc, spmv__taken *taken)
+static void spmv__check_there(const spmv_desc *desc, spmv__buffer_input *input)
 {
     const spmv_backend *back = desc->device->info.backend;
-    const uint64_t most = taken->in.nnz || taken->work.ptr_bits == 64 ? UINT64_MAX : 0x7fffffff;
+    const uint64_t most = input->in.nnz || input->work.ptr_bits == 64 ? UINT64_MAX : 0x7fffffff;
     void *col = (void *)(uintptr_t)desc->matrix.col;
     uint64_t bytes = 0;
     spmv_csr a;
     spmv_status s = SPMV_OK;
     memset(&a, 0, sizeof a);
-    a.rows = taken->work.rows;
-    a.cols = taken->work.cols;
-    a.nnz = (uint64_t)taken->in.nnz;
+    a.rows = input->work.rows;
+    a.cols = input->work.cols;
+    a.nnz = (uint64_t)input->in.nnz;
     if (!spmv__converts_there(desc) || !back->transfer || !a.rows || !a.cols || !col) return;
-    if (!a.nnz) s = spmv__last_pointer(desc->device, taken, &a.nnz);
+    if (!a.nnz) s = spmv__last_pointer(desc->device, input, &a.nnz);
     if (!s) s = back->buffer_bytes(desc->device, col, &bytes);
     if (!s && (!a.nnz || a.nnz > most || a.nnz > bytes / 4)) return;
-    if (!s) s = spmv__convert_check(desc->device, &a, taken->ptr, taken->work.ptr_bits, col, &taken->found);
+    if (!s) s = spmv__convert_check(desc->device, &a, input->ptr, input->work.ptr_bits, col, &input->found);
     if (s) spmv_log(&desc->hooks, SPMV_OK, "the matrix could not be checked on the device (%s); the host checks it", spmv_status_text(s));
-    taken->there = taken->found.pointers;
-    if (taken->there) taken->work.entries = a.nnz;
+    input->there = input->found.pointers;
+    if (input->there) input->work.entries = a.nnz;
 }
 
 #ifndef SPMV_NO_AUTO
@@ -177,7 +177,7 @@ typedef struct spmv__kept {
     int         exact;
 } spmv__kept;
 
-static void spmv__kept_free(void *kept)
+static void spmv__kept_destroy(void *kept)
 {
     spmv__kept *tuning = (spmv__kept *)kept;
     spmv_hooks hooks = tuning->hooks;
@@ -186,7 +186,7 @@ static void spmv__kept_free(void *kept)
 }
 
 /* Reads the device's bundled table: *out, or NULL on failure. */
-static spmv_status spmv__kept_make(spmv_device *device, const spmv_target *target, spmv__kept **out)
+static spmv_status spmv__kept_create(spmv_device *device, const spmv_target *target, spmv__kept **out)
 {
     void *block;
     spmv_status s = spmv__new(&device->hooks, &block, 1, sizeof **out, 0);
@@ -207,7 +207,7 @@ static spmv__kept *spmv__kept_of(spmv_device *device, spmv__kept *made)
     spmv__lock(&common->lock);
     if (!common->kept && made) {
         common->kept = made;
-        common->kept_free = spmv__kept_free;
+        common->kept_free = spmv__kept_destroy;
     }
     kept = common->kept;
     spmv__unlock(&common->lock);
@@ -218,10 +218,10 @@ static spmv__kept *spmv__kept_of(spmv_device *device, spmv__kept *made)
 static spmv_status spmv__keep_table(spmv_device *device, spmv_target *target)
 {
     spmv__kept *kept = spmv__kept_of(device, NULL), *made = NULL;
-    spmv_status s = kept ? SPMV_OK : spmv__kept_make(device, target, &made);
+    spmv_status s = kept ? SPMV_OK : spmv__kept_create(device, target, &made);
     if (s) return s;
     if (!kept) kept = spmv__kept_of(device, made);
-    if (made && kept != made) spmv__kept_free(made); /* another thread has read it as well */
+    if (made && kept != made) spmv__kept_destroy(made); /* another thread has read it as well */
     target->table = &kept->table;
     target->exact = kept->exact;
     return SPMV_OK;
@@ -231,9 +231,9 @@ static spmv_status spmv__keep_table(spmv_device *device, spmv_target *target)
 #if defined(SPMV_NO_AUTO) || defined(SPMV__NO_SELL) || defined(SPMV__NO_TCSR)
 #define spmv__leave_unseen(d, t, only) SPMV_OK
 #else
-/* Sets *only to the format in which the matrix is stored if the host is not to look at it (spmv__plan_unseen). That is decided only where
- * the library is free to choose, and the device has looked at the matrix and can store it by itself. */
-static spmv_status spmv__leave_unseen(const spmv_desc *desc, const spmv__taken *taken, spmv_format *only)
+/* Sets *only to the format in which the matrix is stored if the host is not to read it (spmv__plan_unseen). That is decided only where
+ * the library is free to choose, and the device has checked the matrix and can store it by itself. */
+static spmv_status spmv__leave_unseen(const spmv_desc *desc, const spmv__buffer_input *input, spmv_format *only)
 {
     const unsigned both = SPMV_BIT_TCSR | SPMV_BIT_SELL;
     const spmv_build_hints *hints = desc->hints;
@@ -243,32 +243,32 @@ static spmv_status spmv__leave_unseen(const spmv_desc *desc, const spmv__taken *
     spmv_csr a;
     double padded;
     spmv_status s = SPMV_OK;
-    if (!taken->there || (desc->plan && !spmv__is_auto(desc->plan)) || desc->reproducible || desc->strict || desc->max_bytes) return s;
+    if (!input->there || (desc->plan && !spmv__is_auto(desc->plan)) || desc->reproducible || desc->strict || desc->max_bytes) return s;
     if (target.device_class != SPMV_DEVICE_CLASS_GPU) return s;
     if (hints && (hints->choice || hints->without & both)) return s;
     memset(&a, 0, sizeof a);
     memset(&how, 0, sizeof how);
-    a.rows = taken->work.rows;
-    a.cols = taken->work.cols;
-    a.nnz = taken->work.entries;
+    a.rows = input->work.rows;
+    a.cols = input->work.cols;
+    a.nnz = input->work.entries;
     a.type = how.type = spmv__desc_type(desc);
     if (!table) s = spmv__keep_table(desc->device, &target);
-    padded = s ? 0 : spmv__convert_padding(desc->device, &a, taken->ptr, taken->work.ptr_bits, &desc->hooks);
+    padded = s ? 0 : spmv__convert_padding(desc->device, &a, input->ptr, input->work.ptr_bits, &desc->hooks);
     if (padded > 0) *only = spmv__plan_unseen(table ? table : target.table, &a, &how, hints, padded);
     return s;
 }
 #endif
 
 /* Copies the row pointers to the host if they are needed there, and has it check them unless the device has. */
-static spmv_status spmv__take_pointers(const spmv_desc *desc, spmv__taken *taken, int stay)
+static spmv_status spmv__take_pointers(const spmv_desc *desc, spmv__buffer_input *input, int stay)
 {
     void *ptr = NULL;
     spmv_status s;
-    if (taken->found.columns && stay) return SPMV_OK;
-    s = spmv__dev_fetch(desc->device, &desc->hooks, taken->ptr, taken->work.rows + 1, (uint64_t)taken->work.ptr_bits / 8, &ptr);
-    taken->in.ptr = ptr;
-    taken->work.index = desc->matrix.col;
-    return s || taken->there ? s : spmv__import_pointers(&taken->work);
+    if (input->found.columns && stay) return SPMV_OK;
+    s = spmv__dev_fetch(desc->device, &desc->hooks, input->ptr, input->work.rows + 1, (uint64_t)input->work.ptr_bits / 8, &ptr);
+    input->in.ptr = ptr;
+    input->work.index = desc->matrix.col;
+    return s || input->there ? s : spmv__import_pointers(&input->work);
 }
 
 /* Tells the first column that is outside the matrix or does not exceed the one before it. */
@@ -290,13 +290,13 @@ static spmv_status spmv__bad_columns(const spmv__import *work)
 }
 
 /* Copies the columns to the host if they are needed there: *col; and has it check them unless the device has. */
-static spmv_status spmv__take_columns(const spmv_desc *desc, spmv__taken *taken, int stay, void **col)
+static spmv_status spmv__take_columns(const spmv_desc *desc, spmv__buffer_input *input, int stay, void **col)
 {
-    spmv_status s = spmv__holds(desc, "matrix.col", desc->matrix.col, taken->work.entries, 4);
-    if (!s && (!taken->found.columns || !stay))
-        s = spmv__dev_fetch(desc->device, &desc->hooks, (void *)(uintptr_t)desc->matrix.col, taken->work.entries, 4, col);
-    taken->work.index = *col;
-    return s || taken->found.columns || spmv__import_in_order(&taken->work) ? s : spmv__bad_columns(&taken->work);
+    spmv_status s = spmv__holds(desc, "matrix.col", desc->matrix.col, input->work.entries, 4);
+    if (!s && (!input->found.columns || !stay))
+        s = spmv__dev_fetch(desc->device, &desc->hooks, (void *)(uintptr_t)desc->matrix.col, input->work.entries, 4, col);
+    input->work.index = *col;
+    return s || input->found.columns || spmv__import_in_order(&input->work) ? s : spmv__bad_columns(&input->work);
 }
 
 /* Makes the CSR form of a matrix in buffers, whose values stay where they are: matrix->own.val is NULL, and matrix->own.ptr and col may
@@ -304,45 +304,45 @@ static spmv_status spmv__take_columns(const spmv_desc *desc, spmv__taken *taken,
 SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *matrix, const spmv_desc *desc, spmv_format *only)
 {
     const spmv_type stored = spmv__stored_type(spmv__desc_type(desc));
-    spmv__taken taken;
+    spmv__buffer_input input;
     void *col = NULL;
     int rows_stay, columns_stay;
     spmv_status s;
-    memset(&taken, 0, sizeof taken);
-    taken.in = desc->matrix;
+    memset(&input, 0, sizeof input);
+    input.in = desc->matrix;
     if (!desc->device) return spmv_log(&desc->hooks, SPMV_ERR_ARGUMENT, "buffers: there is no device");
     if (desc->csr) return spmv_log(&desc->hooks, SPMV_ERR_ARGUMENT, "buffers: csr must be NULL");
-    if (!taken.in.val_type) taken.in.val_type = stored;
-    if (taken.in.form != SPMV_IN_CSR || taken.in.base || taken.in.transpose || taken.in.symmetry || taken.in.drop_zeros ||
-        (taken.in.index_bits && taken.in.index_bits != 32) || taken.in.val_type != stored)
+    if (!input.in.val_type) input.in.val_type = stored;
+    if (input.in.form != SPMV_IN_CSR || input.in.base || input.in.transpose || input.in.symmetry || input.in.drop_zeros ||
+        (input.in.index_bits && input.in.index_bits != 32) || input.in.val_type != stored)
         return spmv_log(&desc->hooks, SPMV_ERR_UNSUPPORTED, "buffers: the matrix must be zero-based general CSR with 32-bit columns and "
                         "values of the type stored");
-    taken.ptr = (void *)(uintptr_t)taken.in.ptr;
-    taken.in.ptr = NULL;
-    taken.in.borrow = 1;
-    taken.work.in = &taken.in;
-    taken.work.hooks = &desc->hooks;
-    taken.work.ptr_bits = taken.in.ptr_bits == 64 ? 64 : 32;
-    taken.work.index_bits = 32;
+    input.ptr = (void *)(uintptr_t)input.in.ptr;
+    input.in.ptr = NULL;
+    input.in.borrow = 1;
+    input.work.in = &input.in;
+    input.work.hooks = &desc->hooks;
+    input.work.ptr_bits = input.in.ptr_bits == 64 ? 64 : 32;
+    input.work.index_bits = 32;
     matrix->own.hooks = desc->hooks;
-    s = spmv__import_shape(&taken.work);
-    if (!s) s = spmv__holds(desc, "matrix.ptr", taken.ptr, taken.work.rows + 1, (uint64_t)taken.work.ptr_bits / 8);
-    if (!s) spmv__look_there(desc, &taken);
-    if (!s) s = spmv__leave_unseen(desc, &taken, only);
+    s = spmv__import_shape(&input.work);
+    if (!s) s = spmv__holds(desc, "matrix.ptr", input.ptr, input.work.rows + 1, (uint64_t)input.work.ptr_bits / 8);
+    if (!s) spmv__check_there(desc, &input);
+    if (!s) s = spmv__leave_unseen(desc, &input, only);
     columns_stay = spmv__columns_stay(desc, *only, &rows_stay);
-    if (!s) s = spmv__take_pointers(desc, &taken, rows_stay);
-    if (!s) s = spmv__take_columns(desc, &taken, columns_stay, &col);
-    if (!s) s = spmv__holds(desc, "matrix.val", desc->matrix.val, taken.work.entries, spmv_value_size(stored));
-    taken.in.val = &taken.in; /* borrowed and not looked at */
-    taken.in.val_type = matrix->own.type = stored;
-    matrix->own.rows = taken.work.rows;
-    matrix->own.cols = taken.work.cols;
-    matrix->own.nnz = taken.work.entries;
-    if (!s && taken.in.ptr) s = spmv__import_copy(&matrix->own, &taken.work);
+    if (!s) s = spmv__take_pointers(desc, &input, rows_stay);
+    if (!s) s = spmv__take_columns(desc, &input, columns_stay, &col);
+    if (!s) s = spmv__holds(desc, "matrix.val", desc->matrix.val, input.work.entries, spmv_value_size(stored));
+    input.in.val = &input.in; /* borrowed and not read */
+    input.in.val_type = matrix->own.type = stored;
+    matrix->own.rows = input.work.rows;
+    matrix->own.cols = input.work.cols;
+    matrix->own.nnz = input.work.entries;
+    if (!s && input.in.ptr) s = spmv__import_copy(&matrix->own, &input.work);
     matrix->own.val = NULL;
     if (col) matrix->own.owned |= 2u;
-    if (matrix->own.ptr && (const void *)matrix->own.ptr == taken.in.ptr) matrix->own.owned |= 1u;
-    else spmv_free(&desc->hooks, (void *)(uintptr_t)taken.in.ptr);
+    if (matrix->own.ptr && (const void *)matrix->own.ptr == input.in.ptr) matrix->own.owned |= 1u;
+    else spmv_free(&desc->hooks, (void *)(uintptr_t)input.in.ptr);
     matrix->own.col = (const uint32_t *)col;
     return s;
 }
@@ -358,7 +358,7 @@ static spmv_status spmv__give_buffers(spmv_matrix *matrix, const spmv_desc *desc
     return s;
 }
 
-static void spmv__close_converter(spmv_matrix *matrix)
+static void spmv__destroy_converter(spmv_matrix *matrix)
 {
     spmv__converter_destroy(matrix->converter);
     matrix->converter = NULL;
@@ -373,7 +373,7 @@ static spmv_status spmv__plan_and_convert(spmv_matrix *matrix, const spmv_desc *
     if (desc->device && (desc->buffers || spmv__converts_there(desc)))
         s = spmv__converter_create(&matrix->converter, desc->device, csr);
     if (!s && matrix->converter)
-        spmv__converter_set_thrifty(matrix->converter, desc->convert == SPMV_CONVERT_DEFAULT && !desc->buffers && !desc->updatable);
+        spmv__converter_set_lazy(matrix->converter, desc->convert == SPMV_CONVERT_DEFAULT && !desc->buffers && !desc->updatable);
     if (!s && desc->buffers) s = spmv__give_buffers(matrix, desc);
     how->converter = matrix->converter;
     if (!s && matrix->converter && !(desc->hints && desc->hints->measure))
@@ -381,7 +381,7 @@ static spmv_status spmv__plan_and_convert(spmv_matrix *matrix, const spmv_desc *
     if (!s) s = spmv__plan_and_store(matrix, desc, csr, how, only);
     if (!matrix->converter) return s;
     end = spmv__converter_finish(matrix->converter);
-    if (!matrix->updatable || !spmv__converter_count(matrix->converter)) spmv__close_converter(matrix);
+    if (!matrix->updatable || !spmv__converter_count(matrix->converter)) spmv__destroy_converter(matrix);
     return s ? s : end;
 }
 

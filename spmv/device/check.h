@@ -107,7 +107,7 @@ static void spmv__check_vector(double *v, uint32_t n, uint32_t *state)
 }
 
 /* Makes matrix number which and its vectors. */
-static spmv_status spmv__check_make(spmv__checker *checker, int which)
+static spmv_status spmv__check_case_create(spmv__checker *checker, int which)
 {
     static const uint32_t shape[SPMV__CHECK_MATRICES][2] = { { 45, 41 }, { 33, 70 }, { 142, 71 }, { 5, 300 } };
     spmv__check_case *test = &checker->test[which];
@@ -448,7 +448,7 @@ static spmv_status spmv__check_type(spmv__checker *checker, spmv_type type)
 }
 
 /* Frees matrices, vectors and what the copy of the device keeps. */
-static void spmv__check_free(spmv__checker *checker)
+static void spmv__check_destroy(spmv__checker *checker)
 {
     int i;
     for (i = 0; i < SPMV__CHECK_MATRICES; i++) {
@@ -462,7 +462,7 @@ static void spmv__check_free(spmv__checker *checker)
         spmv_free(&checker->hooks, test->again);
     }
     if (checker->device.common) checker->device.common->images = NULL; /* they belong to the device that is checked */
-    spmv__common_free(&checker->device);
+    spmv__common_destroy(&checker->device);
 }
 
 SPMV_API spmv_status spmv_self_check(spmv_device *device, const spmv_check_desc *desc, spmv_check_counts *counts)
@@ -487,13 +487,13 @@ SPMV_API spmv_status spmv_self_check(spmv_device *device, const spmv_check_desc 
     checker->hooks.log = spmv__check_hear;
     checker->device = spmv__dev_quiet(device);
     checker->device.hooks = checker->hooks;
-    s = spmv__common_make(&checker->device); /* programs and memory of its own */
+    s = spmv__common_create(&checker->device); /* programs and memory of its own */
     if (!s) checker->device.common->images = spmv__dev_images(device);
-    for (i = 0; !s && i < SPMV__CHECK_MATRICES; i++) s = spmv__check_make(checker, i);
+    for (i = 0; !s && i < SPMV__CHECK_MATRICES; i++) s = spmv__check_case_create(checker, i);
     for (i = SPMV_F64; !s && i < SPMV_TYPE_COUNT; i++)
         if (!checker->desc->types || checker->desc->types >> i & 1u) s = spmv__check_type(checker, (spmv_type)i);
     if (s) spmv_log(&hooks, s, "self-check: %s", checker->message);
-    spmv__check_free(checker);
+    spmv__check_destroy(checker);
     spmv_free(&hooks, checker);
     return s;
 }

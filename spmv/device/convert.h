@@ -48,9 +48,9 @@ typedef struct spmv__convert {
     int                given_ptr;    /* 1: the row pointers are, too */
     void              *narrow;       /* the caller's buffer of row pointers if they have 32 bits and a has none, else NULL */
     struct spmv__convert_job *kept;  /* those that can be updated */
-    struct spmv__convert_job *counted; /* of the part whose blocks, tiles or columns were looked at last, while it is not filled; or NULL */
+    struct spmv__convert_job *counted; /* of the part whose blocks, tiles or columns were counted last, while it is not filled; or NULL */
     int                chain, off;   /* chain: the queue is out of order; off: the device has failed, the host fills the rest */
-    int                thrifty;      /* 1: kernels are compiled only if that pays */
+    int                lazy;         /* 1: kernels are compiled only if that pays */
     uint64_t           sent[SPMV__CONVERT_SENT]; /* bytes of val, col and ptr that are in their buffers or on their way */
 #ifdef SPMV__CONVERT_AHEAD
     pthread_t          thread;       /* uploads the matrix while the host finds the plan */
@@ -334,57 +334,57 @@ static spmv_status spmv__convert_start(const spmv_device *device, void *kernel, 
     return s;
 }
 
-/* ---- kernels that look at row pointers and columns ---------------------------------------------------------------- */
+/* ---- kernels that scan row pointers and columns ------------------------------------------------------------------- */
 
 /* Programs of such kernels: CHECK of kernels/convert.cl. */
 enum { SPMV__CHECK_MATRIX = 1, SPMV__CHECK_PART };
 
 /* A kernel of one of these programs, and its arguments, which the caller sets. */
-typedef struct spmv__convert_look {
+typedef struct spmv__convert_scan {
     spmv_device_matrix on; /* stands in for a matrix */
     spmv__dev_args     args;
     void              *kernel;
-} spmv__convert_look;
+} spmv__convert_scan;
 
-/* Opens a kernel. One that looks at the matrix reads row pointers of ptr_bits bits, one that looks at a part those of 64. Close it also
+/* Creates a kernel. One that scans the matrix reads row pointers of ptr_bits bits, one that scans a part those of 64. Destroy it also
  * after a failure. */
-static spmv_status spmv__convert_look_open(spmv__convert_look *look, spmv_device *device, int check, const char *name, int ptr_bits)
+static spmv_status spmv__convert_scan_create(spmv__convert_scan *scan, spmv_device *device, int check, const char *name, int ptr_bits)
 {
     void *program = NULL;
     spmv__dev_options options;
     spmv_status s;
-    memset(look, 0, sizeof *look);
-    look->on.device = device;
+    memset(scan, 0, sizeof *scan);
+    scan->on.device = device;
     options.used = 0;
     spmv__dev_option_number(&options, "CHECK", (uint64_t)check);
     spmv__dev_option(&options, "OFF", ptr_bits == 64 ? "ulong" : "uint");
     spmv__dev_option_number(&options, "PER", SPMV__CONVERT_PER);
     spmv__dev_option_number(&options, "WG", (uint64_t)spmv__dev_vector_group(device));
     s = spmv__dev_program_of(device, (int)SPMV__KERNEL_CONVERT, options.text, &program);
-    if (!s) s = device->info.backend->kernel(device, program, name, &look->kernel);
-    look->args = spmv__dev_args_of(&look->on, look->kernel);
+    if (!s) s = device->info.backend->kernel(device, program, name, &scan->kernel);
+    scan->args = spmv__dev_args_of(&scan->on, scan->kernel);
     return s;
 }
 
 /* Launches it for so many elements, of which each work-item does some. */
-static spmv_status spmv__convert_look_run(const spmv__convert_look *look, uint64_t elements, uint64_t each)
+static spmv_status spmv__convert_scan_run(const spmv__convert_scan *scan, uint64_t elements, uint64_t each)
 {
-    const spmv_device *device = look->on.device;
+    const spmv_device *device = scan->on.device;
     const spmv_backend *back = device->info.backend;
     const uint64_t wg = (uint64_t)spmv__dev_vector_group(device);
     uint64_t groups = 0;
     int chain = 0, profiles;
-    spmv_status s = look->args.s;
+    spmv_status s = scan->args.s;
     if (!s) s = spmv__dev_groups(device, elements, wg * each, wg, &groups);
     if (!s) s = back->queue_keep(device, device->queue, &chain, &profiles);
     if (s) return s;
     back->queue_free(device, device->queue);
-    return spmv__convert_start(device, look->kernel, groups, wg, chain);
+    return spmv__convert_start(device, scan->kernel, groups, wg, chain);
 }
 
-static void spmv__convert_look_close(const spmv__convert_look *look)
+static void spmv__convert_scan_destroy(const spmv__convert_scan *scan)
 {
-    spmv__dev_kernel_free(look->on.device, look->kernel);
+    spmv__dev_kernel_free(scan->on.device, scan->kernel);
 }
 
 /* What spmv__convert_check finds. */
@@ -401,41 +401,41 @@ SPMV__SHARED spmv_status spmv__convert_check(spmv_device *device, const spmv_csr
     const spmv_backend *back = device->info.backend;
     uint32_t sum[4] = { 1, 1, 1, 0 };
     void *buffer = NULL;
-    spmv__convert_look look;
-    spmv_status s = spmv__convert_look_open(&look, device, SPMV__CHECK_MATRIX, "check", ptr_bits);
+    spmv__convert_scan scan;
+    spmv_status s = spmv__convert_scan_create(&scan, device, SPMV__CHECK_MATRIX, "check", ptr_bits);
     if (!s) s = spmv__scratch_take(device, sizeof sum, &buffer);
     if (!s) s = back->fill(device, device->queue, buffer, sizeof sum, 0);
     if (!s) {
-        spmv__dev_arg_count(&look.args, a->rows);
-        spmv__dev_arg_count(&look.args, a->cols);
-        spmv__dev_arg_count(&look.args, a->nnz);
-        spmv__dev_arg_mem(&look.args, ptr);
-        spmv__dev_arg_mem(&look.args, col);
-        spmv__dev_arg_mem(&look.args, buffer);
-        s = spmv__convert_look_run(&look, a->nnz > a->rows ? a->nnz : a->rows, SPMV__CONVERT_PER);
+        spmv__dev_arg_count(&scan.args, a->rows);
+        spmv__dev_arg_count(&scan.args, a->cols);
+        spmv__dev_arg_count(&scan.args, a->nnz);
+        spmv__dev_arg_mem(&scan.args, ptr);
+        spmv__dev_arg_mem(&scan.args, col);
+        spmv__dev_arg_mem(&scan.args, buffer);
+        s = spmv__convert_scan_run(&scan, a->nnz > a->rows ? a->nnz : a->rows, SPMV__CONVERT_PER);
     }
     if (!s) s = back->read(device, device->queue, buffer, sizeof sum, sum, NULL);
     found->pointers = !s && !sum[2];
     found->columns = found->pointers && !sum[0] && !sum[1];
     if (s) back->finish(device, device->queue); /* before the next matrix gets the buffer */
     spmv__scratch_give(device, buffer);
-    spmv__convert_look_close(&look);
+    spmv__convert_scan_destroy(&scan);
     return s;
 }
 
 /* Makes a buffer with the caller's row pointers in 64 bits. */
 static spmv_status spmv__convert_widen(spmv__convert *convert)
 {
-    spmv__convert_look look;
-    spmv_status s = spmv__convert_look_open(&look, convert->device, SPMV__CHECK_MATRIX, "widen", 32);
+    spmv__convert_scan scan;
+    spmv_status s = spmv__convert_scan_create(&scan, convert->device, SPMV__CHECK_MATRIX, "widen", 32);
     if (!s) s = spmv__scratch_take(convert->device, (convert->a->rows + 1) * 8, &convert->ptr);
     if (!s) {
-        spmv__dev_arg_count(&look.args, convert->a->rows);
-        spmv__dev_arg_mem(&look.args, convert->narrow);
-        spmv__dev_arg_mem(&look.args, convert->ptr);
-        s = spmv__convert_look_run(&look, convert->a->rows + 1, 1);
+        spmv__dev_arg_count(&scan.args, convert->a->rows);
+        spmv__dev_arg_mem(&scan.args, convert->narrow);
+        spmv__dev_arg_mem(&scan.args, convert->ptr);
+        s = spmv__convert_scan_run(&scan, convert->a->rows + 1, 1);
     }
-    spmv__convert_look_close(&look);
+    spmv__convert_scan_destroy(&scan);
     return s;
 }
 
@@ -455,24 +455,24 @@ static spmv_status spmv__convert_longest(const spmv__convert *convert, uint64_t 
     spmv_device *device = convert->device;
     const uint64_t slices = spmv__ceil_div(convert->a->rows, height);
     void *block, *buffer = NULL;
-    spmv__convert_look look;
+    spmv__convert_scan scan;
     spmv_status status = spmv__room(source->hooks, &block, slices, sizeof *source->longest);
     source->longest = (uint32_t *)block;
     source->longest_of = (uint32_t)height;
     if (status) return status;
-    status = spmv__convert_look_open(&look, device, SPMV__CHECK_MATRIX, "longest", convert->narrow ? 32 : 64);
+    status = spmv__convert_scan_create(&scan, device, SPMV__CHECK_MATRIX, "longest", convert->narrow ? 32 : 64);
     if (!status) status = spmv__scratch_take(device, slices * sizeof *source->longest, &buffer);
     if (!status) {
-        spmv__dev_arg_count(&look.args, convert->a->rows);
-        spmv__dev_arg_count(&look.args, height);
-        spmv__dev_arg_count(&look.args, slices);
-        spmv__dev_arg_mem(&look.args, convert->narrow ? convert->narrow : convert->ptr);
-        spmv__dev_arg_mem(&look.args, buffer);
-        status = spmv__convert_look_run(&look, slices, 1);
+        spmv__dev_arg_count(&scan.args, convert->a->rows);
+        spmv__dev_arg_count(&scan.args, height);
+        spmv__dev_arg_count(&scan.args, slices);
+        spmv__dev_arg_mem(&scan.args, convert->narrow ? convert->narrow : convert->ptr);
+        spmv__dev_arg_mem(&scan.args, buffer);
+        status = spmv__convert_scan_run(&scan, slices, 1);
     }
     if (!status) status = spmv__dev_download(device, buffer, slices * sizeof *source->longest, source->longest);
     spmv__scratch_give(device, buffer);
-    spmv__convert_look_close(&look);
+    spmv__convert_scan_destroy(&scan);
     return status ? status : spmv__convert_check_longest(convert, source, slices);
 }
 
@@ -561,7 +561,7 @@ static int spmv__convert_is_likely(const spmv__convert *convert)
     const uint64_t hash = image ? spmv__dev_source_hash((int)SPMV__KERNEL_CONVERT) : 0;
     while (program && (int)program->format != (int)SPMV__KERNEL_CONVERT) program = program->next;
     while (image && image->source != hash) image = image->next;
-    return !convert->thrifty || program || image || spmv__convert_for_others(device);
+    return !convert->lazy || program || image || spmv__convert_for_others(device);
 }
 
 /* Begins to upload the matrix in a thread of its own, if it is so large that this pays, and is likely to be needed. Until the first part
@@ -638,7 +638,7 @@ static int spmv__convert_takes(const spmv__convert *convert, const spmv_part *p,
 static int spmv__convert_is_free(const spmv__convert *convert, const char *options)
 {
     spmv_device *device = convert->device;
-    return !convert->thrifty || spmv__convert_for_others(device) || spmv__dev_built(device, (int)SPMV__KERNEL_CONVERT, options) ||
+    return !convert->lazy || spmv__convert_for_others(device) || spmv__dev_built(device, (int)SPMV__KERNEL_CONVERT, options) ||
            spmv__dev_image_of(device, (int)SPMV__KERNEL_CONVERT, options);
 }
 
@@ -711,7 +711,7 @@ static uint64_t spmv__convert_owned(const spmv_view *view, uint64_t k, uint64_t 
 }
 
 /* Sets first, rows + 1 elements, to the view's nonzeros before each row of the matrix. They were counted by row of the part; only rows that
- * are not in the row list are looked at. */
+ * are not in the row list are scanned. */
 static void spmv__convert_first(const spmv__convert_job *job, uint64_t *first)
 {
     const spmv_view *view = job->source->view;
@@ -1084,7 +1084,7 @@ static spmv_status spmv__convert_tile_step(const spmv__convert_job *job, uint64_
 /* Nonzeros or rows of a group. */
 static uint64_t spmv__convert_tile_each(const spmv__convert_job *job) { return job->wg * SPMV__CONVERT_PER; }
 
-/* Groups that look at the columns of all warps, a warp in 32 lanes. */
+/* Groups that scan the columns of all warps, a warp in 32 lanes. */
 static uint64_t spmv__convert_tile_spans(const spmv__convert_job *job, uint64_t warps)
 {
     return spmv__ceil_div(warps * SPMV_TCSR_LANES, job->wg);
@@ -1251,7 +1251,7 @@ static void spmv__convert_job_buffers(const spmv__convert_job *job, void (*give_
     for (k = 0; k < sizeof all / sizeof *all; k++) give_or_leave(job->convert->device, all[k]);
 }
 
-static void spmv__convert_job_free(spmv__convert_job *job)
+static void spmv__convert_job_destroy(spmv__convert_job *job)
 {
     const spmv_device *device = job->convert->device;
     spmv__convert_job_trim(job);
@@ -1275,7 +1275,7 @@ static void spmv__convert_arrays_drop(spmv_elsewhere *elsewhere)
     if (job) {
         for (at = &job->convert->kept; *at != job; at = &(*at)->next) {}
         *at = job->next;
-        spmv__convert_job_free(job);
+        spmv__convert_job_destroy(job);
     }
     for (k = 0; k < SPMV_MAX_ARRAYS && !elsewhere->all; k++) spmv__dev_buffer_free(device, elsewhere->a[k]);
     spmv__dev_buffer_free(device, elsewhere->all);
@@ -1349,7 +1349,7 @@ static void spmv__convert_job_set(spmv__convert_job *job, spmv__convert *convert
 }
 
 /* Makes the job of a part. */
-static spmv_status spmv__convert_job_make(spmv__convert *convert, spmv_part *p, spmv__source *source, spmv__convert_job **out)
+static spmv_status spmv__convert_job_create(spmv__convert *convert, spmv_part *p, spmv__source *source, spmv__convert_job **out)
 {
     void *block;
     spmv_status status = spmv__room(&convert->device->hooks, &block, 1, sizeof **out);
@@ -1367,7 +1367,7 @@ static int spmv__convert_wants(spmv__convert *convert, spmv_part *p, spmv__sourc
     const double compile = 0.06; /* seconds for NVRTC [M10] */
     spmv__convert_job job;
     spmv__dev_options options;
-    if (!convert->thrifty || convert->counted || spmv__convert_is_csr(convert, p, source, how)) return 1;
+    if (!convert->lazy || convert->counted || spmv__convert_is_csr(convert, p, source, how)) return 1;
     spmv__convert_job_set(&job, convert, p, source);
     spmv__convert_options(&job, &options);
     return spmv__convert_pays(convert, options.text, slot * (double)p->a[SPMV_VAL].count, compile);
@@ -1405,12 +1405,12 @@ static spmv_status spmv__convert_fill(spmv__convert *convert, spmv_part *p, spmv
     const int updatable = how->updatable;
     spmv_status status = SPMV_OK;
     convert->counted = NULL;
-    if (!job) status = spmv__convert_job_make(convert, p, source, &job);
+    if (!job) status = spmv__convert_job_create(convert, p, source, &job);
     if (status) return status;
     status = spmv__convert_is_csr(convert, p, source, how) ? spmv__convert_hand_over(job) : spmv__convert_do(job);
     convert->count += status == SPMV_OK;
     if (status || !updatable) {
-        spmv__convert_job_free(job);
+        spmv__convert_job_destroy(job);
         return status;
     }
     spmv__convert_job_trim(job);
@@ -1426,7 +1426,7 @@ static spmv_status spmv__convert_fill(spmv__convert *convert, spmv_part *p, spmv
 /* Forgets the blocks or tiles that were counted for a part that was not filled. */
 static void spmv__convert_forget(spmv__convert *convert)
 {
-    if (convert->counted) spmv__convert_job_free(convert->counted);
+    if (convert->counted) spmv__convert_job_destroy(convert->counted);
     convert->counted = NULL;
 }
 
@@ -1533,7 +1533,7 @@ static int spmv__convert_wants_blocks(spmv__convert *convert, spmv_part *p, spmv
     spmv__dev_options options;
     spmv__convert_job_set(&job, convert, p, source);
     if (job.wg * SPMV__CONVERT_PER % SPMV__CONVERT_WORD) return 0; /* a device with very small groups */
-    if (!convert->thrifty) return 1;
+    if (!convert->lazy) return 1;
     spmv__convert_block_options(&job, p->spec.key[SPMV_KEY_IDX] == 16, 0, &options);
     return spmv__convert_pays(convert, options.text, nonzero * (double)p->nnz, compile);
 }
@@ -1605,7 +1605,7 @@ static void spmv__convert_count_blocks(spmv__convert *convert, spmv_part *p, spm
     if (convert->off || source->view->a != convert->a || !p->nnz || spmv__sat_mul(convert->a->nnz, 8) > convert->device->info.alloc_bytes)
         return;
     if (!spmv__convert_wants_blocks(convert, p, source)) return;
-    status = spmv__convert_job_make(convert, p, source, &job);
+    status = spmv__convert_job_create(convert, p, source, &job);
     if (!status) {
         convert->counted = job;
         job->words = convert->a->nnz / SPMV__CONVERT_WORD + 1;
@@ -1673,7 +1673,7 @@ static void spmv__convert_count_tiles(spmv__convert *convert, spmv_part *p, spmv
     spmv__convert_job *job = NULL;
     spmv_status status;
     if (!spmv__convert_wants_tiles(convert, p, source)) return;
-    status = spmv__convert_job_make(convert, p, source, &job);
+    status = spmv__convert_job_create(convert, p, source, &job);
     if (!status) {
         convert->counted = job;
         spmv__phase(source->hooks, SPMV_PHASE_UPLOAD);
@@ -1716,7 +1716,7 @@ static int spmv__convert_reads_columns(const spmv_part *p)
 }
 
 /* Uploads what says which nonzeros the view has: the owners for the job, and the row list to *list, which the caller gives back. */
-static spmv_status spmv__convert_look_send(spmv__convert_job *job, void **list)
+static spmv_status spmv__convert_send_list(spmv__convert_job *job, void **list)
 {
     const spmv_view *view = job->source->view;
     spmv_status s = spmv__convert_matrix(job->convert);
@@ -1743,29 +1743,29 @@ static spmv_status spmv__convert_find_spans(const spmv__convert_job *job, void *
     const spmv_view *view = source->view;
     const uint64_t bytes = 2 * source->rows * sizeof *source->row_spans;
     void *buffer = NULL, *block;
-    spmv__convert_look look;
+    spmv__convert_scan scan;
     spmv_status status = spmv__room(source->hooks, &block, 2 * source->rows, sizeof *source->row_spans);
     source->row_spans = (uint32_t *)block;
     if (status) return status;
-    status = spmv__convert_look_open(&look, device, SPMV__CHECK_PART, "spans", 64);
+    status = spmv__convert_scan_create(&scan, device, SPMV__CHECK_PART, "spans", 64);
     if (!status) status = spmv__scratch_take(device, bytes, &buffer);
     if (!status) {
-        look.on.none = job->convert->args.none;
-        spmv__dev_arg_count(&look.args, source->rows);
-        spmv__dev_arg_mem(&look.args, job->convert->ptr);
-        spmv__dev_arg_mem(&look.args, job->convert->col);
-        spmv__dev_arg_mem(&look.args, list);
-        spmv__dev_arg_count(&look.args, view->list != NULL);
-        spmv__dev_arg_mem(&look.args, job->owner);
-        spmv__dev_arg_count(&look.args, view->owner != NULL);
-        spmv__dev_arg_count(&look.args, view->part);
-        spmv__dev_arg_mem(&look.args, buffer);
-        status = spmv__convert_look_run(&look, source->rows, 1);
+        scan.on.none = job->convert->args.none;
+        spmv__dev_arg_count(&scan.args, source->rows);
+        spmv__dev_arg_mem(&scan.args, job->convert->ptr);
+        spmv__dev_arg_mem(&scan.args, job->convert->col);
+        spmv__dev_arg_mem(&scan.args, list);
+        spmv__dev_arg_count(&scan.args, view->list != NULL);
+        spmv__dev_arg_mem(&scan.args, job->owner);
+        spmv__dev_arg_count(&scan.args, view->owner != NULL);
+        spmv__dev_arg_count(&scan.args, view->part);
+        spmv__dev_arg_mem(&scan.args, buffer);
+        status = spmv__convert_scan_run(&scan, source->rows, 1);
     }
     if (!status) status = spmv__dev_download(device, buffer, bytes, source->row_spans);
     if (status) device->info.backend->finish(device, device->queue); /* before the next matrix gets the buffer */
     spmv__scratch_give(device, buffer);
-    spmv__convert_look_close(&look);
+    spmv__convert_scan_destroy(&scan);
     return status ? status : spmv__convert_check_spans(source);
 }
 
@@ -1819,15 +1819,15 @@ SPMV__APART spmv_status spmv__convert_read_diagonals(spmv_device *device, void *
 /* Has the device list the diagonals that it has counted in a buffer. */
 static spmv_status spmv__convert_list_diagonals(spmv__convert *convert, void *buffer, uint64_t numbers)
 {
-    spmv__convert_look look;
-    spmv_status s = spmv__convert_look_open(&look, convert->device, SPMV__CHECK_PART, "listed", 64);
+    spmv__convert_scan scan;
+    spmv_status s = spmv__convert_scan_create(&scan, convert->device, SPMV__CHECK_PART, "listed", 64);
     if (!s) {
-        spmv__dev_arg_count(&look.args, numbers);
-        spmv__dev_arg_count(&look.args, SPMV__DIAGONALS_HEAD);
-        spmv__dev_arg_mem(&look.args, buffer);
-        s = spmv__convert_look_run(&look, numbers, 1);
+        spmv__dev_arg_count(&scan.args, numbers);
+        spmv__dev_arg_count(&scan.args, SPMV__DIAGONALS_HEAD);
+        spmv__dev_arg_mem(&scan.args, buffer);
+        s = spmv__convert_scan_run(&scan, numbers, 1);
     }
-    spmv__convert_look_close(&look);
+    spmv__convert_scan_destroy(&scan);
     return s;
 }
 
@@ -1839,33 +1839,33 @@ static spmv_status spmv__convert_count_diagonals(spmv__convert *convert, const s
     spmv_device *device = convert->device;
     const uint64_t numbers = convert->a->rows + convert->a->cols, bytes = (SPMV__DIAGONALS_HEAD + numbers) * sizeof *out->place;
     void *buffer = NULL;
-    spmv__convert_look look;
-    spmv_status s = spmv__convert_look_open(&look, device, SPMV__CHECK_PART, "diagonals", 64);
+    spmv__convert_scan scan;
+    spmv_status s = spmv__convert_scan_create(&scan, device, SPMV__CHECK_PART, "diagonals", 64);
     if (!s) s = spmv__scratch_take(device, bytes, &buffer);
     if (!s) s = device->info.backend->fill(device, device->queue, buffer, bytes, 0);
     if (!s) {
-        look.on.none = convert->args.none;
-        spmv__dev_arg_count(&look.args, convert->a->rows);
-        spmv__dev_arg_count(&look.args, convert->nnz);
-        spmv__dev_arg_mem(&look.args, convert->ptr);
-        spmv__dev_arg_mem(&look.args, convert->col);
-        spmv__dev_arg_mem(&look.args, owner);
-        spmv__dev_arg_count(&look.args, owner != NULL);
-        spmv__dev_arg_count(&look.args, view->part);
-        spmv__dev_arg_count(&look.args, SPMV__DIAGONALS_HEAD);
-        spmv__dev_arg_mem(&look.args, buffer);
-        s = spmv__convert_look_run(&look, convert->nnz, SPMV__CONVERT_PER);
+        scan.on.none = convert->args.none;
+        spmv__dev_arg_count(&scan.args, convert->a->rows);
+        spmv__dev_arg_count(&scan.args, convert->nnz);
+        spmv__dev_arg_mem(&scan.args, convert->ptr);
+        spmv__dev_arg_mem(&scan.args, convert->col);
+        spmv__dev_arg_mem(&scan.args, owner);
+        spmv__dev_arg_count(&scan.args, owner != NULL);
+        spmv__dev_arg_count(&scan.args, view->part);
+        spmv__dev_arg_count(&scan.args, SPMV__DIAGONALS_HEAD);
+        spmv__dev_arg_mem(&scan.args, buffer);
+        s = spmv__convert_scan_run(&scan, convert->nnz, SPMV__CONVERT_PER);
     }
     if (!s) s = spmv__convert_list_diagonals(convert, buffer, numbers);
     if (!s) s = spmv__convert_read_diagonals(device, buffer, numbers, hooks, out);
     if (s) device->info.backend->finish(device, device->queue); /* before the next matrix gets the buffer */
     spmv__scratch_give(device, buffer);
-    spmv__convert_look_close(&look);
+    spmv__convert_scan_destroy(&scan);
     return s ? s : spmv__convert_check_diagonals(out, nnz, hooks);
 }
 
-/* 1 if the device can look at columns that the host does not have. */
-static int spmv__convert_can_look(const spmv__convert *convert)
+/* 1 if the device can scan columns that the host does not have. */
+static int spmv__convert_can_scan(const spmv__convert *convert)
 {
     const uint64_t most = convert->device->info.alloc_bytes;
     return !convert->a->col && !convert->off && convert->nnz && spmv__sat_mul(convert->nnz, 8) <= most &&
@@ -1894,13 +1894,13 @@ static int spmv__convert_bases_by_row(const spmv_part *p, const spmv__source *so
 }
 
 /* Has the device find what the sizes of a part follow from. */
-static spmv_status spmv__convert_look_part(spmv__convert_job *job)
+static spmv_status spmv__convert_scan_part(spmv__convert_job *job)
 {
     spmv__source *source = job->source;
     void *list = NULL;
     spmv_status status;
     spmv__phase(source->hooks, SPMV_PHASE_UPLOAD);
-    status = spmv__convert_look_send(job, &list);
+    status = spmv__convert_send_list(job, &list);
     spmv__phase(source->hooks, SPMV_PHASE_CONVERT);
     if (!status && spmv__format_class_of(job->p->spec.format) == SPMV_CLASS_DIAGONAL)
         status = spmv__convert_count_diagonals(job->convert, source->view, job->owner, spmv__source_nnz(source), source->hooks,
@@ -1910,19 +1910,19 @@ static spmv_status spmv__convert_look_part(spmv__convert_job *job)
     return status;
 }
 
-/* Has the device look at the columns of a part from which its sizes follow, if the host has none. 0: the host is to look. After a failure,
+/* Has the device scan the columns of a part from which its sizes follow, if the host has none. 0: the host is to scan. After a failure,
  * it also fills this and all later parts. */
-static int spmv__convert_looks(spmv__convert *convert, spmv_part *p, spmv__source *source)
+static int spmv__convert_scans(spmv__convert *convert, spmv_part *p, spmv__source *source)
 {
     const int diagonals = spmv__format_class_of(p->spec.format) == SPMV_CLASS_DIAGONAL;
     spmv__convert_job *job = NULL;
     spmv_status status;
-    if (!spmv__convert_can_look(convert) || !spmv__source_nnz(source)) return 0;
+    if (!spmv__convert_can_scan(convert) || !spmv__source_nnz(source)) return 0;
     if (diagonals ? !spmv__convert_few_diagonals(convert) : p->spec.key[SPMV_KEY_IDX] != 16 || !spmv__convert_bases_by_row(p, source))
         return 0;
-    status = spmv__convert_job_make(convert, p, source, &job);
+    status = spmv__convert_job_create(convert, p, source, &job);
     convert->counted = job;
-    if (!status) status = spmv__convert_look_part(job);
+    if (!status) status = spmv__convert_scan_part(job);
     if (!status) return 1;
     spmv_free(source->hooks, source->row_spans);
     source->row_spans = NULL;
@@ -1950,7 +1950,7 @@ static spmv_status spmv__convert_diagonals(spmv_converter *base, const spmv_view
     spmv__convert *convert = (spmv__convert *)base;
     spmv_status s;
     if (view->a != convert->a) return SPMV_OK;
-    if (!spmv__convert_can_look(convert) || !spmv__convert_few_diagonals(convert)) return spmv__convert_fetch_columns(convert);
+    if (!spmv__convert_can_scan(convert) || !spmv__convert_few_diagonals(convert)) return spmv__convert_fetch_columns(convert);
     s = spmv__convert_left(convert, view, nnz, hooks, diagonals);
     if (!s) return s;
     spmv__diagonals_free(diagonals, hooks);
@@ -1964,27 +1964,27 @@ static spmv_status spmv__convert_take_there(spmv__convert *convert, const spmv_v
 {
     spmv_device *device = convert->device;
     void *owners = NULL, *place = NULL;
-    spmv__convert_look look;
-    spmv_status s = spmv__convert_look_open(&look, device, SPMV__CHECK_PART, "take", 64);
+    spmv__convert_scan scan;
+    spmv_status s = spmv__convert_scan_create(&scan, device, SPMV__CHECK_PART, "take", 64);
     if (!s) s = spmv__convert_upload(device, owner, convert->nnz, 1, &owners);
     if (!s) s = spmv__convert_upload(device, diagonals->place, diagonals->end - diagonals->first, sizeof *diagonals->place, &place);
     if (!s) {
-        spmv__dev_arg_count(&look.args, convert->a->rows);
-        spmv__dev_arg_count(&look.args, convert->nnz);
-        spmv__dev_arg_mem(&look.args, convert->ptr);
-        spmv__dev_arg_mem(&look.args, convert->col);
-        spmv__dev_arg_mem(&look.args, owners);
-        spmv__dev_arg_count(&look.args, view->part);
-        spmv__dev_arg_count(&look.args, part);
-        spmv__dev_arg_count(&look.args, diagonals->first);
-        spmv__dev_arg_mem(&look.args, place);
-        s = spmv__convert_look_run(&look, convert->nnz, SPMV__CONVERT_PER);
+        spmv__dev_arg_count(&scan.args, convert->a->rows);
+        spmv__dev_arg_count(&scan.args, convert->nnz);
+        spmv__dev_arg_mem(&scan.args, convert->ptr);
+        spmv__dev_arg_mem(&scan.args, convert->col);
+        spmv__dev_arg_mem(&scan.args, owners);
+        spmv__dev_arg_count(&scan.args, view->part);
+        spmv__dev_arg_count(&scan.args, part);
+        spmv__dev_arg_count(&scan.args, diagonals->first);
+        spmv__dev_arg_mem(&scan.args, place);
+        s = spmv__convert_scan_run(&scan, convert->nnz, SPMV__CONVERT_PER);
     }
     if (!s) s = spmv__dev_download(device, owners, convert->nnz, owner);
     if (s) device->info.backend->finish(device, device->queue); /* before the next matrix gets the buffers */
     spmv__scratch_give(device, owners);
     spmv__scratch_give(device, place);
-    spmv__convert_look_close(&look);
+    spmv__convert_scan_destroy(&scan);
     return s;
 }
 
@@ -1995,7 +1995,7 @@ static spmv_status spmv__convert_take(spmv_converter *base, const spmv_view *vie
     spmv__convert *convert = (spmv__convert *)base;
     uint64_t k;
     spmv_status s;
-    if (!spmv__convert_can_look(convert)) return spmv__convert_fetch_columns(convert);
+    if (!spmv__convert_can_scan(convert)) return spmv__convert_fetch_columns(convert);
     s = spmv__convert_take_there(convert, view, diagonals, part, owner);
     *taken = !s;
     if (!s) return s;
@@ -2005,7 +2005,7 @@ static spmv_status spmv__convert_take(spmv_converter *base, const spmv_view *vie
     return spmv__convert_fetch_columns(convert);
 }
 
-/* spmv_converter.rows. What the device fails to look at is looked at by the host. */
+/* spmv_converter.rows. What the device fails to scan is scanned by the host. */
 static spmv_status spmv__convert_rows(spmv_converter *base, spmv_part *p, spmv__source *source)
 {
     spmv__convert *convert = (spmv__convert *)base;
@@ -2017,7 +2017,7 @@ static spmv_status spmv__convert_rows(spmv_converter *base, spmv_part *p, spmv__
     if (source->tiled) return SPMV_OK;
     status = spmv__convert_fetch_pointers(convert);
     if (!source->ptr) source->ptr = convert->a->ptr;
-    if (status || !spmv__convert_reads_columns(p) || spmv__convert_looks(convert, p, source)) return status;
+    if (status || !spmv__convert_reads_columns(p) || spmv__convert_scans(convert, p, source)) return status;
     return spmv__convert_fetch_columns(convert);
 }
 
@@ -2081,7 +2081,7 @@ SPMV__SHARED spmv_status spmv__converter_create(spmv_converter **out, spmv_devic
 }
 
 /* Tells a converter whether it may leave parts to the host because compiling kernels would take longer. */
-static void spmv__converter_set_thrifty(spmv_converter *base, int thrifty) { ((spmv__convert *)base)->thrifty = thrifty; }
+static void spmv__converter_set_lazy(spmv_converter *base, int lazy) { ((spmv__convert *)base)->lazy = lazy; }
 
 /* Tells the converter that the columns and values of its matrix, and perhaps the row pointers, are in buffers of the device already. They
  * are neither copied nor freed. Comes before the first part.
@@ -2169,7 +2169,7 @@ SPMV__SHARED void spmv__converter_destroy(spmv_converter *base)
         spmv__convert_job *job = convert->kept;
         convert->kept = job->next;
         ((spmv__convert_arrays *)job->elsewhere)->job = NULL;
-        spmv__convert_job_free(job);
+        spmv__convert_job_destroy(job);
     }
     spmv__convert_drop(convert);
     spmv_free(&convert->device->hooks, convert);

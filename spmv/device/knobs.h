@@ -87,7 +87,7 @@ SPMV_API size_t spmv_knob_values(spmv_format format, spmv_knob knob, int *out, s
     return n;
 }
 
-static int spmv__dev_knob_taken(spmv_format format, spmv_knob knob) { return spmv__dev_knob_listed(format, knob) != NULL; }
+static int spmv__dev_has_knob(spmv_format format, spmv_knob knob) { return spmv__dev_knob_listed(format, knob) != NULL; }
 
 static void spmv__dev_knob_choose(spmv_variant *variant, spmv_knob knob, int value)
 {
@@ -119,7 +119,7 @@ static void spmv__dev_knob_names(unsigned formats, char *out, size_t size)
     size_t n = 0;
     int k, f;
     for (k = 0; k < SPMV_KNOB_COUNT && n < size; k++) {
-        for (f = 0; f < SPMV_FORMAT_COUNT && !(formats >> f & 1u && spmv__dev_knob_taken((spmv_format)f, (spmv_knob)k));) f++;
+        for (f = 0; f < SPMV_FORMAT_COUNT && !(formats >> f & 1u && spmv__dev_has_knob((spmv_format)f, (spmv_knob)k));) f++;
         if (f < SPMV_FORMAT_COUNT) n += spmv_print(out + n, size - n, "%s%s", n ? ", " : "", spmv__knob_name((spmv_knob)k));
     }
     if (!n) spmv_print(out, size, "%s", "none");
@@ -220,7 +220,7 @@ static void spmv__dev_variant_merge(spmv_variant *variant, spmv_format format, c
 {
     int k;
     for (k = 0; k < SPMV_KNOB_COUNT; k++)
-        if (spmv__dev_knob_set(from, (spmv_knob)k) && spmv__dev_knob_taken(format, (spmv_knob)k))
+        if (spmv__dev_knob_set(from, (spmv_knob)k) && spmv__dev_has_knob(format, (spmv_knob)k))
             spmv__dev_knob_choose(variant, (spmv_knob)k, from->value[k]);
 }
 
@@ -238,16 +238,16 @@ static spmv_status spmv__dev_every_part_check(const spmv_variant *all, const spm
 {
     char names[256];
     spmv_status s = SPMV_OK;
-    int i, k, taken;
+    int i, k, has;
     for (k = 0; !s && k < SPMV_KNOB_COUNT; k++) {
         if (!spmv__dev_knob_set(all, (spmv_knob)k)) continue;
-        for (taken = i = 0; !s && i < store->plan_count; i++) {
+        for (has = i = 0; !s && i < store->plan_count; i++) {
             spmv_format format = store->plan[i].format;
-            if (!spmv__dev_knob_taken(format, (spmv_knob)k)) continue;
-            taken = 1;
+            if (!spmv__dev_has_knob(format, (spmv_knob)k)) continue;
+            has = 1;
             s = spmv__dev_knob_fault(format, (spmv_knob)k, all->value[k], hooks);
         }
-        if (!s && !taken) {
+        if (!s && !has) {
             spmv__dev_knob_names(spmv__dev_plan_formats(store), names, sizeof names);
             s = spmv_log(hooks, SPMV_ERR_PLAN, "*:%s: no part's kernel has this knob; they have %s", spmv__knob_name((spmv_knob)k), names);
         }

@@ -139,20 +139,20 @@ static spmv_status spmv__dev_find(const spmv_backend *const *all, spmv_device_in
 /* A lock. Where there is neither POSIX nor Windows it does nothing, and threads must take turns. */
 #if defined(SPMV__POSIX)
 typedef pthread_mutex_t spmv__mutex;
-static void spmv__mutex_make(spmv__mutex *mutex) { pthread_mutex_init(mutex, NULL); }
-static void spmv__mutex_end(spmv__mutex *mutex) { pthread_mutex_destroy(mutex); }
+static void spmv__mutex_create(spmv__mutex *mutex) { pthread_mutex_init(mutex, NULL); }
+static void spmv__mutex_destroy(spmv__mutex *mutex) { pthread_mutex_destroy(mutex); }
 static void spmv__lock(spmv__mutex *mutex) { pthread_mutex_lock(mutex); }
 static void spmv__unlock(spmv__mutex *mutex) { pthread_mutex_unlock(mutex); }
 #elif defined(_WIN32)
 typedef SRWLOCK spmv__mutex;
-static void spmv__mutex_make(spmv__mutex *mutex) { InitializeSRWLock(mutex); }
-static void spmv__mutex_end(spmv__mutex *mutex) { (void)mutex; }
+static void spmv__mutex_create(spmv__mutex *mutex) { InitializeSRWLock(mutex); }
+static void spmv__mutex_destroy(spmv__mutex *mutex) { (void)mutex; }
 static void spmv__lock(spmv__mutex *mutex) { AcquireSRWLockExclusive(mutex); }
 static void spmv__unlock(spmv__mutex *mutex) { ReleaseSRWLockExclusive(mutex); }
 #else
 typedef char spmv__mutex;
-static void spmv__mutex_make(spmv__mutex *mutex) { (void)mutex; }
-static void spmv__mutex_end(spmv__mutex *mutex) { (void)mutex; }
+static void spmv__mutex_create(spmv__mutex *mutex) { (void)mutex; }
+static void spmv__mutex_destroy(spmv__mutex *mutex) { (void)mutex; }
 static void spmv__lock(spmv__mutex *mutex) { (void)mutex; }
 static void spmv__unlock(spmv__mutex *mutex) { (void)mutex; }
 #endif
@@ -267,16 +267,16 @@ static spmv_device spmv__dev_quiet(const spmv_device *device)
     return quiet;
 }
 
-static spmv_status spmv__common_make(spmv_device *device)
+static spmv_status spmv__common_create(spmv_device *device)
 {
     void *block;
     spmv_status s = spmv__new(&device->hooks, &block, 1, sizeof *device->common, 0);
     device->common = (spmv__common *)block;
     if (s) return s;
     device->common->process = spmv__process();
-    spmv__mutex_make(&device->common->building);
-    spmv__mutex_make(&device->common->copying);
-    spmv__mutex_make(&device->common->lock);
+    spmv__mutex_create(&device->common->building);
+    spmv__mutex_create(&device->common->copying);
+    spmv__mutex_create(&device->common->lock);
     return SPMV_OK;
 }
 
@@ -327,7 +327,7 @@ SPMV_API spmv_status spmv_backends_create(const spmv_backend *const *all, spmv_d
     if (desc->context || desc->id || desc->queue) out->info.backend = desc->backend ? desc->backend : *all;
     else s = spmv__dev_find(all, &out->info, desc->which, &out->hooks);
     if (!s && !out->info.backend) s = spmv_log(&out->hooks, SPMV_ERR_NO_DEVICE, "no back end was given");
-    if (!s) s = spmv__common_make(out);
+    if (!s) s = spmv__common_create(out);
     if (!s) s = out->info.backend->open(out, desc);
     if (s) spmv_device_destroy(out);
     return s;
@@ -364,7 +364,7 @@ static void spmv__images_free(spmv_device *device)
 }
 
 /* Frees what was made for the device while matrices were prepared. */
-static void spmv__common_free(spmv_device *device)
+static void spmv__common_destroy(spmv_device *device)
 {
     spmv__common *common = device->common;
     if (!common) return;
@@ -373,9 +373,9 @@ static void spmv__common_free(spmv_device *device)
     spmv__stage_free(device);
     spmv__scratch_free(device);
     if (common->kept_free) common->kept_free(common->kept);
-    spmv__mutex_end(&common->building);
-    spmv__mutex_end(&common->copying);
-    spmv__mutex_end(&common->lock);
+    spmv__mutex_destroy(&common->building);
+    spmv__mutex_destroy(&common->copying);
+    spmv__mutex_destroy(&common->lock);
     spmv_free(&device->hooks, common);
 }
 
@@ -384,7 +384,7 @@ SPMV_API void spmv_device_destroy(spmv_device *device)
     int here;
     if (!device) return;
     here = spmv__dev_is_here(device);
-    spmv__common_free(device);
+    spmv__common_destroy(device);
     if (here) device->info.backend->close(device);
     memset(device, 0, sizeof *device);
 }

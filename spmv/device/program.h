@@ -543,10 +543,10 @@ static void spmv__dev_fill_in(const spmv_device *device, const spmv_part *p, con
     const spmv__dev_format *record = spmv__dev_format_of(p->spec.format);
     int k;
     for (k = 0; k < SPMV_KNOB_COUNT; k++)
-        if (!spmv__dev_knob_set(wish, (spmv_knob)k) && spmv__dev_knob_taken(p->spec.format, (spmv_knob)k))
+        if (!spmv__dev_knob_set(wish, (spmv_knob)k) && spmv__dev_has_knob(p->spec.format, (spmv_knob)k))
             spmv__dev_knob_choose(variant, (spmv_knob)k, spmv__dev_knob_default((spmv_knob)k, device->info.type));
     if (record->defaults) record->defaults(device, p, wish, variant);
-    if (spmv__dev_knob_taken(p->spec.format, SPMV_KNOB_L) && !variant->value[SPMV_KNOB_L])
+    if (spmv__dev_has_knob(p->spec.format, SPMV_KNOB_L) && !variant->value[SPMV_KNOB_L])
         variant->value[SPMV_KNOB_L] = spmv__dev_lanes(device, p, variant);
     if (spmv__dev_wide(p)) variant->value[SPMV_KNOB_I64] = 1;
     if (!p->cols) variant->value[SPMV_KNOB_IMG] = 0; /* there is no x */
@@ -565,7 +565,7 @@ static spmv_status spmv__dev_fix_order(const spmv_device *device, const spmv_par
     for (i = 0; p->reproducible && i < (int)(sizeof knobs / sizeof *knobs); i++) {
         spmv_knob knob = knobs[i];
         int value = knob == SPMV_KNOB_L ? lanes : 0;
-        if (!spmv__dev_knob_taken(p->spec.format, knob)) continue;
+        if (!spmv__dev_has_knob(p->spec.format, knob)) continue;
         if (spmv__dev_knob_set(variant, knob) && variant->value[knob] != value)
             return spmv_log(&device->hooks, SPMV_ERR_UNSUPPORTED, "%s: reproducible products need %s=%d", spmv_format_name(p->spec.format),
                             spmv__knob_name(knob), value);

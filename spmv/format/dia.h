@@ -95,7 +95,7 @@ static void spmv__diagonals_range(spmv__diagonals *diagonals, spmv__diagonals_jo
     diagonals->first = spmv__smaller(diagonals->first, diagonals->end);
 }
 
-static void spmv__diagonals_tally_share(void *job, uint64_t share, size_t thread)
+static void spmv__diagonals_histogram_share(void *job, uint64_t share, size_t thread)
 {
     const spmv__diagonals_job *work = (const spmv__diagonals_job *)job;
     const spmv_csr *a = work->view->a;
@@ -110,7 +110,7 @@ static void spmv__diagonals_tally_share(void *job, uint64_t share, size_t thread
 }
 
 /* Counts the nonzeros of each diagonal in place. The tables of all threads take no more than a quarter of the CSR form. */
-static spmv_status spmv__diagonals_tally(spmv__diagonals *diagonals, spmv__diagonals_job *job, const spmv_hooks *hooks)
+static spmv_status spmv__diagonals_histogram(spmv__diagonals *diagonals, spmv__diagonals_job *job, const spmv_hooks *hooks)
 {
     const uint64_t numbers = diagonals->end - diagonals->first, fit = numbers ? spmv__csr_bytes(job->view->a) / 16 / numbers : 1;
     const uint64_t threads = spmv__share_threads(job->shares, fit ? fit : 1);
@@ -120,7 +120,7 @@ static spmv_status spmv__diagonals_tally(spmv__diagonals *diagonals, spmv__diago
     diagonals->place = job->table = (uint32_t *)block;
     job->first = diagonals->first;
     job->numbers = numbers;
-    if (!s) spmv__share_among(spmv__diagonals_tally_share, job, job->shares, threads);
+    if (!s) spmv__share_among(spmv__diagonals_histogram_share, job, job->shares, threads);
     for (i = 1; !s && i < threads; i++)
         for (n = 0; n < numbers; n++) diagonals->place[n] += job->table[i * numbers + n];
     return s;
@@ -154,7 +154,7 @@ SPMV__SHARED spmv_status spmv__diagonals_count(spmv__diagonals *diagonals, const
     job.view = view;
     job.shares = spmv__share_count(view->a->nnz + view->a->rows);
     spmv__diagonals_range(diagonals, &job);
-    return spmv__keys_fit(view->a, diagonals->end - diagonals->first) ? spmv__diagonals_tally(diagonals, &job, hooks)
+    return spmv__keys_fit(view->a, diagonals->end - diagonals->first) ? spmv__diagonals_histogram(diagonals, &job, hooks)
                                                                       : spmv__diagonals_sort(diagonals, view, hooks);
 }
 

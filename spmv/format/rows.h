@@ -33,7 +33,7 @@ enum { SPMV__FAR_PLACES = 32, SPMV__FAR_ROWS = 32, SPMV__FAR_LONGEST = 256 };
 #if SPMV__ONLY & (SPMV_BIT_CSR | SPMV_BIT_COO)
 /* Counts the nonzeros of row i, and those in none of whose cache lines of x, nor beside them, the row before or the nonzero before has one.
  * line is the number of elements in a cache line. */
-static void spmv__csr_look(const spmv__source *source, uint64_t i, uint64_t line, uint64_t *all, uint64_t *apart)
+static void spmv__csr_count_apart(const spmv__source *source, uint64_t i, uint64_t line, uint64_t *all, uint64_t *apart)
 {
     const spmv_csr *a = source->view->a;
     uint64_t before = spmv__source_row(source, i - 1), r = spmv__source_row(source, i), k = a->ptr[r], last = 0;
@@ -50,12 +50,13 @@ static void spmv__csr_look(const spmv__source *source, uint64_t i, uint64_t line
 }
 
 /* 1 if in a sample of rows many nonzeros are far from all near them. */
-SPMV__APART int spmv__csr_looks_far(const spmv_part *p, const spmv__source *source)
+SPMV__APART int spmv__csr_sample_is_far(const spmv_part *p, const spmv__source *source)
 {
     const uint64_t size = spmv_vector_size(p->type), step = p->rows / SPMV__FAR_PLACES;
     uint64_t place, i, all = 0, apart = 0;
     for (place = 0; place < SPMV__FAR_PLACES; place++)
-        for (i = place * step + 1; i < place * step + SPMV__FAR_ROWS; i++) spmv__csr_look(source, i, SPMV__CACHE_LINE / size, &all, &apart);
+        for (i = place * step + 1; i < place * step + SPMV__FAR_ROWS; i++)
+            spmv__csr_count_apart(source, i, SPMV__CACHE_LINE / size, &all, &apart);
     if (p->cols >= SPMV__FAR_BYTES / size) return apart * SPMV__FAR_ONE > all;
     return apart * 2 > all && p->nnz / SPMV__SHORT >= p->rows;
 }
@@ -65,7 +66,7 @@ SPMV__APART int spmv__csr_looks_far(const spmv_part *p, const spmv__source *sour
 static int spmv__csr_is_far(const spmv_part *p, const spmv__source *source)
 {
     if (!source->view->a->col || p->cols < SPMV__FAR_LESS / spmv_vector_size(p->type)) return 0;
-    return p->rows / SPMV__FAR_PLACES > SPMV__FAR_ROWS && spmv__csr_looks_far(p, source);
+    return p->rows / SPMV__FAR_PLACES > SPMV__FAR_ROWS && spmv__csr_sample_is_far(p, source);
 }
 
 /* What rows are like: the longest row, rows whose length, if it is short, is not that of the row before, and blocks of rows that all are

@@ -361,7 +361,7 @@ static void spmv__tcsr_sample(const spmv__look *look)
         spmv__nonzero_span(look->v, t * SPMV__TCSR_WARP, spmv__smaller((t + 1) * SPMV__TCSR_WARP, look->v->a->nnz), &low, &high);
         look->known->warps++;
         look->known->wide += low < high && high - low >= 1u << 16;
-        look->known->beyond += low < high && high - low >= 1u << SPMV__TCSR_BITS;
+        look->known->wider += low < high && high - low >= 1u << SPMV__TCSR_BITS;
     }
 }
 
@@ -371,7 +371,7 @@ static spmv_status spmv__tcsr_estimate_columns(const spmv__look *look, spmv__loa
     const double base = 8; /* bytes a warp, that of high_at included */
     double wide = 0;
     if (!look->known->warps) spmv__tcsr_sample(look);
-    if (look->known->beyond) return SPMV_ERR_UNSUPPORTED;
+    if (look->known->wider) return SPMV_ERR_UNSUPPORTED;
     if (look->known->warps) wide = (double)look->known->wide / look->known->warps;
     if (spmv__tcsr_all_wide((uint64_t)look->known->wide, (uint64_t)look->known->warps)) wide = 1;
     out->extra = out->slots * (base / (double)SPMV__TCSR_WARP + wide);

@@ -831,7 +831,7 @@ static spmv_status spmv__group_store(const spmv__group_maker *maker)
     size_t i;
     spmv_status s = SPMV_OK;
     for (i = 0; !s && i < group->count; i++) {
-        s = spmv__group_open_device(&group->block[i]);
+        s = spmv__group_queue_create(&group->block[i]);
         if (!s) s = spmv__group_store_block(maker, &group->block[i]);
         s = spmv__group_blame(group, &group->block[i], s);
     }
@@ -866,7 +866,7 @@ static spmv_status spmv__group_rooms(spmv__group_maker *maker)
 }
 
 /* Makes the group from its matrix as CSR. */
-static spmv_status spmv__group_make(spmv_group *group, const spmv_group_desc *desc, const spmv_csr *a)
+static spmv_status spmv__group_create(spmv_group *group, const spmv_group_desc *desc, const spmv_csr *a)
 {
     spmv__group_maker maker;
     size_t i;
@@ -921,19 +921,19 @@ SPMV_API spmv_status spmv_group_create(spmv_group *group, const spmv_group_desc 
     for (i = 0; !s && i < desc->count; i++) s = spmv__group_check_device(desc->device[i], i, &group->hooks);
     if (!s) s = spmv__take_input(&csr, &group->own_, each);
     group->borrowed_csr = csr != &group->own_;
-    if (!s) s = spmv__group_make(group, desc, csr);
+    if (!s) s = spmv__group_create(group, desc, csr);
     if (s) spmv_group_destroy(group);
     else if (!group->updatable) spmv_csr_destroy(&group->own_);
     return s;
 }
 
-static void spmv__group_block_free(const spmv_group *group, spmv_group_block *block)
+static void spmv__group_block_destroy(const spmv_group *group, spmv_group_block *block)
 {
     for (; block->pieces; block->pieces--) {
         spmv_destroy(&block->piece[block->pieces - 1].m);
         spmv_free(&group->hooks, block->piece[block->pieces - 1].from_);
     }
-    spmv__group_close_device(block);
+    spmv__group_queue_destroy(block);
     spmv_free(&group->hooks, block->index_);
     if (block->stage_ && block->stage_of_) spmv__group_unpin(block);
     else spmv_free(&group->hooks, block->stage_);
@@ -960,7 +960,7 @@ SPMV_API void spmv_group_destroy(spmv_group *group)
     spmv_group_vector_destroy(&group->x_);
     spmv_group_vector_destroy(&group->y_);
     if (group->count) spmv__group_finish(group);
-    for (i = 0; i < group->count; i++) spmv__group_block_free(group, &group->block[i]);
+    for (i = 0; i < group->count; i++) spmv__group_block_destroy(group, &group->block[i]);
     spmv_csr_destroy(&group->own_);
     spmv_free(&hooks, group->block);
     spmv_free(&hooks, group->message);

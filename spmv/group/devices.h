@@ -93,18 +93,19 @@ static int spmv__group_is_peer(const spmv_device *from, const spmv_device *to)
 }
 
 /* 1: estimates for one hold for the other. */
-static int spmv__group_is_alike(const spmv_device *device, const spmv_device *on)
+static int spmv__group_is_alike(const spmv_device *device, const spmv_device *other)
 {
-    return device == on || (device && on && device->info.backend == on->info.backend && !strcmp(device->info.name, on->info.name));
+    return device == other || (device && other && device->info.backend == other->info.backend &&
+                               !strcmp(device->info.name, other->info.name));
 }
 
 static int spmv__group_is_cpu(const spmv_device *device) { return device && device->info.type == SPMV_DEVICE_CPU; }
 
 /* 1: both are the same processor, so that they share its time; a CPU is the host's. */
-static int spmv__group_is_same(const spmv_device *device, const spmv_device *on)
+static int spmv__group_is_same(const spmv_device *device, const spmv_device *other)
 {
-    if (!device || !on) return device == on || spmv__group_is_cpu(device) || spmv__group_is_cpu(on);
-    return device == on || (device->info.backend == on->info.backend && device->info.id == on->info.id);
+    if (!device || !other) return device == other || spmv__group_is_cpu(device) || spmv__group_is_cpu(other);
+    return device == other || (device->info.backend == other->info.backend && device->info.id == other->info.id);
 }
 
 static spmv_status spmv__group_peer_open(const spmv_device *to, const spmv_device *from)
@@ -137,7 +138,7 @@ static spmv_status spmv__group_sender(const spmv_group *group, spmv_group_block 
 }
 
 /* Makes the queue and the points of a block's device. */
-static spmv_status spmv__group_open_device(spmv_group_block *block)
+static spmv_status spmv__group_queue_create(spmv_group_block *block)
 {
     const spmv_device *device = block->device;
     const spmv_transfer *transfer;
@@ -156,7 +157,7 @@ static void spmv__group_point_free(const spmv_device *device, void *point)
     if (point) spmv__group_transfer(device)->point_free(device, point);
 }
 
-static void spmv__group_close_device(spmv_group_block *block)
+static void spmv__group_queue_destroy(spmv_group_block *block)
 {
     const spmv_device *device = block->device;
     if (!device || !spmv__dev_is_here(device)) return;
@@ -350,13 +351,13 @@ static spmv_status spmv__group_check_device(const spmv_device *device, size_t i,
     return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "spmv_group_create: device %llu was given, but this build has none", (spmv__ull)i);
 }
 static int spmv__group_is_peer(const spmv_device *from, const spmv_device *to) { return from != NULL && to != NULL; }
-static int spmv__group_is_same(const spmv_device *device, const spmv_device *on) { return device == on; }
-static int spmv__group_is_alike(const spmv_device *device, const spmv_device *on) { return device == on; }
+static int spmv__group_is_same(const spmv_device *device, const spmv_device *other) { return device == other; }
+static int spmv__group_is_alike(const spmv_device *device, const spmv_device *other) { return device == other; }
 static int spmv__group_is_cpu(const spmv_device *device) { return device != NULL; }
 static spmv_status spmv__group_peer_open(const spmv_device *to, const spmv_device *from) { (void)to; (void)from; return SPMV_OK; }
-static spmv_status spmv__group_open_device(spmv_group_block *block) { (void)block; return SPMV_OK; }
+static spmv_status spmv__group_queue_create(spmv_group_block *block) { (void)block; return SPMV_OK; }
 static spmv_status spmv__group_sender(const spmv_group *group, spmv_group_block *block) { (void)group; (void)block; return SPMV_OK; }
-static void spmv__group_close_device(spmv_group_block *block) { (void)block; }
+static void spmv__group_queue_destroy(spmv_group_block *block) { (void)block; }
 static spmv_status spmv__group_pin(spmv_group_block *block, uint64_t bytes) { (void)block; (void)bytes; return SPMV_OK; }
 static void spmv__group_unpin(spmv_group_block *block) { (void)block; }
 static int spmv__group_has_image(const spmv_matrix *matrix) { (void)matrix; return 0; }

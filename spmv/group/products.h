@@ -10,8 +10,8 @@
 /* ---- vectors --------------------------------------------------------------------------------------------------------- */
 
 /* Makes one piece of a vector, with room for halos where the vector may be x. */
-static spmv_status spmv__group_part_make(const spmv_group *group, const spmv_group_block *block, const spmv_group_vector *vector,
-                                         spmv_group_part *p)
+static spmv_status spmv__group_part_create(const spmv_group *group, const spmv_group_block *block, const spmv_group_vector *vector,
+                                           spmv_group_part *p)
 {
     uint64_t all, size = spmv_vector_size(group->type);
     p->begin = vector->is_x ? block->col : block->row;
@@ -41,7 +41,7 @@ SPMV_API spmv_status spmv_group_vector_create(spmv_group_vector *vector, spmv_gr
     vector->is_y = side == SPMV_GROUP_Y || group->rows == group->cols;
     vector->length = vector->is_x ? group->cols : group->rows;
     for (i = 0; !s && i < group->count; i++)
-        s = spmv__group_blame(group, &group->block[i], spmv__group_part_make(group, &group->block[i], vector, &vector->part[i]));
+        s = spmv__group_blame(group, &group->block[i], spmv__group_part_create(group, &group->block[i], vector, &vector->part[i]));
     if (s) spmv_group_vector_destroy(vector);
     return s;
 }

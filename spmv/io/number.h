@@ -194,15 +194,15 @@ static int spmv__io_compare(const spmv__io_decimal *decimal, uint64_t odd, int64
     spmv__io_big left, right;
     const char *p;
     int64_t five = decimal->exponent;
-    int taken = 0, fraction = 0, rest = 0;
+    int digits = 0, fraction = 0, rest = 0;
     left.n = 0;
     /* no middle of two doubles has more digits than are kept: of the others it only matters whether any is not 0 */
     for (p = decimal->digits; p < decimal->stop; p++) {
         if (*p == '.') {
             fraction = 1;
-        } else if (taken < SPMV__IO_DIGITS) {
+        } else if (digits < SPMV__IO_DIGITS) {
             spmv__io_big_mul(&left, 10, (uint32_t)(*p - '0'));
-            taken += left.n > 0;
+            digits += left.n > 0;
             five -= fraction;
         } else {
             rest |= *p != '0';
@@ -269,15 +269,15 @@ static double spmv__io_round(const spmv__io_decimal *decimal)
 static void spmv__io_scan_long(spmv__io_decimal *decimal)
 {
     const char *p;
-    int taken = 0, fraction = 0;
+    int digits = 0, fraction = 0;
     decimal->m = 0;
     decimal->e = decimal->exponent;
     for (p = decimal->digits; p < decimal->stop; p++) {
         if (*p == '.') {
             fraction = 1;
-        } else if (taken < SPMV__IO_EXACT_DIGITS) {
+        } else if (digits < SPMV__IO_EXACT_DIGITS) {
             decimal->m = decimal->m * 10 + (uint64_t)(*p - '0');
-            taken += decimal->m > 0;
+            digits += decimal->m > 0;
             decimal->e -= fraction;
         } else {
             decimal->more |= *p != '0';

@@ -115,7 +115,7 @@ static uint64_t spmv__width_bell_garland(const spmv__maker *maker, uint64_t base
 }
 
 /* The number of nonzeros after the first base entries of each row. */
-static uint64_t spmv__beyond(const spmv__maker *maker, uint64_t base)
+static uint64_t spmv__suffix_nnz(const spmv__maker *maker, uint64_t base)
 {
     uint64_t k, n = 0;
     for (k = base + 1; k <= maker->longest; k++) n += maker->longer[k];
@@ -181,7 +181,7 @@ static uint64_t spmv__width_measured(spmv__maker *maker, uint64_t *width, int le
 /* The width of a level, by the method that key k names. */
 static uint64_t spmv__hybr_width(spmv__maker *maker, uint64_t *width, int level, uint64_t base, uint64_t rows)
 {
-    uint64_t left = spmv__beyond(maker, base);
+    uint64_t left = spmv__suffix_nnz(maker, base);
     switch (maker->key[SPMV__BUILDER_K]) {
     case SPMV__K_MEASURED: return spmv__width_measured(maker, width, level, base);
     case SPMV__K_FLOOR: return left / rows;
@@ -204,7 +204,7 @@ static spmv_status spmv__make_hybr(spmv__maker *maker)
     int levels = 0, most = levels_key && levels_key < SPMV_MAX_PARTS - 1 ? (int)levels_key : SPMV_MAX_PARTS - 1;
     while (levels < most && base < maker->longest && rows) {
         uint64_t w;
-        if (levels && ((double)spmv__beyond(maker, base) * unit < least || rows < least_rows)) break;
+        if (levels && ((double)spmv__suffix_nnz(maker, base) * unit < least || rows < least_rows)) break;
         w = spmv__hybr_width(maker, width, levels, base, rows);
         if (!w) break;
         if (w > maker->longest - base) w = maker->longest - base;

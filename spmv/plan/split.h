@@ -26,11 +26,11 @@ typedef struct spmv__splitter {
 } spmv__splitter;
 
 /* Gives the part nonzero k. Several threads may do so for different rows. */
-static void spmv__take(const spmv__splitter *splitter, uint64_t row, uint64_t k, uint64_t *taken)
+static void spmv__take(const spmv__splitter *splitter, uint64_t row, uint64_t k, uint64_t *count)
 {
     splitter->out->owner[k] = (uint8_t)splitter->part;
     splitter->left[row]--;
-    ++*taken;
+    ++*count;
 }
 
 static int spmv__is_left(const spmv__splitter *splitter, uint64_t k) { return splitter->out->owner[k] == SPMV__LEFT; }
@@ -42,7 +42,7 @@ typedef struct spmv__taking {
     uint64_t               bh, bw;      /* of blocks: their size; shares begin at multiples of bh rows */
     uint64_t               first, end;  /* of ell: the rows of the part, and the most entries of each to be taken */
     uint64_t               limit;
-    uint64_t               shares, taken[SPMV__MOST_SHARES];
+    uint64_t               shares, counts[SPMV__MOST_SHARES];
 } spmv__taking;
 
 /* The row of the matrix at which a share begins. */
@@ -59,11 +59,11 @@ static void spmv__take_shared(spmv__taking *taking, spmv__work work)
     spmv__splitter *splitter = taking->splitter;
     uint64_t i;
     taking->shares = spmv__share_count(splitter->a->nnz + splitter->a->rows);
-    memset(taking->taken, 0, sizeof taking->taken);
+    memset(taking->counts, 0, sizeof taking->counts);
     spmv__share_out(work, taking, taking->shares);
     for (i = 0; i < taking->shares; i++) {
-        splitter->left_all -= taking->taken[i];
-        splitter->out->nnz[splitter->part] += taking->taken[i];
+        splitter->left_all -= taking->counts[i];
+        splitter->out->nnz[splitter->part] += taking->counts[i];
     }
 }
 
@@ -71,11 +71,11 @@ static void spmv__take_all_share(void *job, uint64_t share)
 {
     spmv__taking *taking = (spmv__taking *)job;
     const spmv__splitter *splitter = taking->splitter;
-    uint64_t r, k, end = spmv__taking_first(taking, share + 1), taken = 0;
+    uint64_t r, k, end = spmv__taking_first(taking, share + 1), count = 0;
     for (r = spmv__taking_first(taking, share); r < end; r++)
         for (k = splitter->a->ptr[r]; splitter->left[r] && k < splitter->a->ptr[r + 1]; k++)
-            if (spmv__is_left(splitter, k)) spmv__take(splitter, r, k, &taken);
-    taking->taken[share] = taken;
+            if (spmv__is_left(splitter, k)) spmv__take(splitter, r, k, &count);
+    taking->counts[share] = count;
 }
 
 static void spmv__take_all(spmv__splitter *splitter)
@@ -97,14 +97,14 @@ static void spmv__take_width_share(void *job, uint64_t share)
 {
     spmv__taking *taking = (spmv__taking *)job;
     const spmv__splitter *splitter = taking->splitter;
-    uint64_t n = taking->end - taking->first, i, k, taken = 0;
+    uint64_t n = taking->end - taking->first, i, k, count = 0;
     uint64_t end = taking->first + n / taking->shares * (share + 1) + n % taking->shares * (share + 1) / taking->shares;
     for (i = taking->first + n / taking->shares * share + n % taking->shares * share / taking->shares; i < end; i++) {
-        uint64_t r = spmv__list_row(splitter, i), most = taken + taking->limit;
-        for (k = splitter->a->ptr[r]; taken < most && splitter->left[r] && k < splitter->a->ptr[r + 1]; k++)
-            if (spmv__is_left(splitter, k)) spmv__take(splitter, r, k, &taken);
+        uint64_t r = spmv__list_row(splitter, i), most = count + taking->limit;
+        for (k = splitter->a->ptr[r]; count < most && splitter->left[r] && k < splitter->a->ptr[r + 1]; k++)
+            if (spmv__is_left(splitter, k)) spmv__take(splitter, r, k, &count);
     }
-    taking->taken[share] = taken;
+    taking->counts[share] = count;
 }
 
 /* Takes the first entries of each of the part's rows first .. end - 1, up to the width that keys w and fill allow. height: the rows over
@@ -145,8 +145,8 @@ static spmv_status spmv__take_width(spmv__splitter *splitter, uint64_t first, ui
     } else { /* a slice is not worth threads */
         taking.shares = 1;
         spmv__take_width_share(&taking, 0);
-        splitter->left_all -= taking.taken[0];
-        splitter->out->nnz[splitter->part] += taking.taken[0];
+        splitter->left_all -= taking.counts[0];
+        splitter->out->nnz[splitter->part] += taking.counts[0];
     }
     return SPMV_OK;
 }
@@ -195,12 +195,12 @@ static void spmv__take_diagonals_share(void *job, uint64_t share)
 {
     spmv__taking *taking = (spmv__taking *)job;
     const spmv__splitter *splitter = taking->splitter;
-    uint64_t r, k, end = spmv__taking_first(taking, share + 1), taken = 0;
+    uint64_t r, k, end = spmv__taking_first(taking, share + 1), count = 0;
     for (r = spmv__taking_first(taking, share); r < end; r++)
         for (k = splitter->a->ptr[r]; splitter->left[r] && k < splitter->a->ptr[r + 1]; k++)
             if (spmv__is_left(splitter, k) && spmv__diagonal_stays(taking->diagonals, splitter->a, r, k))
-                spmv__take(splitter, r, k, &taken);
-    taking->taken[share] = taken;
+                spmv__take(splitter, r, k, &count);
+    taking->counts[share] = count;
 }
 
 /* Counts what a device has taken for the part. */
@@ -208,13 +208,13 @@ static void spmv__take_marked_share(void *job, uint64_t share)
 {
     spmv__taking *taking = (spmv__taking *)job;
     const spmv__splitter *splitter = taking->splitter;
-    uint64_t r, k, end = spmv__taking_first(taking, share + 1), taken = 0;
+    uint64_t r, k, end = spmv__taking_first(taking, share + 1), count = 0;
     for (r = spmv__taking_first(taking, share); r < end; r++) {
-        const uint64_t before = taken;
-        for (k = splitter->a->ptr[r]; k < splitter->a->ptr[r + 1]; k++) taken += (uint64_t)(splitter->out->owner[k] == splitter->part);
-        splitter->left[r] -= taken - before;
+        const uint64_t before = count;
+        for (k = splitter->a->ptr[r]; k < splitter->a->ptr[r + 1]; k++) count += (uint64_t)(splitter->out->owner[k] == splitter->part);
+        splitter->left[r] -= count - before;
     }
-    taking->taken[share] = taken;
+    taking->counts[share] = count;
 }
 
 /* Lists the diagonals of what is left. */
@@ -277,7 +277,7 @@ static void spmv__take_blocks_share(void *job, uint64_t share)
     const spmv__splitter *splitter = taking->splitter;
     spmv_view view = spmv__left_view(splitter);
     uint64_t least = (uint64_t)splitter->spec->key[SPMV_KEY_D] * (taking->bh * taking->bw); /* in millionths */
-    uint64_t row, i, k, end = spmv__taking_first(taking, share + 1), taken = 0;
+    uint64_t row, i, k, end = spmv__taking_first(taking, share + 1), count = 0;
     spmv__blocks blocks;
     for (row = spmv__taking_first(taking, share); row < end; row += taking->bh) {
         spmv__blocks_begin(&blocks, &view, row, taking->bh, taking->bw);
@@ -285,10 +285,10 @@ static void spmv__take_blocks_share(void *job, uint64_t share)
             if (spmv__blocks_load(&blocks) * SPMV__ONE < least) continue;
             for (i = 0; i < blocks.rows; i++)
                 for (k = blocks.from[i]; k < blocks.at[i]; k++)
-                    if (spmv__is_left(splitter, k)) spmv__take(splitter, row + i, k, &taken);
+                    if (spmv__is_left(splitter, k)) spmv__take(splitter, row + i, k, &count);
         }
     }
-    taking->taken[share] = taken;
+    taking->counts[share] = count;
 }
 
 /* Takes the blocks that are filled at least to d: nonzeros over the places of the block, also those beyond the edge of the matrix. */

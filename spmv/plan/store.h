@@ -48,7 +48,7 @@ static spmv_status spmv__store_parts(spmv_store *out, const spmv_spec *plan, con
         spmv_view view = spmv_split_view(split, a, i);
         if (!split->nnz[i]) continue;
         if (split->count > 1) hooks.part = i + 1;
-        s = spmv__part_make(&out->part[out->count], &plan[i], &view, how, &hooks);
+        s = spmv__part_create(&out->part[out->count], &plan[i], &view, how, &hooks);
         if (!s) out->part[out->count++].index = i;
     }
     return s;
@@ -75,7 +75,7 @@ static spmv_status spmv__store_whole(spmv_store *out, const spmv_spec *spec, con
     view.rows = a->rows;
     s = spmv__store_keep(out, spec, 1, a->nnz != 0);
     if (s || !a->nnz) return s;
-    s = spmv__part_make(out->part, spec, &view, how, &out->hooks);
+    s = spmv__part_create(out->part, spec, &view, how, &out->hooks);
     if (!s) out->count = 1;
     return s;
 }
