@@ -2,9 +2,9 @@
  *
  * tests/gen/own.c - formats of the user's own in plans of the library (SPMV_FORMATS_EXTRA): products on the host and on the first OpenCL
  * device, updates, the way back to CSR, failing allocations and refusals. tests/gen.sh own generates the formats: ellr (ELLPACK with row
- * lengths), csrx (formats/csr.fmt with columns of 16 bits), diax (formats/dia.fmt), and three whose packers are written by hand: jad,
- * and fixed and holed, rows of a fixed width, of which the first says that it has fill. The argument names another device. Ends
- * with "N passed, N failed".
+ * lengths), csrx (formats/csr.fmt with columns of 16 bits), diax and bdiax (formats/dia.fmt, bdia.fmt), and three whose packers are
+ * written by hand: jad, and fixed and holed, rows of a fixed width, of which the first says that it has fill. The argument names another
+ * device. Ends with "N passed, N failed".
  */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
@@ -353,7 +353,7 @@ static void mistakes(void)
 
 int main(int argc, char **argv)
 {
-    static const char *const plans[] = { "ellr", "ellr:w=2+csr", "csrx", "diax", "ellr:fill=0.6+csrx", "dia:d=0.5+ellr:w=3+csr",
+    static const char *const plans[] = { "ellr", "ellr:w=2+csr", "csrx", "diax", "bdiax", "ellr:fill=0.6+csrx", "dia:d=0.5+ellr:w=3+csr",
                                          "jad", "jad:w=3+csr", "fixed:w=4+jad" };
     const size_t count = sizeof plans / sizeof *plans;
     spmv_device_desc desc;

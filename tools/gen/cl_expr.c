@@ -483,13 +483,21 @@ static int64_t symbol_value(const tree_symbol *s, const cl_point *at, int *steps
     return any_number(s->name, at->number, s->place.line * 256 + s->place.column);
 }
 
+static int64_t element_value(const tree_symbol *array, int64_t index, const cl_point *at)
+{
+    size_t i;
+    for (i = 0; i < sizeof at->given / sizeof *at->given; i++)
+        if (at->given[i].array == array && index >= 0 && index < at->given[i].count) return at->given[i].element[index];
+    return any_number(array->name, at->number, index);
+}
+
 static int64_t value_of(const tree_expr *e, const cl_point *at, int *steps)
 {
     if (++*steps > MOST_STEPS) return *steps; /* different each time, so that nothing seems to be equal */
     switch (e->kind) {
     case TREE_NUMBER: return e->number;
     case TREE_NAME: return symbol_value(e->symbol, at, steps);
-    case TREE_ELEMENT: return any_number(e->symbol->name, at->number, value_of(e->a, at, steps));
+    case TREE_ELEMENT: return element_value(e->symbol, value_of(e->a, at, steps), at);
     case TREE_PAD: return 0xffffffff;
     case TREE_NEGATE: return wrap(0 - (uint64_t)value_of(e->a, at, steps));
     case TREE_NOT: return !value_of(e->a, at, steps);

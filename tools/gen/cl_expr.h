@@ -73,8 +73,13 @@ typedef struct cl_point {
     struct {
         const tree_symbol *symbol;
         int64_t value;
-    } set[4];
+    } set[12];
     int count;
+    struct {
+        const tree_symbol *array;
+        const int64_t *element;
+        int64_t count;
+    } given[2]; /* arrays whose elements are set */
 } cl_point;
 
 int64_t cl_value(const tree_expr *e, const cl_point *at);

@@ -18,6 +18,7 @@ typedef enum walk {
     WALK_SHARE,   /* the product, for a share of the iterations of the outermost loop */
     WALK_ENTRIES,
     WALK_VISIT,   /* entries by their slots */
+    WALK_PACK,    /* the packer: locals are written as their values */
     WALK_CHECK
 } walk;
 
@@ -176,7 +177,8 @@ static void put_expr(const emit_c *e, const tree_expr *x, walk w)
         if (x->symbol->kind == TREE_PARAMETER) {
             fputs("m->", out);
             emit_c_member(e, x->symbol);
-        } else put_local(e, x->symbol);
+        } else if (w == WALK_PACK && x->symbol->value) put_expr(e, x->symbol->value, w);
+        else put_local(e, x->symbol);
         break;
     case TREE_PAD: fputs(pad_of(x->symbol), out); break;
     case TREE_ELEMENT:
@@ -214,6 +216,9 @@ static void put_expr(const emit_c *e, const tree_expr *x, walk w)
     default: put_binary(e, x, w);
     }
 }
+
+void emit_c_followed(const emit_c *e, const tree_expr *x) { put_expr(e, x, WALK_PACK); }
+void emit_c_local(const emit_c *e, const tree_symbol *s) { put_local(e, s); }
 
 /* ---- walks ---- */
 

@@ -23,6 +23,10 @@ const char *emit_c_type(const emit_c *e, const tree_symbol *array);
 /* Writes the member of the matrix that a parameter or array is, behind "m->". */
 void emit_c_member(const emit_c *e, const tree_symbol *s);
 
+/* Writes the name of a loop variable, and an expression with the other locals in it written as their values. */
+void emit_c_local(const emit_c *e, const tree_symbol *s);
+void emit_c_followed(const emit_c *e, const tree_expr *x);
+
 /* Writes what the library needs of a format, under names that begin with the format's: the struct, whose values may have any type, its
  * binding, the validator, shares of the product in each type, a function that visits every entry, and the packer, for values in f64, with
  * its counterpart of the binding. by_hand: 1 if the packer is only declared. */

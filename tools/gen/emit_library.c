@@ -44,7 +44,7 @@ static int is_plan_name(const char *name)
     return i > 0 && i < 24;
 }
 
-/* Says why the rows of a description are not those that a packer by hand can serve; NULL: they are. */
+/* Says why the rows of a description are not those that the library can serve; NULL: they are. */
 static const char *rows_against(const tree_format *f)
 {
     const tree_part *p = f->part;
@@ -62,10 +62,8 @@ static const char *reason_against(const tree_format *f, int by_hand)
     int present = 0;
     const tree_symbol *s;
     if (!is_plan_name(f->name)) return "the file's name, which names the format in plans, must be small letters and digits, at most 23";
-    if (by_hand && rows_against(f)) return rows_against(f);
+    if (rows_against(f)) return rows_against(f);
     if (!by_hand && emit_c_pack_reason(f)) return emit_c_pack_reason(f);
-    if (p->shape.rows == TREE_ROWS_ANY || !p->shape.row_loops || outermost_loop(p) != p->shape.row_loop[0])
-        return "rows must be enumerated by the outermost loop";
     if (p->arrays->type != TREE_DATA_TYPE) return "the array of values must be declared first";
     for (s = p->arrays; s; s = s->next) {
         if (s->absent) return "an array is absent, and would have no place among the kernel's arguments";
