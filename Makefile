@@ -62,7 +62,7 @@ help:
 	@echo 'make bench-peers FILES="a.mtx ..." DEVICE=host|gpu   compares with other libraries: Eigen, librsb and MKL, or cuSPARSE'
 	@echo 'make bench-regret FILES="a.mtx ..." DEVICE=D TYPE=T  compares the choice with the best plan that a search finds'
 	@echo 'make bench-host   writes bench/results/host-bands.txt: speed of every format beside that of memory; compilers; OpenCL on the CPU'
-	@echo 'make bench-papers DEVICE=D TYPE=T NAME=N             repeats the tables of clSpMV, HYB-R and CMRS: bench/results/N-tables.txt'
+	@echo 'make bench-papers DEVICE=D NAME=N    repeats the tables and figures of the five papers: bench/results/N-papers.txt, docs/papers.md'
 	@echo 'make bench-report FROM=DIRECTORY NAME=N              writes bench/results/N*, the tables of the documentation and speed.png'
 	@echo 'make clean        removes build and dist'
 
@@ -225,11 +225,11 @@ build/threads: bench/threads.c bench/common.h $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/threads.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -pthread && mv $(NEW) $@
 
-build/two_devices: bench/two_devices.c bench/common.h $(HEADERS)
+build/two_devices: bench/two_devices.c bench/common.h bench/matrix.h $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/two_devices.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl && mv $(NEW) $@
 
-build/permuted: bench/permuted.c bench/common.h $(HEADERS)
+build/permuted: bench/permuted.c bench/common.h bench/matrix.h $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/permuted.c -o $(NEW) $(LDFLAGS) -ldl && mv $(NEW) $@
 
@@ -352,9 +352,10 @@ bench-regret: build/spmv
 	@sh bench/regret.sh "$(DEVICE)" "$(TYPE)" $(FILES)
 bench-host:
 	@sh bench/host.sh >build/host.new && mv build/host.new bench/results/host-bands.txt
-bench-papers: build/spmv
-	@sh bench/papers.sh "$(DEVICE)" "$(TYPE)" build/papers/$(NAME) $(FILES)
-	@sh bench/report.sh build/papers/$(NAME) $(NAME) build/papers/$(NAME)
+# STEP=measure leaves only build/papers/NAME, STEP=page makes text, pictures and the page of it
+bench-papers: build/spmv build/spmvgen build/gen/measure build/permuted build/two_devices
+	@[ "$(STEP)" = page ] || sh bench/papers.sh "$(DEVICE)" build/papers/$(NAME)
+	@[ "$(STEP)" = measure ] || sh bench/report.sh build/papers/$(NAME) $(NAME)
 bench-report:
 	@sh bench/report.sh $(FROM) $(NAME) $(MATRICES)
 

@@ -1,17 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# bench/candidates.sh host|cpu|gpu peers|paper|short|all - prints the plans that the benchmarks try on a device of that class, one per line.
+# bench/candidates.sh host|cpu|gpu peers|short|all - prints the plans that the benchmarks try on a device of that class, one per line.
 #   all     for bench/regret.sh: every layout and builder that "spmv plan --list" names, plans of two parts, some more layouts and,
 #           on devices, the knobs that were the fastest in some measurement
 #   short   every format and builder, and fewer of the others
-#   paper   for bench/papers.sh: what the tables of clSpMV, HYB-R and CMRS compare, which are the nine formats of the first with its block
-#           sizes, HYB, HYB-R, CMRS, on a GPU csr with several numbers of lanes, and the choices
 #   peers   for bench/peers.sh: the few that were the fastest in some measurement
 # "auto" and "csr", which the reports compare with, are always among them. SPMV is the program that lists the plans (build/spmv).
 set -eu
 spmv=${SPMV:-$(dirname "$0")/../build/spmv}
 usage() {
-    echo "usage: bench/candidates.sh host|cpu|gpu peers|paper|short|all" >&2
+    echo "usage: bench/candidates.sh host|cpu|gpu peers|short|all" >&2
     exit 2
 }
 class=${1-} set=${2-}
@@ -38,14 +36,6 @@ peers)
     else
         echo auto csr csr:run=1024,idx=16 csr:rows=sorted,sigma=256 ell sell sell:h=64 sell:idx=16 sell:h=8 bcsr:b=3x3 sbell:b=3x3 dia cmrs
     fi | tr ' ' '\n'
-    exit 0 ;;
-paper)
-    [ "$class" != gpu ] || knobs='csr/L=1 csr/L=4 csr/L=32'
-    echo auto cocktail hyb hybr:levels=2 hybr csr $knobs coo ell dia bdia sell sell:h=64 sell:h=128 sell:h=256 | tr ' ' '\n'
-    echo cmrs:h=2 cmrs:h=4 cmrs:h=8 cmrs:h=16 | tr ' ' '\n'
-    for b in 1x4 2x4 4x4 8x4 1x8 2x8 4x8 8x8; do
-        for f in sbell bell bcsr; do echo "$f:b=$b"; done
-    done
     exit 0 ;;
 short)
     layouts="$(names format) csr:run=1024 csr:run=1024,idx=16 ell:idx=16 sell:h=8 sell:h=256 sell:idx=16 sell:rows=sorted,sigma=512"

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: MIT
 # bench/generator.sh prepare DIR - writes the kernels that spmvgen can make of formats/ to DIR/texts, for OpenCL and CUDA, and lists of what
 # tools/gen/measure/measure.c tries, DIR/time.opencl and DIR/time.cuda. Needs build/spmvgen.
-# In DIR, "build/gen/measure time.cuda cuda:0 f64 100 MATRIX.bin... >times.json" then times them. With machine.txt there (a line with
-# machine and driver, and the date), "python3 bench/generator.py --svg bench/results/generator.svg times.json >bench/results/generator.txt"
-# prints Figures 3 to 9 of Grewe and Lokhmotov's paper as tables.
+# In DIR, "build/gen/measure time.cuda cuda:0 f64 100 MATRIX.bin..." then times them, as bench/papers.sh does for Figures 3 to 9 of Grewe and
+# Lokhmotov's paper.
 set -eu
 cd "$(dirname "$0")/.."
-[ "${1-}" = prepare ] && [ $# = 2 ] || { sed -n '3,7s/^# //p' "$0" >&2; exit 2; }
+[ "${1-}" = prepare ] && [ $# = 2 ] || { sed -n '3,6s/^# //p' "$0" >&2; exit 2; }
 dir=$2
 mkdir -p "$dir/texts"
 : >"$dir/time.opencl"

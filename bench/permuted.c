@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * bench/permuted.c - HYB-R as its paper has it, with y permuted once, beside row lists. Xu et al. 2012, IV B, sort the rows of the matrix
+ * bench/permuted.c - HYB-R as its paper has it, with y permuted once, beside row lists, for bench/papers.sh. Xu et al. 2012, IV B, sort the rows of the matrix
  * by falling length, so that the rows of each later ELL part are the first ones, and bring y back into order after the product. A plan
  * has row lists instead, by which every part adds to y where it belongs. For each matrix that hybr divides at least twice this prints
- * the microseconds, of products in a row with vectors that stay on the device, of
+ * a line of JSON with the microseconds, of products in a row with vectors that stay on the device, of
  *   sorted     the plan of hybr: every ELL part has a list of its rows by falling length
  *   later      the same, but the first part has all rows in order and needs no list
  *   in order   the same, and the lists of the later parts are in order
@@ -18,6 +18,7 @@
 #include "../spmv.h"
 #include "../spmv_io.h"
 #include "common.h"
+#include "matrix.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,30 +44,6 @@ static void sort_rows(const spmv_csr *a, uint32_t *order)
     for (k = longest; k-- > 0;) first[k] += first[k + 1];
     for (r = 0; r < a->rows; r++) order[first[a->ptr[r + 1] - a->ptr[r]]++] = (uint32_t)r;
     free(first);
-}
-
-/* Makes a CSR matrix of copies of these arrays, with values of type. */
-static void make(spmv_csr *out, spmv_type type, const spmv_csr *from)
-{
-    spmv_input in;
-    memset(&in, 0, sizeof in);
-    in.rows = (int64_t)from->rows;
-    in.cols = (int64_t)from->cols;
-    in.ptr = from->ptr;
-    in.ptr_bits = 64;
-    in.col = from->col;
-    in.val = from->val;
-    in.val_type = from->type;
-    need(spmv_csr_create(out, &in, type, NULL) == SPMV_OK, "making a matrix");
-}
-
-/* Reads a file, with values of type. */
-static void read_matrix(spmv_csr *out, const char *file, spmv_type type)
-{
-    spmv_csr a;
-    need(spmv_bin_read_file(&a, file, 0, NULL) == SPMV_OK, file);
-    make(out, type, &a);
-    spmv_csr_destroy(&a);
 }
 
 /* The rows of a in this order. */
@@ -224,7 +201,6 @@ static void report(const spmv_csr *a, const char *name)
     uint64_t i;
     need(spmv_plan_make(&plan, "hybr", a, NULL, NULL, NULL) == SPMV_OK, "hybr");
     if (plan.count < 2 || plan.part[1].format != SPMV_ELL) {
-        printf("%-22s hybr does not divide it twice\n", name);
         free(order);
         free(values);
         return;
@@ -254,7 +230,9 @@ static void report(const spmv_csr *a, const char *name)
     back = measure(paper, 2);
     alone = measure(paper + 1, 1);
     compare(a, y, w);
-    printf("%-22s %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f  %s\n", name, us[0], us[1], us[2], sorted, back, alone, text[2]);
+    printf("{\"matrix\": \"%.*s\", \"device\": \"%s\", \"type\": \"%s\", \"plan\": \"%s\", \"sorted\": %.9g, \"later\": %.9g, "
+           "\"in order\": %.9g, \"permuted\": %.9g, \"and back\": %.9g, \"back\": %.9g}\n", (int)strcspn(name, "."), name,
+           on ? on->info.name : "host", spmv_type_name(a->type), text[2], us[0], us[1], us[2], sorted, back, alone);
     spmv_destroy(&paper[0].m);
     spmv_destroy(&paper[1].m);
     drop(x);
@@ -282,8 +260,6 @@ int main(int argc, char **argv)
         need(spmv_device_create(&device, &desc) == SPMV_OK, argv[1]);
         on = &device;
     }
-    printf("HYB-R on %s, %s; microseconds\n", on ? on->info.name : "the host", argv[2]);
-    printf("%-22s %9s %9s %9s %9s %9s %9s  widths\n", "matrix", "sorted", "later", "in order", "permuted", "and back", "back");
     for (i = 3; i < argc; i++) {
         read_matrix(&a, argv[i], type);
         slash = strrchr(argv[i], '/');

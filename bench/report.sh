@@ -4,7 +4,8 @@
 # and the documentation's tables (bench/readme.py) and picture (bench/speed.py) from bench/results; without arguments only these.
 #   NAME.txt             from the files of bench/peers.sh: head.txt, ours.json, and the peer's rows in cuSPARSE.json or peers.json;
 #                        now, if present: as below
-#   NAME-tables.txt      from the files of bench/papers.sh: papers_*.json and machine.txt
+#   NAME-papers.txt, pictures and docs/papers.md
+#                        from the files of bench/papers.sh, which has more about them
 #   NAME-plans.txt, NAME-regret.txt
 #                        from clock_*.json (of bench/regret.sh, or other lines of "spmv bench --json --again 4") with
 #                        machine.txt: a line that names machine and driver, a line with the date, and what else a reader should know
@@ -16,9 +17,11 @@
 # MATRICES holds the matrices as binary files, which shares and choices are computed from.
 set -eu
 cd "$(dirname "$0")/.."
-document() { # a distribution's matplotlib is for its own Python, which another one may precede in PATH
+# a distribution's matplotlib is for its own Python, which another one may precede in PATH
+if python3 -c 'import matplotlib' 2>/dev/null; then python=python3; else python=/usr/bin/python3; fi
+document() {
     python3 bench/readme.py --write
-    if python3 -c 'import matplotlib' 2>/dev/null; then python3 bench/speed.py; else /usr/bin/python3 bench/speed.py; fi
+    $python bench/speed.py
 }
 case $# in
 0)
@@ -108,14 +111,6 @@ regret_tables() {
         python3 bench/regret.py "$@" && echo
     fi
 }
-paper_tables() {
-    echo "Machine: $(head -n 1 "$from/machine.txt"); $(sed -n 2p "$from/machine.txt"). All matrices are of spmv gen."
-    sed 1,2d "$from/machine.txt"
-    echo "By the clock, products in a row; $(cat "$from"/papers_*.json | wc -l) products with the plans of bench/candidates.sh."
-    printf 'Command: python3 bench/tables.py --matrices MATRICES papers_*.json\n\n'
-    python3 bench/tables.py --matrices "$matrices" "$from"/papers_*.json
-}
-
 make -s --no-print-directory build/spmv
 for peer in "$from/cuSPARSE.json" "$from/peers.json"; do
     if [ ! -e "$peer" ]; then continue; fi
@@ -133,13 +128,12 @@ if [ -e "$1" ]; then
     write "$name-plans.txt" plans_table
     write "$name-regret.txt" regret_tables
 fi
-set -- "$from"/papers_*.json
-if [ -e "$1" ]; then
-    needs machine.txt
-    write "$name-tables.txt" paper_tables
-fi
+case "$(cat "$from/machine.txt" 2>/dev/null)" in *bench/papers.sh*)
+    $python bench/tables.py "$from" --pictures "$results/$name" --page docs/papers.md >"$results/$name-papers.txt" || exit 1
+    written="$written $name-papers.txt" ;;
+esac
 if [ -z "$written" ]; then
-    echo "bench/report.sh: $from has neither clock_*.json nor papers_*.json nor cuSPARSE.json nor peers.json" >&2
+    echo "bench/report.sh: $from has neither clock_*.json nor cuSPARSE.json nor peers.json, nor is it of bench/papers.sh" >&2
     exit 1
 fi
 echo "written:$written"

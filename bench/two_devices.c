@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * bench/two_devices.c - repeats Kuresson's Table 14: ELL and CSR in f32 on one device and on two, each with half of the rows.
- * For each matrix and format it prints millions of nonzeros per second, as the table does, and GFLOP/s (two operations a nonzero) of
- *   stay    vectors that stay on the devices, 1000 products in a row as in his chapter 5; with two devices the halos are exchanged in
- *           each product
- *   copied  vectors that are copied to the devices and back in each product
- * and the speed-up of two devices over one, beside his. FILES are named as spmv gen does (kuresson_heart1.mtx); for others no figures of
- * his are printed. DEVICES is two names as in spmv_device_desc.which with a comma between them, "host" for the host, or "halves" for two
- * halves of the first OpenCL device.
+ * bench/two_devices.c - products in f32 with vectors that stay on the device and with those that are copied to it and back in each product,
+ * for bench/papers.sh: Kuresson's Tables 8 to 13, whose text does not say which he counts, and Table 14, where each of two devices has half
+ * of the rows. For each matrix, plan and number of devices there are two lines of JSON; "vectors" is
+ *   stay    1000 products in a row as in his chapter 5; with two devices the halos are exchanged in each product
+ *   copied  x is copied to the devices and y back in each product
+ * DEVICES is one name as in spmv_device_desc.which or two with a comma between them, "host" for the host, or "halves" for two halves of the
+ * first OpenCL device. Plans that are refused are left out.
  *
  *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. bench/two_devices.c -o build/two_devices -lOpenCL -ldl
  *   build/two_devices DEVICES FILE...
@@ -16,29 +15,20 @@
 #include "../spmv_group.h"
 #include "../spmv_io.h"
 #include "common.h"
+#include "matrix.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ROUNDS = 5, MOST_PRODUCTS = 1000 };
-static const double LEAST_SECONDS = 0.1; /* of a round; a round of fewer than 1000 products is as long */
-
-/* Table 14: millions of nonzeros per second of ELL on one and two, and of CSR on one and two Tesla T10. */
-static const struct paper {
-    const char *name;
-    double      figure[4];
-} table_14[] = {
-    { "heart1", { 81.16, 144.56, 157.70, 255.11 } },        { "trefethen_20000b", { 179.51, 205.16, 179.51, 241.36 } },
-    { "tsopf_rs_b162_c3", { 117.37, 195.61, 203.43, 216.42 } }, { "psmigr_1", { 16.87, 32.64, 47.65, 81.31 } },
-    { "spiral", { 16.39, 13.65, 49.16, 15.36 } },           { "viscoplastic1", { 61.17, 61.17, 152.92, 83.79 } },
-    { "deter4", { 27.47, 27.47, 24.04, 25.64 } },           { "maragal_2", { 10.89, 6.22, 21.79, 9.68 } },
-    { "fp", { 29.36, 56.80, 192.85, 238.36 } },
-};
+static const double LEAST_SECONDS = 0.05; /* of a round; a round of fewer than 1000 products is as long */
+static const uint64_t MOST_BYTES = (uint64_t)1 << 30;
 
 /* ---- devices -------------------------------------------------------------------------------------------------------- */
 
 static spmv_device device[2];
 static spmv_device *on[2]; /* NULL: the host */
+static size_t devices = 2;
 
 /* Opens a half of the first OpenCL device. */
 static void open_halves(void)
@@ -74,11 +64,11 @@ static void open_named(char *names)
     char *comma = strchr(names, ','), *name[2];
     spmv_device_desc desc;
     int i;
-    need(comma != NULL, "reading DEVICES (two names with a comma between them, or halves)");
-    *comma = 0;
+    if (comma) *comma = 0;
+    else devices = 1;
     name[0] = names;
-    name[1] = comma + 1;
-    for (i = 0; i < 2; i++) {
+    name[1] = comma ? comma + 1 : NULL;
+    for (i = 0; i < (int)devices; i++) {
         memset(&desc, 0, sizeof desc);
         desc.which = name[i];
         if (!strcmp(name[i], "host")) continue;
@@ -112,85 +102,60 @@ static double measure(spmv_group *g, spmv_group_vector *u, spmv_group_vector *v,
     return median(round, ROUNDS);
 }
 
-/* Measures a plan on the first count devices: seconds[0] where vectors stay, seconds[1] where they are copied. */
-static void measure_on(const spmv_csr *a, const char *plan, size_t count, double seconds[2])
+/* Prints what one product takes. */
+static void print(const spmv_csr *a, const char *file, const char *plan, size_t count, const char *vectors, double seconds)
+{
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    printf("{\"matrix\": \"%.*s\", \"device\": \"%s\", \"devices\": %u, \"type\": \"f32\", \"plan\": \"%s\", \"vectors\": \"%s\", "
+           "\"nnz\": %.0f, \"us\": %.9g}\n", (int)strcspn(name, "."), name, on[0] ? on[0]->info.name : "host", (unsigned)count, plan,
+           vectors, (double)a->nnz, seconds * 1e6);
+    fflush(stdout);
+}
+
+/* Measures a plan on the first count devices. */
+static void measure_on(const spmv_csr *a, const char *file, const char *plan, size_t count)
 {
     spmv_group_desc desc;
     spmv_group g;
     spmv_group_vector u, v;
-    float *x = (float *)calloc((size_t)a->cols + 1, sizeof *x), *y = (float *)calloc((size_t)a->rows + 1, sizeof *y);
+    float *x = (float *)room(a->cols, sizeof *x), *y = (float *)room(a->rows, sizeof *y);
     uint64_t i;
-    need(x && y, "memory");
     for (i = 0; i < a->cols; i++) x[i] = 1;
     memset(&desc, 0, sizeof desc);
     desc.desc.csr = a;
     desc.desc.type = SPMV_F32;
     desc.desc.plan = plan;
+    desc.desc.max_bytes = MOST_BYTES;
     desc.device = on;
     desc.count = count;
     desc.divide = SPMV_GROUP_BY_ROWS;
-    need(spmv_group_create(&g, &desc) == SPMV_OK, plan);
-    need(spmv_group_vector_create(&u, &g, SPMV_GROUP_X) == SPMV_OK && spmv_group_vector_create(&v, &g, SPMV_GROUP_Y) == SPMV_OK, "vectors");
-    need(spmv_group_vector_write(&u, x) == SPMV_OK, "writing");
-    seconds[0] = measure(&g, &u, &v, NULL, NULL);
-    seconds[1] = measure(&g, NULL, NULL, x, y);
-    spmv_group_vector_destroy(&u);
-    spmv_group_vector_destroy(&v);
-    spmv_group_destroy(&g);
+    if (spmv_group_create(&g, &desc) == SPMV_OK) {
+        need(spmv_group_vector_create(&u, &g, SPMV_GROUP_X) == SPMV_OK && spmv_group_vector_create(&v, &g, SPMV_GROUP_Y) == SPMV_OK, "vectors");
+        need(spmv_group_vector_write(&u, x) == SPMV_OK, "writing");
+        print(a, file, plan, count, "stay", measure(&g, &u, &v, NULL, NULL));
+        print(a, file, plan, count, "copied", measure(&g, NULL, NULL, x, y));
+        spmv_group_vector_destroy(&u);
+        spmv_group_vector_destroy(&v);
+        spmv_group_destroy(&g);
+    }
     free(x);
     free(y);
 }
 
-/* The matrix's name in the table, from that of its file; its length is *length. */
-static const char *name_of(const char *file, size_t *length)
-{
-    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
-    if (!strncmp(name, "kuresson_", 9)) name += 9;
-    *length = strcspn(name, ".");
-    return name;
-}
-
-/* Prints the lines of one matrix. */
-static void report(const spmv_csr *a, const char *file)
-{
-    static const char *const plans[] = { "ell", "csr" }, *const ways[] = { "stay", "copied" };
-    size_t length, k, n = sizeof table_14 / sizeof *table_14;
-    const char *name = name_of(file, &length);
-    double one[2], two[2], nnz = (double)a->nnz;
-    int p, w;
-    for (k = 0; k < n && !(strlen(table_14[k].name) == length && !strncmp(table_14[k].name, name, length)); k++) {}
-    for (p = 0; p < 2; p++) {
-        measure_on(a, plans[p], 1, one);
-        measure_on(a, plans[p], 2, two);
-        for (w = 0; w < 2; w++) {
-            printf("%-18.*s %4s %-7s %9.1f %9.1f %8.2f %8.2f %8.2f", (int)length, name, plans[p], ways[w], nnz / one[w] * 1e-6,
-                   nnz / two[w] * 1e-6, 2e-9 * nnz / one[w], 2e-9 * nnz / two[w], one[w] / two[w]);
-            if (k < n)
-                printf(" %9.2f %9.2f %8.2f\n", table_14[k].figure[2 * p], table_14[k].figure[2 * p + 1],
-                       table_14[k].figure[2 * p + 1] / table_14[k].figure[2 * p]);
-            else printf(" %9s %9s %8s\n", "-", "-", "-");
-        }
-    }
-}
-
 int main(int argc, char **argv)
 {
-    spmv_mm_options options;
+    static const char *const plans[] = { "ell", "csr", "coo", "dia" };
     spmv_csr a;
-    int i;
-    memset(&options, 0, sizeof options);
-    options.store = SPMV_F32;
+    int i, p;
     need(argc > 2, "reading the arguments (two_devices DEVICES FILE...)");
     if (!strcmp(argv[1], "halves")) open_halves();
     else open_named(argv[1]);
-    printf("one: %s; two: this and %s; rows divided in half, f32\n", on[0] ? on[0]->info.name : "host", on[1] ? on[1]->info.name : "host");
-    printf("%-18s %4s %-7s %19s %17s %8s %28s\n", "", "", "", "Mnonzeros/s", "GFLOP/s", "", "Table 14 (Tesla T10)");
-    printf("%-18s %4s %-7s %9s %9s %8s %8s %8s %9s %9s %8s\n", "matrix", "plan", "vectors", "one", "two", "one", "two",
-           "speed-up", "one", "two", "speed-up");
     for (i = 2; i < argc; i++) {
-        need(spmv_mm_read_file(&a, argv[i], &options, NULL, NULL) == SPMV_OK, argv[i]);
-        report(&a, argv[i]);
-        fflush(stdout);
+        read_matrix(&a, argv[i], SPMV_F32);
+        for (p = 0; p < 4; p++) {
+            measure_on(&a, argv[i], plans[p], 1);
+            if (devices == 2 && p < 2) measure_on(&a, argv[i], plans[p], 2);
+        }
         spmv_csr_destroy(&a);
     }
     for (i = 0; i < 2; i++)
