@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # bench/generator.sh prepare DIR - writes the kernels that spmvgen can make of formats/ to DIR/texts, for OpenCL and CUDA, and lists of what
 # tools/gen/measure/measure.c tries, DIR/time.opencl and DIR/time.cuda. Needs build/spmvgen.
-# In DIR, "build/gen/measure time.cuda cuda:0 f64 100 MATRIX.bin..." then times them, as bench/papers.sh does for Figures 3 to 9 of Grewe and
-# Lokhmotov's paper.
+# In DIR, "build/gen/measure time.cuda cuda:0 f64 100 MATRIX.bin..." then times them, as bench/papers.sh does for Figures 3 to 9 of Grewe
+# and Lokhmotov's paper.
 set -eu
 cd "$(dirname "$0")/.."
 [ "${1-}" = prepare ] && [ $# = 2 ] || { sed -n '3,6s/^# //p' "$0" >&2; exit 2; }

@@ -3,7 +3,7 @@
 # bench/papers.sh DEVICE DIRECTORY - measures what the tables and figures of the five papers show: generates their matrices, which needs no
 # files, and times on DEVICE, which is what "spmv --device" takes, what each paper compares. bench/tables.py makes text, pictures and a page
 # of what this leaves in DIRECTORY:
-#   clspmv, bands, hybr, koza, kuresson and others, with .json   lines of "spmv bench --json", of bench/permuted.c and of bench/two_devices.c
+#   clspmv, bands, hybr, koza, kuresson and others, with .json   lines of "spmv bench --json", of bench/permuted.c and two_devices.c
 #   clspmv-plans.json, hybr-plans.json   lines of "spmv plan --json", for the shares of parts, each with the builder
 #   cuda.json, opencl.json      lines of tools/gen/measure/measure.c
 #   machine.txt                 the machine, the date and this command
@@ -29,7 +29,7 @@ spmv=${SPMV:-build/spmv}
 cores=$(getconf _NPROCESSORS_ONLN)
 mkdir -p "$dir/cache"
 
-# ---- devices -----------------------------------------------------------------------------------------------------------------------------
+# ---- devices -------------------------------------------------------------------------------------------------------------------------
 
 # device_of WORD TYPE: the number of the first device by WORD, OpenCL or CUDA, of the type cpu or gpu, and what it is
 device_of() {
@@ -49,7 +49,8 @@ cuda:*)
     case $("$spmv" devices | grep -A 2 -F -e "$device" | sed -n 3p) in *cpu,*) class=cpu ;; esac
     name="$(device_of OpenCL $class | cut -d ' ' -f 2-)" ;;
 esac
-printf '%s, on a machine with %s cores\n%s\nCommand: %s\n' "$name" "$cores" "$(date -u '+%Y-%m-%d %H:%M UTC')" "$command" >"$dir/machine.txt"
+printf '%s, on a machine with %s cores\n' "$name" "$cores" >"$dir/machine.txt"
+printf '%s\nCommand: %s\n' "$(date -u '+%Y-%m-%d %H:%M UTC')" "$command" >>"$dir/machine.txt"
 
 # ---- time --------------------------------------------------------------------------------------------------------------------------------
 
@@ -113,14 +114,15 @@ files() { # files NAME...: those that exist
 families() {
     awk -F '\t' -v most=${SIZE:+0.1} '
         BEGIN { most = 2e6 * (most ? most : 1) }
-        /^#/ || $9 != "-" || $2 > 1500 { next }
+        /^#/ || $10 != "-" || $2 > 1500 { next }
         {
             mean = int($2 + 0.5)
             deviation = int($3 * sqrt($2) + 0.5)
             rows = int(most / mean)
-            least = int(1.2 * (mean + deviation * deviation / mean)) + 1 # for that deviation
+            least = int(3 * (mean + deviation * deviation / mean)) # for that deviation
             if (rows < least) rows = least
             if (rows > $4 * 1000) rows = $4 * 1000
+            if (rows * mean > 5 * most) next
             print "family_" $1, "near_" rows "_" mean "_" deviation "_0"
         }' bench/papers/koza.tsv
 }
@@ -239,9 +241,17 @@ case $dir in /*) ;; *) dir=$top/$dir ;; esac
 : >"$dir/errors"
 for p in $papers; do
     sum=$((sum + $(weight $p))) deadline=$((begin + limit * sum / all))
-    case $p in clspmv) old='clspmv clspmv-plans bands' ;; hybr) old='hybr hybr-plans hybr-image permuted' ;; koza) old='koza koza-sets' ;; kuresson)
-        old='kuresson kuresson-host kuresson-copied' ;; grewe) old='cuda opencl' ;; *) continue ;; esac
+    case $p in
+    clspmv) old='clspmv clspmv-plans bands' ;;
+    hybr) old='hybr hybr-plans hybr-image permuted' ;;
+    koza) old='koza koza-sets' ;;
+    kuresson) old='kuresson kuresson-host kuresson-copied' ;;
+    grewe) old='cuda opencl' ;;
+    *) continue ;;
+    esac
     for o in $old; do rm -f "$dir/$o.json"; done
     measure_$p
-    for o in $old; do [ ! -e "$dir/$o.json" ] || echo "$o: $(wc -l <"$dir/$o.json") lines after $(($(date +%s) - begin)) s"; done
+    for o in $old; do
+        [ ! -e "$dir/$o.json" ] || echo "$o: $(wc -l <"$dir/$o.json") lines after $(($(date +%s) - begin)) s"
+    done
 done

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * bench/permuted.c - HYB-R as its paper has it, with y permuted once, beside row lists, for bench/papers.sh. Xu et al. 2012, IV B, sort the rows of the matrix
- * by falling length, so that the rows of each later ELL part are the first ones, and bring y back into order after the product. A plan
- * has row lists instead, by which every part adds to y where it belongs. For each matrix that hybr divides at least twice this prints
- * a line of JSON with the microseconds, of products in a row with vectors that stay on the device, of
+ * bench/permuted.c - HYB-R as its paper has it, with y permuted once, beside row lists, for bench/papers.sh. Xu et al. 2012, IV B, sort
+ * the rows of the matrix by falling length, so that the rows of each later ELL part are the first ones, and bring y back into order after
+ * the product. A plan has row lists instead, by which every part adds to y where it belongs. For each matrix that hybr divides at least
+ * twice this prints a line of JSON with the microseconds, of products in a row with vectors that stay on the device, of
  *   sorted     the plan of hybr: every ELL part has a list of its rows by falling length
  *   later      the same, but the first part has all rows in order and needs no list
  *   in order   the same, and the lists of the later parts are in order

@@ -130,7 +130,7 @@ static void measure_on(const spmv_csr *a, const char *file, const char *plan, si
     desc.count = count;
     desc.divide = SPMV_GROUP_BY_ROWS;
     if (spmv_group_create(&g, &desc) == SPMV_OK) {
-        need(spmv_group_vector_create(&u, &g, SPMV_GROUP_X) == SPMV_OK && spmv_group_vector_create(&v, &g, SPMV_GROUP_Y) == SPMV_OK, "vectors");
+        need(!spmv_group_vector_create(&u, &g, SPMV_GROUP_X) && !spmv_group_vector_create(&v, &g, SPMV_GROUP_Y), "vectors");
         need(spmv_group_vector_write(&u, x) == SPMV_OK, "writing");
         print(a, file, plan, count, "stay", measure(&g, &u, &v, NULL, NULL));
         print(a, file, plan, count, "copied", measure(&g, NULL, NULL, x, y));

@@ -24,7 +24,7 @@ report() { # report NAME ARGUMENTS...: runs bench/NAME.py; its output goes to $d
     python3 "bench/$name.py" "$@" >"$dir/out" 2>&1
     status=$?
 }
-has() { grep -qE "$1" "$dir/out" || { cat "$dir/out"; return 1; }; } # has PATTERN: a line of the last output
+has() { grep -qE "$1" "$dir/out" || { head -n 40 "$dir/out"; return 1; }; } # has PATTERN: a line of the last output
 
 report compare "$dir/peer.json" "$dir/ours.json"
 has '^gr_9_8 +3\.0 loop +4\.0 +0\.75 +csr +2\.0 +1\.50 +sell$'
@@ -62,54 +62,150 @@ END
     [ $status = 1 ] && has '^predictions below a floor: 1 of 2$'
     result "predicted: one below its floor, $floor"
 done
-report tables --matrices "$dir" "$dir/ours.json"
-[ $status = 1 ] && has '^products wrong: 1 of 4$' && ! grep -q '^Table 2' "$dir/out"
-result "tables: a matrix that the paper does not have is left out"
-while read -r builder plan us; do
-    row "$builder" "$plan" "$us" true | sed "s/gr_9_8/clspmv_qcd/; s/\"gflops\": 1/\"gflops\": $(echo "$us" | awk '{ print 8 / $1 }')/"
-done >"$dir/paper.json" <<'END'
-auto csr 4
-cocktail dia 2
-csr csr 5
-dia dia 3
-hyb ell:w=2+coo 8
-bcsr:b=4x4 bcsr:b=4x4 1
-sell:idx=16 sell:idx=16 0.5
+# the five papers: every table from a few rows whose figures are known
+papers=$dir/papers
+mkdir "$papers"
+list() { # list FILE MATRIX TYPE: rows of "spmv bench --json" from lines of builder, plan, variant and microseconds; 2 MB and 1000 nonzeros
+    while read -r builder plan variant us; do
+        printf '{"matrix": "%s", "type": "%s", "builder": "%s", "plan": "%s", "variant": "%s", ' "$2" "$3" "$builder" "$plan" "$variant"
+        printf '"device": "d", "rows": 100, "cols": 100, "nnz": 1000, "us": %.3f, ' "$us"
+        printf '"gflops": %.3f, "gbs": 10, "bytes": 2000000, "ok": true}\n' "$(echo "$us" | awk '{ print 8 / $1 }')"
+    done >>"$papers/$1.json"
+}
+list clspmv clspmv_qcd f32 <<'END'
+auto csr - 4
+cocktail dia - 2
+csr csr - 5
+dia dia - 3
+hyb ell:w=2+coo - 8
+bcsr:b=4x4 bcsr:b=4x4 - 1
+sell:idx=16 sell:idx=16 - 0.5
 END
-report tables --matrices "$dir" "$dir/paper.json"
-[ $status = 0 ] && has '^qcd +1\.00 +4\.00 dia +8\.00 bcsr:b=4x4 +4\.00 +2\.00  DIA dia \| CSR csr$'
-result "tables: only the paper's layouts are its best single format; the same plan has one time"
-has '^qcd +300\.0% +0\.0% +-50\.0% +-75\.0% +-50\.0% +19\.3% +19\.1% +-3\.4% +0\.7%$' && has '^mean +300\.0%'
-result "tables: improvements beside the paper's"
-for plan in hyb hybr:levels=2 hybr csr/L=1 csr/L=32 cmrs:h=4; do
-    case $plan in hyb*) text=ell:w=2+coo us=8 ;; csr*) text=csr us=${plan#*L=} ;; *) text=$plan us=2 ;; esac
-    [ "$plan" != hybr ] || text=ell us=4
-    row "$plan" "$text" $us true |
-        sed "s/gr_9_8/clspmv_circuit/; s|\"host\", \"type\"|\"${plan#*/}\", \"type\"|; s/\"gflops\": 1/\"gflops\": $((8 / us))/"
-done >"$dir/others.json"
-report tables --matrices "$dir" "$dir/others.json"
-has '^clspmv_circuit +1\.00 +0\.0% +100\.0% +8\.7% +13\.3% +13\.5% +4\.5%$'
-result "tables: what HYB-R gains, divided twice and by its rule, beside the paper's"
-has '^clspmv_circuit +cmrs:h=4 +4\.00 +0\.50 +4\.00 +16\.00 +0\.50 \| +5\.50 +1\.20 +0\.60 +3\.70 +0\.90$'
-result "tables: what CMRS gains over csr, HYB, 32 lanes and one"
+echo '{"builder": "cocktail", "matrix": "a/clspmv_qcd.bin", "shares": "DIA(100%)"}' >"$papers/clspmv-plans.json"
+list bands band_1024_2_100 f32 <<'END'
+dia dia - 1
+coo coo - 8
+END
+list hybr clspmv_circuit f32 <<'END'
+hyb ell:w=5+coo - 8
+hybr:levels=2 ell:w=5+ell:w=2+coo - 8
+hybr ell:w=5+ell:w=2+ell:w=1+coo - 4
+hybr:levels=1,k=1 ell:w=5+coo - 8
+hybr:levels=1,k=2 ell:w=6+coo - 8
+hybr:levels=1,k=3 ell:w=9+coo - 16
+ell:w=7+coo ell:w=7+coo - 4
+END
+list hybr-image clspmv_circuit f32 <<'END'
+hyb ell:w=5+coo IMG=1 8
+hybr:levels=2 ell:w=5+ell:w=2+coo IMG=1 5
+END
+for plan in hyb:ell:0.75:coo:0.25 hybr:levels=2:ell:0.75:coo:0.25; do
+    parts=${plan#*:}
+    [ "${parts#levels}" = "$parts" ] || parts=${parts#*:}
+    echo "$parts" | tr : ' ' | while read -r e a c b; do
+        echo "{\"builder\": \"${plan%%:ell*}\", \"matrix\": \"a/clspmv_circuit.bin\", \"parts\":" \
+            "[{\"plan\": \"$e\", \"share\": $a}, {\"plan\": \"$c\", \"share\": $b}]}"
+    done
+done >"$papers/hybr-plans.json"
+echo '{"matrix": "clspmv_circuit", "sorted": 9.0, "in order": 4.0, "permuted": 2.0, "and back": 6.0, "back": 3.0}' >"$papers/permuted.json"
+list koza clspmv_circuit f64 <<'END'
+cmrs:h=4 cmrs:h=4 - 2
+hyb ell:w=5+coo - 8
+csr csr L=1 1
+csr csr L=32 32
+END
+list koza-sets clspmv_qcd f64 <<'END'
+cmrs:h=4 cmrs:h=4 WG=64,IMG=0,ALIGN=1 2
+cmrs:h=8 cmrs:h=8 WG=192,IMG=1,ALIGN=0 5
+END
+list kuresson kuresson_spiral f32 <<'END'
+dense dense - 2
+csr csr L=1,IMG=0 2
+ell ell V=1,IMG=0 4
+ell ell V=1,IMG=1 8
+coo coo ATOMIC=1 10
+END
+list kuresson-host kuresson_spiral f32 <<'END'
+dense dense host 5
+END
+for n in 50 50000; do echo "coo coo ATOMIC=1 $n" | list kuresson row_$n f32; done
+for n in 1:stay:2 2:stay:1 1:copied:8 2:copied:10; do
+    echo "$n" | tr : ' ' | while read -r count way us; do
+        echo "{\"matrix\": \"kuresson_spiral\", \"plan\": \"ell\", \"devices\": $count, \"vectors\": \"$way\", \"nnz\": 1000, \"us\": $us}"
+    done
+done >"$papers/kuresson-copied.json"
+timed() { # timed ROLE US [OPTION]: a line as of tools/gen/measure/measure.c
+    printf '{"device": "CUDA", "type": "f32", "matrix": "clspmv_qcd.bin", "group": "csr", "role": "%s", "plan": "csr", "knobs": "", ' "$1"
+    printf '"kernel": "csr=texts/csr_%s.cuda", "us": %s, "worst": 0.5}\n' "${3-}" "$2.0"
+}
+{ timed hand 4; timed same 8 vector-1; timed tried 2 vector-2; timed tried 3 vector-4; timed hand-tried 3; } >"$papers/cuda.json"
+report tables "$papers"
+[ $status = 1 ] && has 'machine\.txt'
+result "tables: a head that is missing is named"
+printf 'NVIDIA X, 1.2\n2026-01-02\nCommand: bench/papers.sh X\n' >"$papers/machine.txt"
+report tables "$papers" --page "$dir/page.md"
+[ $status = 0 ] && has '^Machine: NVIDIA X, 1\.2; 2026-01-02$' && has '^Command: bench/papers\.sh X$' && has '^products wrong: 0 of 37$'
+result "tables: machine, date and command; the number of products"
+while read -r what pattern; do
+    has "$pattern" && grep -qE "^\| $(echo "$pattern" | sed 's/^\^//; s/\$$//; s/ +/ *[|] /g; s/[ ]=/ =/')" "$dir/page.md"
+    result "tables, in the text and on the page: $what"
+done <<'END'
+clspmv-2 ^qcd = +1\.00 +4\.00 +dia +8\.00 +bcsr:b=4x4 +4\.00 +DIA\(100%\) +2\.00 +25\.05 +25\.09 +ELL +30\.93 +SELL +29\.88 +ELL$
+clspmv-3 ^qcd = +\+300\.0% +\+0\.0% +-50\.0% +-75\.0% +\+19\.3% +\+19\.1% +-3\.4% +\+0\.7%$
+clspmv-10 ^1024 +5 +8\.00 +- +- +- +- +1\.00 +- +- +-$
+hybr-1 ^circuit ~ +25\.00 +21\.80 +75\.00 +0\.00 +25\.00 +78\.20 +12\.10 +9\.70$
+hybr-5 ^circuit ~ +\+0\.0% +\+100\.0% +- +\+60\.0% +\+8\.7% +\+13\.3% +\+13\.5% +\+4\.5%$
+hybr-7 ^circuit ~ +1\.00 \(5\) +1\.00 \(6\) +0\.50 \(9\) +2\.00 \(7\) +3\.45 \(5\) +3\.46 \(5\) +3\.76 \(6\) +3\.76 \(6\)$
+hybr-once ^circuit ~ +9\.00 +4\.00 +2\.00 +6\.00 +3\.00$
+koza-2 ^circuit ~ +cmrs:h=4 +0\.95 +0\.50 +4\.00 +16\.00 +0\.50 +1\.04 +0\.69 +5\.50 +1\.20 +0\.60 +3\.70 +0\.90 +0\.37 +0\.26$
+koza-1 ^mean 5 to 10 +1 +16\.00 +0\.50 +4\.00 +0\.50 +3\.66 +0\.89 +0\.64 +0\.64$
+koza-sets ^qcd = +cmrs:h=4/WG=64,ALIGN=1,IMG=0 +2 +2\.50 +- +1\.00 +2\.50 +- +1\.00 +- +2\.50 +- +- +- +- +- +2\.50 +1\.00 +1\.00 +2\.50$
+kuresson-7 ^spiral ~ +0\.01 +0\.00 +2\.50 +11\.00 +7\.00 +3\.00 +3\.67$
+kuresson-8 ^spiral ~ +100\.0 +250\.0 +125\.0 +500\.0 +- +- +6\.78 +0\.41 +32\.77 +12\.29 +16\.39 +16\.39 +98\.31 +49\.16 +2\.89 +2\.89$
+kuresson-9 ^50000 +50000\.0 +1000\.0 +9\.09 +144\.7$
+kuresson-14 ^spiral ~ +ell +500\.0 +1000\.0 +2\.00 +125\.0 +100\.0 +0\.80 +16\.39 +13\.65 +0\.83$
+grewe ^qcd = +4\.00 +8\.00 +2\.00 +0\.50 +2\.00 +1\.50$
+grewe-9 ^qcd = +8\.00 +2\.00 +3\.00 +4\.00$
+END
+has '^Does not hold here: the cocktail is -50\.0% faster' && has '^Does not hold here: divided twice it is' &&
+    has '^Holds here: CSR is the fastest on 1 of 1'
+result "tables: whether the claims hold"
+row csr csr 1 false | sed 's/gr_9_8/clspmv_qcd/' >>"$papers/clspmv.json"
+report tables "$papers"
+[ $status = 1 ] && has '^products wrong: 1 of 38$' && has '^qcd = +1\.00 +4\.00 +dia'
+result "tables: a wrong product is counted and left out"
 cat >"$dir/fake" <<END
 #!/bin/sh
-# stands for spmv: gen makes a file, except of one matrix, and bench prints a line for each plan
+# stands for spmv and the programs beside it: gen makes a file, except of one matrix, bench prints a line for each plan, plan has a width
 case \$1 in
-gen) [ "\$2" != nosuch ] && : >"\$4" ;;
-bench) shift 2; while [ "\$1" = --plan ]; do echo "{\"plan\": \"\$2\"}"; shift 2; done; echo "rest \$*" ;;
+devices)
+    printf '%s\n' '0     CPU X' '      by OpenCL: 1.2' '      cpu, 2 compute units'
+    printf '%s\n' '1     GPU Y' '      by CUDA: 3' '      gpu, 4 compute units' ;;
+gen) [ "\$2" != clspmv_lp ] && : >"\$4" ;;
+bench)
+    echo "{\"call\": \"\$*\"}"
+    while shift; do [ "\$1" != --plan ] || echo "{\"builder\": \"\$2\", \"plan\": \"\$2\"}"; done ;;
+plan) echo "{\"matrix\": \"\$2\", \"plan\": \"ell:w=7+coo\"}" ;;
 esac
 END
 chmod +x "$dir/fake"
-SPMV=$dir/fake TABLE=t.tune sh bench/papers.sh host f32 "$dir/papers" clspmv_qcd nosuch koza_p7 >"$dir/out" 2>&1
-[ $? = 0 ] && [ "$(grep -c '"cocktail"' "$dir/papers/papers_host.f32.json")" = 2 ] && [ ! -e "$dir/papers/nosuch.bin" ] &&
-    grep -qx 'rest --again 4 --table t.tune --device host --type f32 --json' "$dir/papers/papers_host.f32.json"
-result "papers.sh: every plan for each matrix that can be generated"
-[ "$(sed -n '$p' "$dir/papers/machine.txt")" = "Command: TABLE=t.tune bench/papers.sh host f32 $dir/papers clspmv_qcd nosuch koza_p7" ]
-result "papers.sh: the command is kept for the report"
-report tables --table tuning/host.tune --matrices "$dir" "$dir/paper.json"
-[ $status = 0 ] && has 'cocktail and auto as chosen by tuning/host.tune'
-result "tables --table: a matrix that is not there keeps the choice of the run"
+SPMV=$dir/fake TABLE=t.tune PAPERS='clspmv hybr koza kuresson' sh bench/papers.sh CPU "$dir/measured" >"$dir/out" 2>&1
+[ $? = 0 ] && [ "$(grep -c '"cocktail"' "$dir/measured/clspmv.json")" = 19 ] && [ ! -e "$dir/measured/clspmv_lp.bin" ] &&
+    grep -q 'clspmv_qcd.bin .* --plan bcsr:b=8x8 --table t.tune --device CPU --type f32 ' "$dir/measured/clspmv.json" &&
+    grep -q '"plan": "ell:w=10+coo"' "$dir/measured/hybr.json" && [ "$(wc -l <"$dir/measured/kuresson-host.json")" = 18 ] &&
+    grep -q 'family_torso3.bin .* --plan cmrs:h=16 .* --type f64 ' "$dir/measured/koza.json"
+result "papers.sh: every plan for each matrix that can be generated, by the paper's types"
+grep -qx "CPU X, by OpenCL: 1.2, on a machine with $(getconf _NPROCESSORS_ONLN) cores" "$dir/measured/machine.txt" &&
+    grep -qx "Command: PAPERS=\"clspmv hybr koza kuresson\" TABLE=t.tune bench/papers.sh CPU $dir/measured" "$dir/measured/machine.txt"
+result "papers.sh: the device and the command are kept for the report"
+sed -n 's/.*"plan": "\([^"]*\)".*/\1/p' "$dir"/measured/*.json | sed 's|/.*||' | sort -u >"$dir/plans"
+n=0
+while read -r plan; do
+    n=$((n + 1))
+    build/spmv plan "$dir/gr_9_8.bin" --builder "$plan" >/dev/null 2>"$dir/err" || { n=-1000; cat "$dir/err"; }
+done <"$dir/plans"
+[ $n -ge 40 ]
+result "papers.sh: the library knows each plan"
 
 # 1 ns a nonzero, 5 us a message between two GPUs; a plane of the grid is 800 bytes, one of the mesh 240 elements
 pair() { # pair NAME NNZ US HALO TWO: the lines of one matrix as of bench/groups.c
@@ -137,7 +233,7 @@ result "model: a halo that is not a plane is refused"
 
 echo 'killed' >>"$dir/ours.json"
 echo '{"matrix": "gr_9_8"}' >>"$dir/peer.json"
-for name in plans regret tables; do
+for name in plans regret; do
     report $name "$dir/ours.json"
     [ $status = 1 ] && has 'ours\.json:6: not a line of JSON'
     result "$name: a line that is no JSON is named by file and number"
@@ -172,22 +268,8 @@ result "host: shares below the goal and small products that a second thread slow
 has '^grid_144 +sell +1\.04$' && has '^grid_144 +sell +1\.50\*$'
 result "host: -O3 over -O2, within the goal, and the device over the host, beyond it"
 
-timed() { # timed ROLE US: a line as of tools/gen/measure/measure.c
-    printf '{"device": "CUDA", "type": "f64", "matrix": "gr_9_8.bin", "group": "ell", "role": "%s", "plan": "ell", "knobs": "", ' "$1"
-    printf '"kernel": "-", "us": %s, "worst": 0.5}\n' "$2"
-}
-{ timed hand 4; timed same 2; timed tried 1; } >"$dir/times.json"
-report generator "$dir/times.json"
-[ $status = 1 ] && has 'machine\.txt'
-result "generator: a head that is missing is named"
-printf 'NVIDIA X, 1.2\n2026-01-02\nOf one run.\n' >"$dir/machine.txt"
-report generator "$dir/times.json"
-[ $status = 0 ] && has '^Machine: NVIDIA X, 1\.2; 2026-01-02$' && has '^Command: .*bench/generator\.py times\.json$' &&
-    has '^Of one run\.$' && has '^ +gr_9_8 +4\.00 +2\.00 +1\.00 +4\.00 +2\.00 +4\.00 +4\.00 '
-result "generator: machine, date and command; the ratios of a matrix"
-
 for class in host cpu gpu; do
-    for set in peers paper short all; do
+    for set in peers short all; do
         sh bench/candidates.sh $class $set >"$dir/plans"
         result "candidates $class $set"
         n=0
