@@ -269,9 +269,9 @@ static void spmv__put_char(spmv__text *text, int c)
     text->length++;
 }
 
-static void spmv__put_text(spmv__text *text, const char *s)
+static void spmv__put_text(spmv__text *text, const char *p)
 {
-    while (*s) spmv__put_char(text, *s++);
+    while (*p) spmv__put_char(text, *p++);
 }
 
 static void spmv__put_count(spmv__text *text, uint64_t n)
@@ -312,19 +312,19 @@ SPMV__SHARED int spmv__decimals(double v) { return v < 9.995 && v > -9.995 ? 2 :
 #define SPMV__FIGURE(v) spmv__decimals(v), (v)
 
 /* Puts the text of a format and its arguments, and terminates it. See spmv_log for the conversions. */
-static void spmv__format_text(spmv__text *out, const char *f, va_list args)
+static void spmv__format_text(spmv__text *out, const char *p, va_list args)
 {
-    for (; *f; f++) {
+    for (; *p; p++) {
         int longs = 0, decimals = 6;
-        const char *begin = f, *text;
-        if (*f != '%') { spmv__put_char(out, *f); continue; }
-        if (*++f == '.') {
+        const char *begin = p, *text;
+        if (*p != '%') { spmv__put_char(out, *p); continue; }
+        if (*++p == '.') {
             decimals = 0;
-            if (*++f == '*') { decimals = va_arg(args, int); f++; } /* of spmv__decimals: not negative */
-            else for (; *f >= '0' && *f <= '9' && decimals < 10; f++) decimals = decimals * 10 + (*f - '0');
+            if (*++p == '*') { decimals = va_arg(args, int); p++; } /* of spmv__decimals: not negative */
+            else for (; *p >= '0' && *p <= '9' && decimals < 10; p++) decimals = decimals * 10 + (*p - '0');
         }
-        for (; *f == 'l' && longs < 2; f++) longs++;
-        switch (*f) {
+        for (; *p == 'l' && longs < 2; p++) longs++;
+        switch (*p) {
         case '%': spmv__put_char(out, '%'); break;
         case 'c': spmv__put_char(out, va_arg(args, int)); break;
         case 's':
@@ -337,7 +337,7 @@ static void spmv__format_text(spmv__text *out, const char *f, va_list args)
         case 'f': spmv__put_real(out, va_arg(args, double), decimals); break;
         default: /* the type of its argument is unknown, so the arguments after it cannot be found either */
             spmv__put_text(out, begin);
-            f = begin + strlen(begin) - 1;
+            p = begin + strlen(begin) - 1;
         }
     }
     if (out->size) out->out[out->length < out->size ? out->length : out->size - 1] = 0;

@@ -134,15 +134,15 @@ static spmv_status spmv__check_case_create(spmv__checker *checker, int which)
     return SPMV_OK;
 }
 
-static void spmv__check_set(spmv_type type, void *v, uint64_t i, double x)
+static void spmv__check_set(spmv_type type, void *vector, uint64_t i, double x)
 {
-    if (type == SPMV_F32) ((float *)v)[i] = (float)x;
-    else ((double *)v)[i] = x;
+    if (type == SPMV_F32) ((float *)vector)[i] = (float)x;
+    else ((double *)vector)[i] = x;
 }
 
-static double spmv__check_get(spmv_type type, const void *v, uint64_t i)
+static double spmv__check_get(spmv_type type, const void *vector, uint64_t i)
 {
-    return type == SPMV_F32 ? (double)((const float *)v)[i] : ((const double *)v)[i];
+    return type == SPMV_F32 ? (double)((const float *)vector)[i] : ((const double *)vector)[i];
 }
 
 /* Where the reals of x begin: an odd element after the whole numbers. */

@@ -554,17 +554,17 @@ static cl_mem spmv__cl_large_buffer(const spmv_device *device, cl_mem_flags flag
 {
     const uint64_t least = (uint64_t)1 << 20; /* half a large page: spmv__large_block leaves smaller blocks in small ones */
     void *block = device->info.type == SPMV_DEVICE_CPU && !device->hooks.resize && bytes >= least ? spmv__large_block((size_t)bytes) : NULL;
-    cl_mem m;
+    cl_mem mem;
     cl_int error;
     if (!block) return NULL;
     if (from) memcpy(block, from, (size_t)bytes);
-    m = SPMV__OPENCL(clCreateBuffer)((cl_context)device->context, flags | CL_MEM_USE_HOST_PTR, (size_t)bytes, block, &error);
+    mem = SPMV__OPENCL(clCreateBuffer)((cl_context)device->context, flags | CL_MEM_USE_HOST_PTR, (size_t)bytes, block, &error);
     if (error != CL_SUCCESS) {
         SPMV_FREE(block);
         return NULL;
     }
-    if (SPMV__OPENCL(clSetMemObjectDestructorCallback)(m, spmv__cl_free_block, block) == CL_SUCCESS) return m;
-    SPMV__OPENCL(clReleaseMemObject)(m);
+    if (SPMV__OPENCL(clSetMemObjectDestructorCallback)(mem, spmv__cl_free_block, block) == CL_SUCCESS) return mem;
+    SPMV__OPENCL(clReleaseMemObject)(mem);
     SPMV_FREE(block);
     return NULL;
 }
@@ -769,15 +769,15 @@ static void spmv__cl_unpin(const spmv_device *device, void *at, void *handle)
 static spmv_status spmv__cl_pin(const spmv_device *device, uint64_t bytes, void **at, void **handle)
 {
     cl_int error;
-    cl_mem m = SPMV__OPENCL(clCreateBuffer)((cl_context)device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, (size_t)bytes, NULL,
-                                            &error);
+    cl_mem mem = SPMV__OPENCL(clCreateBuffer)((cl_context)device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, (size_t)bytes, NULL,
+                                              &error);
     spmv_status s = spmv__cl(&device->hooks, "clCreateBuffer", error);
     if (s) return s;
-    *at = SPMV__OPENCL(clEnqueueMapBuffer)((cl_command_queue)device->queue, m, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, (size_t)bytes, 0,
+    *at = SPMV__OPENCL(clEnqueueMapBuffer)((cl_command_queue)device->queue, mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, (size_t)bytes, 0,
                                            NULL, NULL, &error);
     s = spmv__cl(&device->hooks, "clEnqueueMapBuffer", error);
-    if (s) SPMV__OPENCL(clReleaseMemObject)(m);
-    else *handle = m;
+    if (s) SPMV__OPENCL(clReleaseMemObject)(mem);
+    else *handle = mem;
     return s;
 }
 

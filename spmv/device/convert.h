@@ -978,7 +978,7 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *job, void *k
     spmv__dev_args args = spmv__dev_args_of(&job->convert->args, kernel);
     const spmv_part *p = job->p;
     const spmv_format format = p->spec.format;
-    void *const *a = job->elsewhere->a;
+    void *const *array = job->elsewhere->a;
     const int bases = spmv__dev_format_of(format)->bases;
     uint64_t ld = 0, count = 0;
     spmv__convert_sizes(p, &ld, &count);
@@ -988,21 +988,22 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *job, void *k
     spmv__dev_arg_count(&args, job->across ? job->across : job->source->view->part);
     spmv__dev_arg_mem(&args, job->before);
     spmv__dev_arg_mem(&args, job->first);
-    spmv__dev_arg_mem(&args, job->format->start != SPMV__NO_ARRAY ? a[job->format->start] : job->start ? job->start : job->convert->ptr);
+    spmv__dev_arg_mem(&args, job->format->start != SPMV__NO_ARRAY ? array[job->format->start] : job->start ? job->start
+                                                                  : job->convert->ptr);
     spmv__dev_arg_count(&args, ld);
-    spmv__dev_arg_mem(&args, format == SPMV_CSR ? a[SPMV_CSR_RUN_AT] : job->run_at);
-    spmv__dev_arg_mem(&args, format == SPMV_SELL ? a[SPMV_SELL_SLICE_ROW] : NULL);
-    spmv__dev_arg_mem(&args, format == SPMV_DIA    ? a[SPMV_DIA_OFFSET]
-                          : format == SPMV_BDIA ? a[SPMV_BDIA_OFFSET]
-                          : format == SPMV_TCSR ? a[SPMV_TCSR_HIGH_AT]
+    spmv__dev_arg_mem(&args, format == SPMV_CSR ? array[SPMV_CSR_RUN_AT] : job->run_at);
+    spmv__dev_arg_mem(&args, format == SPMV_SELL ? array[SPMV_SELL_SLICE_ROW] : NULL);
+    spmv__dev_arg_mem(&args, format == SPMV_DIA    ? array[SPMV_DIA_OFFSET]
+                          : format == SPMV_BDIA ? array[SPMV_BDIA_OFFSET]
+                          : format == SPMV_TCSR ? array[SPMV_TCSR_HIGH_AT]
                                            : NULL);
     spmv__dev_arg_count(&args, count);
-    spmv__dev_arg_mem(&args, bases != SPMV__NO_ARRAY ? a[bases] : NULL);
+    spmv__dev_arg_mem(&args, bases != SPMV__NO_ARRAY ? array[bases] : NULL);
     spmv__dev_arg_count(&args, format == SPMV_TCSR ? p->n[SPMV_TCSR_TILES] : 0);
-    spmv__dev_arg_mem(&args, a[SPMV_VAL]);
-    spmv__dev_arg_mem(&args, job->format->columns != SPMV__NO_ARRAY ? a[job->format->columns] : NULL);
-    spmv__dev_arg_mem(&args, job->format->numbers != SPMV__NO_ARRAY ? a[job->format->numbers] : NULL);
-    spmv__dev_arg_mem(&args, job->format->flags != SPMV__NO_ARRAY ? a[job->format->flags] : NULL);
+    spmv__dev_arg_mem(&args, array[SPMV_VAL]);
+    spmv__dev_arg_mem(&args, job->format->columns != SPMV__NO_ARRAY ? array[job->format->columns] : NULL);
+    spmv__dev_arg_mem(&args, job->format->numbers != SPMV__NO_ARRAY ? array[job->format->numbers] : NULL);
+    spmv__dev_arg_mem(&args, job->format->flags != SPMV__NO_ARRAY ? array[job->format->flags] : NULL);
     return args.s;
 }
 

@@ -27,12 +27,12 @@ SPMV__SHARED void *spmv__library(const char *name)
 SPMV__SHARED int spmv__symbol(void *library, const char *name, void *at)
 {
 #ifdef _WIN32
-    FARPROC f = GetProcAddress((HMODULE)library, name);
+    FARPROC symbol = GetProcAddress((HMODULE)library, name);
 #else
-    void *f = dlsym(library, name);
+    void *symbol = dlsym(library, name);
 #endif
-    if (f) memcpy(at, &f, sizeof f);
-    return f != NULL;
+    if (symbol) memcpy(at, &symbol, sizeof symbol);
+    return symbol != NULL;
 }
 
 typedef struct spmv__wanted {

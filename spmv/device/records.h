@@ -164,9 +164,9 @@ typedef struct spmv__dev_format {
     /* -- stretches: the number of grains; the row where grain g begins (the number of rows or more if g is the number of grains) -- */
     uint64_t (*grains)(const spmv_part *p);
     uint64_t (*grain_row)(const spmv_part *p, uint64_t g);
-    /* Integers, rows and nonzeros of the stretch span into q, which begins as a copy of p but for its number of rows, and where its
-     * arrays come from into cuts. Array sizes in q follow from these. */
-    void (*cut)(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cuts);
+    /* Integers, rows and nonzeros of what span holds into stretch, which begins as a copy of p but for its number of rows, and where its
+     * arrays come from into cuts. Array sizes in stretch follow from these. */
+    void (*cut)(const spmv_part *p, const spmv__dev_span *span, spmv_part *stretch, spmv__dev_cut *cuts);
 
     /* Changes those defaults that are not those of SPMV_KNOB_LIST; knobs that the caller has set are set in wish. NULL: none */
     void (*defaults)(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant);
@@ -348,9 +348,9 @@ static uint64_t spmv__dense_mean(const spmv_part *p, const spmv_variant *variant
     return p->cols;
 }
 
-static void spmv__dense_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
+static void spmv__dense_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *stretch, spmv__dev_cut *cut)
 {
-    (void)q;
+    (void)stretch;
     spmv__dev_cut_one(&cut[SPMV_DENSE_VAL], span->row * p->cols, (span->last - span->row) * p->cols, 0);
 }
 
@@ -409,13 +409,13 @@ static void spmv__coo_arguments(spmv__dev_args *args, const spmv_device_part *p,
 static uint64_t spmv__coo_grains(const spmv_part *p) { return p->nnz; }
 static uint64_t spmv__coo_grain_row(const spmv_part *p, uint64_t g) { (void)p; (void)g; return 0; }
 
-static void spmv__coo_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
+static void spmv__coo_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *stretch, spmv__dev_cut *cut)
 {
-    q->rows = p->rows;
-    q->nnz = span->end - span->begin;
-    spmv__dev_cut_one(&cut[SPMV_COO_VAL], span->begin, q->nnz, 0);
-    spmv__dev_cut_one(&cut[SPMV_COO_ROW], span->begin, q->nnz, 0);
-    spmv__dev_cut_one(&cut[SPMV_COO_COL], span->begin, q->nnz, 0);
+    stretch->rows = p->rows;
+    stretch->nnz = span->end - span->begin;
+    spmv__dev_cut_one(&cut[SPMV_COO_VAL], span->begin, stretch->nnz, 0);
+    spmv__dev_cut_one(&cut[SPMV_COO_ROW], span->begin, stretch->nnz, 0);
+    spmv__dev_cut_one(&cut[SPMV_COO_COL], span->begin, stretch->nnz, 0);
 }
 
 static const spmv__dev_format spmv__coo_device = {
@@ -528,19 +528,19 @@ static int spmv__csr_grain_free(const spmv_part *p, uint64_t g)
 }
 
 /* The run arrays are cut by runs, the others by rows. */
-static void spmv__csr_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
+static void spmv__csr_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *stretch, spmv__dev_cut *cut)
 {
     uint64_t longs, runs = span->end - span->begin;
     spmv__dev_cut_slots(p, span->row, span->last, 1, cut);
-    q->nnz = cut[SPMV_CSR_VAL].count;
+    stretch->nnz = cut[SPMV_CSR_VAL].count;
     if (!spmv__csr_in_runs(p)) return;
     longs = spmv__below(&p->a[SPMV_CSR_LONG_RUN], span->begin);
-    q->n[SPMV_CSR_RUNS] = runs;
-    q->n[SPMV_CSR_LONGS] = spmv__below(&p->a[SPMV_CSR_LONG_RUN], span->end) - longs;
+    stretch->n[SPMV_CSR_RUNS] = runs;
+    stretch->n[SPMV_CSR_LONGS] = spmv__below(&p->a[SPMV_CSR_LONG_RUN], span->end) - longs;
     spmv__dev_cut_one(&cut[SPMV_CSR_RUN_ROW], span->begin, runs + 1, span->row);
     spmv__dev_cut_one(&cut[SPMV_CSR_RUN_AT], span->begin, runs + 1, cut[SPMV_CSR_VAL].at);
     spmv__dev_cut_one(&cut[SPMV_CSR_BASE], span->begin, runs, 0);
-    spmv__dev_cut_one(&cut[SPMV_CSR_LONG_RUN], longs, q->n[SPMV_CSR_LONGS], span->begin);
+    spmv__dev_cut_one(&cut[SPMV_CSR_LONG_RUN], longs, stretch->n[SPMV_CSR_LONGS], span->begin);
 }
 
 static const spmv__dev_format spmv__csr_device = {
@@ -561,9 +561,9 @@ static void spmv__dia_defaults(const spmv_device *device, const spmv_part *p, co
     spmv__dev_default(device, wish, variant, SPMV_KNOB_V, device->info.nvidia && many && p->type == SPMV_F32 ? 4 : 1, 16);
 }
 
-static void spmv__dia_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
+static void spmv__dia_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *stretch, spmv__dev_cut *cut)
 {
-    q->n[SPMV_DIA_LD] = span->ld;
+    stretch->n[SPMV_DIA_LD] = span->ld;
     spmv__dev_cut_planes(&cut[SPMV_DIA_VAL], span->row, span->ld, p->n[SPMV_DIA_DIAGONALS], p->n[SPMV_DIA_LD]);
     spmv__dev_cut_one(&cut[SPMV_DIA_OFFSET], 0, p->n[SPMV_DIA_DIAGONALS], 0);
     cut[SPMV_DIA_OFFSET].more = span->row;
@@ -609,10 +609,10 @@ static void spmv__bdia_defaults(const spmv_device *device, const spmv_part *p, c
     spmv__dev_default(device, wish, variant, SPMV_KNOB_WG, 128, variant->value[SPMV_KNOB_STAGE] ? SPMV__STAGE_GROUP : 1);
 }
 
-static void spmv__bdia_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
+static void spmv__bdia_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *stretch, spmv__dev_cut *cut)
 {
     uint64_t bands = p->n[SPMV_BDIA_BANDS], diagonals = spmv__at(&p->a[SPMV_BDIA_BAND_PTR], bands);
-    q->n[SPMV_BDIA_LD] = span->ld;
+    stretch->n[SPMV_BDIA_LD] = span->ld;
     spmv__dev_cut_planes(&cut[SPMV_BDIA_VAL], span->row, span->ld, diagonals, p->n[SPMV_BDIA_LD]);
     spmv__dev_cut_one(&cut[SPMV_BDIA_OFFSET], 0, bands, 0);
     cut[SPMV_BDIA_OFFSET].more = span->row;
@@ -640,9 +640,9 @@ static void spmv__ell_defaults(const spmv_device *device, const spmv_part *p, co
     spmv__dev_default(device, wish, variant, SPMV_KNOB_UNROLL, spmv__dev_unroll_default(device, p, variant), 1);
 }
 
-static void spmv__ell_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
+static void spmv__ell_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *stretch, spmv__dev_cut *cut)
 {
-    q->n[SPMV_ELL_LD] = span->ld;
+    stretch->n[SPMV_ELL_LD] = span->ld;
     spmv__dev_cut_planes(&cut[SPMV_ELL_VAL], span->row, span->ld, p->n[SPMV_ELL_WIDTH], p->n[SPMV_ELL_LD]);
     cut[SPMV_ELL_COL] = cut[SPMV_ELL_VAL];
     spmv__dev_cut_one(&cut[SPMV_ELL_BASE], span->begin, span->end - span->begin, 0);
@@ -732,9 +732,9 @@ static uint64_t spmv__sell_grain_row(const spmv_part *p, uint64_t g)
     return spmv__sell_varies(p) ? spmv__at(&p->a[SPMV_SELL_SLICE_ROW], g) : g * p->n[SPMV_SELL_H];
 }
 
-static void spmv__sell_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
+static void spmv__sell_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *stretch, spmv__dev_cut *cut)
 {
-    uint64_t slices = q->n[SPMV_SELL_SLICES] = span->end - span->begin;
+    uint64_t slices = stretch->n[SPMV_SELL_SLICES] = span->end - span->begin;
     spmv__dev_cut_slots(p, span->begin, span->end, 1, cut);
     spmv__dev_cut_one(&cut[SPMV_SELL_SLICE_ROW], span->begin, slices + 1, span->row);
     spmv__dev_cut_one(&cut[SPMV_SELL_BASE], span->begin, slices, 0);
@@ -757,12 +757,12 @@ static void spmv__bell_defaults(const spmv_device *device, const spmv_part *p, c
     if (spmv__dev_block(p) == 36) spmv__dev_default(device, wish, variant, SPMV_KNOB_REGS, 96, 0);
 }
 
-static void spmv__bell_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
+static void spmv__bell_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *stretch, spmv__dev_cut *cut)
 {
     uint64_t bh = p->n[SPMV_BELL_BH], uw = p->n[SPMV_BELL_UW], width = p->n[SPMV_BELL_WIDTH];
     uint64_t units = bh * p->n[SPMV_BELL_BW] / uw, first = span->begin * SPMV__GRAIN;
-    uint64_t ld = spmv__round_up(spmv__ceil_div(q->rows, bh), SPMV__GRAIN);
-    q->n[SPMV_BELL_LD] = ld;
+    uint64_t ld = spmv__round_up(spmv__ceil_div(stretch->rows, bh), SPMV__GRAIN);
+    stretch->n[SPMV_BELL_LD] = ld;
     spmv__dev_cut_planes(&cut[SPMV_BELL_VAL], first * uw, ld * uw, width * units, p->n[SPMV_BELL_LD] * uw);
     spmv__dev_cut_planes(&cut[SPMV_BELL_COL], first, ld, width, p->n[SPMV_BELL_LD]);
     spmv__dev_cut_one(&cut[SPMV_BELL_BASE], span->begin, span->end - span->begin, 0);
@@ -780,11 +780,11 @@ static const spmv__dev_format spmv__bell_device = {
 static uint64_t spmv__sbell_grains(const spmv_part *p) { return p->n[SPMV_SBELL_SLICES]; }
 static uint64_t spmv__sbell_grain_row(const spmv_part *p, uint64_t g) { return g * p->n[SPMV_SBELL_H] * p->n[SPMV_SBELL_BH]; }
 
-static void spmv__sbell_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
+static void spmv__sbell_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *stretch, spmv__dev_cut *cut)
 {
-    q->n[SPMV_SBELL_SLICES] = span->end - span->begin;
+    stretch->n[SPMV_SBELL_SLICES] = span->end - span->begin;
     spmv__dev_cut_slots(p, span->begin, span->end, p->n[SPMV_SBELL_BH] * p->n[SPMV_SBELL_BW], cut);
-    spmv__dev_cut_one(&cut[SPMV_SBELL_BASE], span->begin, q->n[SPMV_SBELL_SLICES], 0);
+    spmv__dev_cut_one(&cut[SPMV_SBELL_BASE], span->begin, stretch->n[SPMV_SBELL_SLICES], 0);
 }
 
 /* Nine values of 8 bytes do not fit into the registers that the compiler takes by itself; of 4 bytes they do ([M18] of
@@ -812,11 +812,11 @@ static void spmv__bcsr_defaults(const spmv_device *device, const spmv_part *p, c
         spmv__dev_default(device, wish, variant, SPMV_KNOB_WG, 32, 32);
 }
 
-static void spmv__bcsr_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
+static void spmv__bcsr_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *stretch, spmv__dev_cut *cut)
 {
     uint64_t bh = p->n[SPMV_BCSR_BH], uw = p->n[SPMV_BCSR_UW], block_rows = spmv__ceil_div(p->rows, bh), last = span->end * SPMV__GRAIN;
     spmv__dev_cut_slots(p, span->begin * SPMV__GRAIN, last < block_rows ? last : block_rows, uw, cut);
-    q->n[SPMV_BCSR_BLOCKS] = cut[SPMV_BCSR_COL].count;
+    stretch->n[SPMV_BCSR_BLOCKS] = cut[SPMV_BCSR_COL].count;
     cut[SPMV_BCSR_VAL].planes = bh * p->n[SPMV_BCSR_BW] / uw;
     cut[SPMV_BCSR_VAL].stride = p->n[SPMV_BCSR_BLOCKS] * uw;
     spmv__dev_cut_one(&cut[SPMV_BCSR_BASE], span->begin, span->end - span->begin, 0);
@@ -852,10 +852,10 @@ static uint64_t spmv__cmrs_local(const spmv_part *p, const spmv_variant *variant
 static uint64_t spmv__cmrs_grains(const spmv_part *p) { return spmv__ceil_div(p->rows, p->n[SPMV_CMRS_HEIGHT]); }
 static uint64_t spmv__cmrs_grain_row(const spmv_part *p, uint64_t g) { return g * p->n[SPMV_CMRS_HEIGHT]; }
 
-static void spmv__cmrs_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
+static void spmv__cmrs_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *stretch, spmv__dev_cut *cut)
 {
     spmv__dev_cut_slots(p, span->begin, span->end, 1, cut);
-    q->nnz = cut[SPMV_CMRS_INDEX].count;
+    stretch->nnz = cut[SPMV_CMRS_INDEX].count;
     cut[SPMV_CMRS_ROW] = cut[SPMV_CMRS_INDEX];
 }
 
@@ -963,22 +963,22 @@ static int spmv__tcsr_grain_free(const spmv_part *p, uint64_t g)
     return g == p->n[SPMV_TCSR_TILES] || spmv__at(&p->a[SPMV_TCSR_PIECE], 2 * g) == g;
 }
 
-static void spmv__tcsr_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
+static void spmv__tcsr_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *stretch, spmv__dev_cut *cut)
 {
     uint64_t tile = p->n[SPMV_TCSR_TILE], tiles = span->end - span->begin, warps = tile / SPMV__TCSR_WARP;
     uint64_t ends = spmv__tcsr_ends(p, span->begin), cuts = spmv__below(&p->a[SPMV_TCSR_CUT], span->begin);
     uint64_t empties = spmv__below(&p->a[SPMV_TCSR_EMPTY], span->row), wide;
-    q->n[SPMV_TCSR_TILES] = tiles;
-    q->n[SPMV_TCSR_CUTS] = spmv__below(&p->a[SPMV_TCSR_CUT], span->end) - cuts;
-    q->n[SPMV_TCSR_EMPTIES] = spmv__below(&p->a[SPMV_TCSR_EMPTY], span->last) - empties;
+    stretch->n[SPMV_TCSR_TILES] = tiles;
+    stretch->n[SPMV_TCSR_CUTS] = spmv__below(&p->a[SPMV_TCSR_CUT], span->end) - cuts;
+    stretch->n[SPMV_TCSR_EMPTIES] = spmv__below(&p->a[SPMV_TCSR_EMPTY], span->last) - empties;
     spmv__dev_cut_one(&cut[SPMV_TCSR_VAL], span->begin * tile, tiles * tile, 0);
     cut[SPMV_TCSR_COL] = cut[SPMV_TCSR_VAL];
     spmv__dev_cut_one(&cut[SPMV_TCSR_FLAG], span->begin * tile / SPMV_TCSR_SLOTS, tiles * tile / SPMV_TCSR_SLOTS, 0);
     spmv__dev_cut_one(&cut[SPMV_TCSR_END], span->begin * warps, tiles * warps + 1, ends);
     spmv__dev_cut_one(&cut[SPMV_TCSR_ROW], ends, spmv__tcsr_ends(p, span->end) - ends, span->row);
     spmv__dev_cut_one(&cut[SPMV_TCSR_PIECE], 2 * span->begin, 2 * tiles, span->begin);
-    spmv__dev_cut_one(&cut[SPMV_TCSR_CUT], cuts, q->n[SPMV_TCSR_CUTS], span->begin);
-    spmv__dev_cut_one(&cut[SPMV_TCSR_EMPTY], empties, q->n[SPMV_TCSR_EMPTIES], span->row);
+    spmv__dev_cut_one(&cut[SPMV_TCSR_CUT], cuts, stretch->n[SPMV_TCSR_CUTS], span->begin);
+    spmv__dev_cut_one(&cut[SPMV_TCSR_EMPTY], empties, stretch->n[SPMV_TCSR_EMPTIES], span->row);
     spmv__dev_cut_one(&cut[SPMV_TCSR_BASE], span->begin * warps, tiles * warps, 0);
     if (!p->a[SPMV_TCSR_HIGH].count) return;
     wide = spmv__at(&p->a[SPMV_TCSR_HIGH_AT], span->begin * warps);
@@ -1012,11 +1012,11 @@ static uint64_t spmv__extra_grains(const spmv_part *p)
 }
 static uint64_t spmv__extra_grain_row(const spmv_part *p, uint64_t g) { return g * p->rows; }
 
-static void spmv__extra_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *q, spmv__dev_cut *cut)
+static void spmv__extra_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *stretch, spmv__dev_cut *cut)
 {
     int i;
     (void)span;
-    (void)q;
+    (void)stretch;
     for (i = 0; i < SPMV_MAX_ARRAYS; i++) spmv__dev_cut_one(&cut[i], 0, p->a[i].count, 0);
 }
 

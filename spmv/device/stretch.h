@@ -18,9 +18,9 @@ static uint64_t spmv__dev_grain_row(const spmv_part *p, uint64_t g)
     return r < p->rows ? r : p->rows;
 }
 
-/* Describes the stretch of grains g up to end: integers and sizes go into q, and where its arrays come from into cut (after the arrays:
- * the row list). */
-static void spmv__dev_cut_make(const spmv_part *p, uint64_t g, uint64_t end, spmv_part *q, spmv__dev_cut *cut)
+/* Describes the stretch of grains g up to end: integers and sizes go into stretch, and where its arrays come from into cut (after the
+ * arrays: the row list). */
+static void spmv__dev_cut_make(const spmv_part *p, uint64_t g, uint64_t end, spmv_part *stretch, spmv__dev_cut *cut)
 {
     spmv__dev_span span;
     int k;
@@ -29,16 +29,16 @@ static void spmv__dev_cut_make(const spmv_part *p, uint64_t g, uint64_t end, spm
     span.row = spmv__dev_grain_row(p, g);
     span.last = spmv__dev_grain_row(p, end);
     span.ld = spmv__round_up(span.last - span.row, SPMV__GRAIN);
-    *q = *p;
+    *stretch = *p;
     memset(cut, 0, (SPMV_MAX_ARRAYS + 1) * sizeof *cut);
     for (k = 0; k <= SPMV_MAX_ARRAYS; k++) cut[k].planes = 1;
-    q->rows = span.last - span.row;
-    spmv__dev_cut_one(&cut[SPMV_MAX_ARRAYS], span.row, q->rows, 0);
-    spmv__dev_format_of(p->spec.format)->cut(p, &span, q, cut);
+    stretch->rows = span.last - span.row;
+    spmv__dev_cut_one(&cut[SPMV_MAX_ARRAYS], span.row, stretch->rows, 0);
+    spmv__dev_format_of(p->spec.format)->cut(p, &span, stretch, cut);
     for (k = 0; k <= SPMV_MAX_ARRAYS; k++) {
         const spmv_array *from = k < SPMV_MAX_ARRAYS ? &p->a[k] : &p->list;
         if (!from->count) cut[k].count = 0;
-        (k < SPMV_MAX_ARRAYS ? &q->a[k] : &q->list)->count = cut[k].planes * cut[k].count;
+        (k < SPMV_MAX_ARRAYS ? &stretch->a[k] : &stretch->list)->count = cut[k].planes * cut[k].count;
     }
 }
 
@@ -60,23 +60,24 @@ static spmv_status spmv__dev_stretch(const spmv_device *device, const spmv_part 
 {
     const spmv__dev_format *record = spmv__dev_format_of(p->spec.format);
     spmv__dev_cut cut[SPMV_MAX_ARRAYS + 1];
-    spmv_part q;
+    spmv_part stretch;
     uint64_t low = g, high = grains;
     *end = high;
     if (!g && spmv__dev_largest(p) <= device->info.alloc_bytes) return SPMV_OK;
     while (low < high) {
         uint64_t middle = high - (high - low) / 2;
-        spmv__dev_cut_make(p, g, middle, &q, cut);
-        if (spmv__dev_largest(&q) <= device->info.alloc_bytes) low = middle;
+        spmv__dev_cut_make(p, g, middle, &stretch, cut);
+        if (spmv__dev_largest(&stretch) <= device->info.alloc_bytes) low = middle;
         else high = middle - 1;
     }
     while (record->grain_free && low > g && !record->grain_free(p, low)) low--;
     *end = low;
     if (low > g) return SPMV_OK;
-    spmv__dev_cut_make(p, g, g + (g < grains), &q, cut);
+    spmv__dev_cut_make(p, g, g + (g < grains), &stretch, cut);
     return spmv_log(&device->hooks, SPMV_ERR_LIMIT,
                     "part %llu (%s): an array of %llu bytes, which cannot be cut further, exceeds the device's limit of %llu",
-                    (spmv__ull)i, spmv_format_name(p->spec.format), (spmv__ull)spmv__dev_largest(&q), (spmv__ull)device->info.alloc_bytes);
+                    (spmv__ull)i, spmv_format_name(p->spec.format), (spmv__ull)spmv__dev_largest(&stretch),
+                    (spmv__ull)device->info.alloc_bytes);
 }
 
 /* What the stretch takes of one array: a pointer into the part's own memory if nothing changes, else a copy. */
@@ -105,29 +106,29 @@ static spmv_status spmv__dev_cut_array(const spmv_hooks *hooks, const spmv_array
     return SPMV_OK;
 }
 
-static void spmv__dev_cut_free(const spmv_hooks *hooks, spmv_part *q)
+static void spmv__dev_cut_free(const spmv_hooks *hooks, spmv_part *stretch)
 {
     int k;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++)
-        if (!q->a[k].borrowed) spmv_free(hooks, q->a[k].data);
-    if (!q->list.borrowed) spmv_free(hooks, q->list.data);
+        if (!stretch->a[k].borrowed) spmv_free(hooks, stretch->a[k].data);
+    if (!stretch->list.borrowed) spmv_free(hooks, stretch->list.data);
 }
 
-/* Makes q the stretch of grains g up to end, with its first arrays arrays (1: the values alone). It borrows from p where it can. On
+/* Makes *stretch of grains g up to end, with its first arrays arrays (1: the values alone). It borrows from p where it can. On
  * failure there is nothing to free. */
-static spmv_status spmv__dev_cut_part(const spmv_hooks *hooks, const spmv_part *p, uint64_t g, uint64_t end, int arrays, spmv_part *q)
+static spmv_status spmv__dev_cut_part(const spmv_hooks *hooks, const spmv_part *p, uint64_t g, uint64_t end, int arrays, spmv_part *stretch)
 {
     spmv__dev_cut cut[SPMV_MAX_ARRAYS + 1];
     spmv_status s = SPMV_OK;
     int k, whole = !g && end == spmv__dev_grains(p);
-    if (whole) *q = *p;
-    else spmv__dev_cut_make(p, g, end, q, cut);
-    for (k = 0; k < SPMV_MAX_ARRAYS; k++) q->a[k].borrowed = 1;
-    q->list.borrowed = 1;
+    if (whole) *stretch = *p;
+    else spmv__dev_cut_make(p, g, end, stretch, cut);
+    for (k = 0; k < SPMV_MAX_ARRAYS; k++) stretch->a[k].borrowed = 1;
+    stretch->list.borrowed = 1;
     if (whole) return SPMV_OK;
-    for (k = 0; !s && k < arrays; k++) s = spmv__dev_cut_array(hooks, &p->a[k], &cut[k], &q->a[k]);
-    if (!s && arrays > 1) s = spmv__dev_cut_array(hooks, &p->list, &cut[SPMV_MAX_ARRAYS], &q->list);
-    if (s) spmv__dev_cut_free(hooks, q);
+    for (k = 0; !s && k < arrays; k++) s = spmv__dev_cut_array(hooks, &p->a[k], &cut[k], &stretch->a[k]);
+    if (!s && arrays > 1) s = spmv__dev_cut_array(hooks, &p->list, &cut[SPMV_MAX_ARRAYS], &stretch->list);
+    if (s) spmv__dev_cut_free(hooks, stretch);
     return s;
 }
 
@@ -253,12 +254,12 @@ static spmv_status spmv__dev_part_create(spmv_device_part *out, spmv_device *dev
 /* Creates the stretch of p whose begin and end are set in *out. */
 static spmv_status spmv__dev_stretch_create(spmv_device_part *out, spmv_device *device, const spmv_part *p, const spmv_variant *wish)
 {
-    spmv_part q;
-    spmv_status s = spmv__dev_cut_part(&device->hooks, p, out->begin, out->end, SPMV_MAX_ARRAYS, &q);
+    spmv_part stretch;
+    spmv_status s = spmv__dev_cut_part(&device->hooks, p, out->begin, out->end, SPMV_MAX_ARRAYS, &stretch);
     if (s) return s;
     out->row = p->list.count ? 0 : spmv__dev_grain_row(p, out->begin);
-    s = spmv__dev_part_create(out, device, &q, wish);
-    spmv__dev_cut_free(&device->hooks, &q);
+    s = spmv__dev_part_create(out, device, &stretch, wish);
+    spmv__dev_cut_free(&device->hooks, &stretch);
     return s;
 }
 
@@ -405,13 +406,13 @@ SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *matrix, const
     for (i = 0; !s && i < matrix->count; i++) {
         const spmv_device_part *p = &matrix->part[i];
         const spmv_array *val;
-        spmv_part q;
+        spmv_part stretch;
         if (!p->values || parts[p->source].elsewhere) continue;
-        s = spmv__dev_cut_part(hooks, &parts[p->source], p->begin, p->end, 1, &q);
+        s = spmv__dev_cut_part(hooks, &parts[p->source], p->begin, p->end, 1, &stretch);
         if (s) return s;
-        val = &q.a[SPMV_VAL];
+        val = &stretch.a[SPMV_VAL];
         s = spmv__dev_copy(device, p->a[SPMV_VAL], val->count * val->width, val->data);
-        spmv__dev_cut_free(hooks, &q);
+        spmv__dev_cut_free(hooks, &stretch);
     }
     return s ? s : spmv__dev_settle(device);
 }

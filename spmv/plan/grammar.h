@@ -118,51 +118,51 @@ static int spmv__accept(spmv__scan *scan, char ch)
 
 static int spmv__is_digit(char ch) { return ch >= '0' && ch <= '9'; }
 
-/* Reads a whole number at w and returns what follows it; NULL if there is none or it is above SPMV__MOST_WHOLE. */
-static const char *spmv__whole(const char *w, int64_t *v)
+/* Reads a whole number at p and returns what follows it; NULL if there is none or it is above SPMV__MOST_WHOLE. */
+static const char *spmv__whole(const char *p, int64_t *v)
 {
     *v = 0;
-    if (!spmv__is_digit(*w)) return NULL;
-    for (; spmv__is_digit(*w); w++) {
-        *v = *v * 10 + (*w - '0');
+    if (!spmv__is_digit(*p)) return NULL;
+    for (; spmv__is_digit(*p); p++) {
+        *v = *v * 10 + (*p - '0');
         if (*v > SPMV__MOST_WHOLE) return NULL;
     }
-    return w;
+    return p;
 }
 
-/* Reads a fraction that w consists of, with up to six decimals; further ones are dropped. 1 and *v in millionths, or 0. */
-static int spmv__fraction(const char *w, int64_t *v)
+/* Reads a fraction that p consists of, with up to six decimals; further ones are dropped. 1 and *v in millionths, or 0. */
+static int spmv__fraction(const char *p, int64_t *v)
 {
     const int64_t most = 1000000; /* above any fraction and percentage, and times SPMV__ONE no overflow */
     int64_t unit = SPMV__TENTH;
-    w = spmv__whole(w, v);
-    if (!w || *v > most) return 0;
+    p = spmv__whole(p, v);
+    if (!p || *v > most) return 0;
     *v *= SPMV__ONE;
-    if (*w == '.')
-        for (w++; spmv__is_digit(*w) && unit; w++, unit /= 10) *v += (*w - '0') * unit;
-    return !*w;
+    if (*p == '.')
+        for (p++; spmv__is_digit(*p) && unit; p++, unit /= 10) *v += (*p - '0') * unit;
+    return !*p;
 }
 
-/* Reads the value of a key of that kind, which must be all of w. 1 and *v as spmv_spec holds it, or 0. */
-static int spmv__key_value(int kind, const char *w, int64_t *v)
+/* Reads the value of a key of that kind, which must be all of p. 1 and *v as spmv_spec holds it, or 0. */
+static int spmv__key_value(int kind, const char *p, int64_t *v)
 {
     int64_t rows;
     switch (kind) {
     case SPMV__INT:
-        w = spmv__whole(w, v);
-        return w && !*w;
+        p = spmv__whole(p, v);
+        return p && !*p;
     case SPMV__FRAC:
-        return spmv__fraction(w, v);
+        return spmv__fraction(p, v);
     case SPMV__BLOCK:
-        w = spmv__whole(w, &rows);
-        if (!w || *w != 'x' || rows > SPMV__MOST_SIDE) return 0;
-        w = spmv__whole(w + 1, v);
-        if (!w || *w || *v > SPMV__MOST_SIDE) return 0;
+        p = spmv__whole(p, &rows);
+        if (!p || *p != 'x' || rows > SPMV__MOST_SIDE) return 0;
+        p = spmv__whole(p + 1, v);
+        if (!p || *p || *v > SPMV__MOST_SIDE) return 0;
         *v += rows << 8;
         return 1;
     default:
         for (*v = 0; *v <= SPMV_ROWS_SORTED; ++*v)
-            if (!strcmp(w, spmv__rows_words[*v])) return 1;
+            if (!strcmp(p, spmv__rows_words[*v])) return 1;
         return 0;
     }
 }
@@ -361,12 +361,12 @@ static void spmv__put_spec(spmv__text *text, const spmv_spec *spec)
 }
 
 /* Writes parts as in the text of a plan. */
-static void spmv__put_parts(spmv__text *t, const spmv_spec *part, int count)
+static void spmv__put_parts(spmv__text *text, const spmv_spec *part, int count)
 {
     int i;
     for (i = 0; i < count; i++) {
-        if (i) spmv__put_char(t, '+');
-        spmv__put_spec(t, &part[i]);
+        if (i) spmv__put_char(text, '+');
+        spmv__put_spec(text, &part[i]);
     }
 }
 

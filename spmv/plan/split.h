@@ -615,9 +615,9 @@ SPMV_API spmv_view spmv_split_view(const spmv_split *split, const spmv_csr *a, i
 /* Writes "ELL(81%)", or "ELL" if the part holds all nonzeros, or nothing if it holds none. */
 static void spmv__put_share(spmv__text *text, spmv_format format, uint64_t nnz, uint64_t all)
 {
-    const char *c;
+    const char *p;
     if (!nnz) return;
-    for (c = spmv_format_name(format); *c; c++) spmv__put_char(text, *c - 'a' + 'A');
+    for (p = spmv_format_name(format); *p; p++) spmv__put_char(text, *p - 'a' + 'A');
     if (nnz == all) return;
     spmv__put_char(text, '(');
     spmv__put_count(text, (uint64_t)((double)nnz * 100 / (double)all + 0.5));
