@@ -406,7 +406,8 @@ typedef enum spmv_format_class {
     X(RUN,   run,   INT)   /* csr: cut into runs of whole rows with up to this many nonzeros; rows over 4 runs into pieces of run */ \
     X(IDX,   idx,   INT)   /* ell, sell, csr with run, tcsr, blocks: 16 stores columns as 16-bit offsets from a base, if all fit */ \
     X(TILE,  tile,  INT)   /* tcsr: slots of a tile, 512 1024 2048 or 4096; 0: 4096 */                        \
-    X(COLS,  cols,  INT)   /* all formats: take only nonzeros in the first so many columns; 0: in all columns */
+    X(COLS,  cols,  INT)   /* all formats: take only nonzeros in the first so many columns; 0: in all columns */ \
+    X(VAL,   val,   INT)   /* all formats: 32 stores doubles as floats, if each of them is one exactly; products are as without the key */
 
 typedef enum spmv_key {
 #define X(NAME, name, kind) SPMV_KEY_##NAME,

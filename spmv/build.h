@@ -14,6 +14,7 @@
 #include "format/cmrs.h"
 #include "format/tcsr.h"
 #include "format/own.h"
+#include "values.h"
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
@@ -85,7 +86,7 @@ SPMV_API size_t spmv_format_layouts(spmv_format format, const char *const **out)
 SPMV__SHARED int spmv__format_takes_key(spmv_format format, spmv_key key)
 {
     return (unsigned)format < SPMV_FORMAT_COUNT && (unsigned)key < SPMV_KEY_COUNT &&
-           ((spmv__trait[format]->keys | SPMV__KEY(COLS)) >> key & 1u);
+           ((spmv__trait[format]->keys | SPMV__KEY(COLS) | ((int)format < (int)SPMV__OWN_FIRST ? SPMV__KEY(VAL) : 0)) >> key & 1u);
 }
 
 /* 1 if the format pads rows to the length of the longest in their group. */
@@ -350,6 +351,60 @@ SPMV__APART spmv_status spmv__part_values(spmv_part *p, spmv__source *source)
     return SPMV_OK;
 }
 
+/* Refuses the value in a slot, which is no float. */
+static spmv_status spmv__not_float(const spmv__floats *floats, const spmv_part *p, uint64_t slot, spmv_status s, const spmv_hooks *hooks)
+{
+    spmv__slot_place place;
+    place.p = p;
+    place.slot = slot;
+    place.row = place.col = 0;
+    spmv__table[p->spec.format].each(p, spmv__slot_visit, &place);
+    return spmv_log(hooks, s, "%s: val=32: the value %.9f in row %llu, column %llu is not exactly a float", spmv_format_name(p->spec.format),
+                    spmv__floats_from(floats, slot), (spmv__ull)place.row, (spmv__ull)place.col);
+}
+
+/* Replaces the part's doubles by floats. */
+SPMV__APART spmv_status spmv__part_floats(spmv_part *p, const spmv_hooks *hooks)
+{
+    spmv_array *val = &p->a[SPMV_VAL];
+    spmv__floats floats;
+    uint64_t misfit;
+    void *to;
+    spmv_status s;
+    if (!spmv__type_built(SPMV_MIXED)) return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "val=32: mixed, whose products read floats, was left out");
+    s = spmv__room(hooks, &to, val->count, sizeof *floats.to);
+    if (s) return s;
+    floats.from = (const double *)val->data;
+    floats.map = NULL;
+    floats.to = (float *)to;
+    floats.count = val->count;
+    misfit = spmv__floats_make(&floats);
+    if (misfit < val->count) {
+        s = spmv__not_float(&floats, p, misfit, SPMV_ERR_UNSUPPORTED, hooks);
+        spmv_free(hooks, to);
+        return s;
+    }
+    if (!val->borrowed) spmv_free(hooks, val->data);
+    val->data = to;
+    val->width = sizeof *floats.to;
+    val->borrowed = 0;
+    return SPMV_OK;
+}
+
+/* SPMV_ERR_FIXED unless the part can hold these values of the CSR matrix; converts them if it is to. */
+SPMV__SHARED spmv_status spmv__part_new_floats(spmv_part *p, const void *val, int convert)
+{
+    spmv__floats floats;
+    uint64_t misfit;
+    if (!spmv__stores_floats(p) || p->elsewhere || !p->map.count) return SPMV_OK;
+    floats.from = (const double *)val;
+    floats.map = &p->map;
+    floats.to = convert ? (float *)p->a[SPMV_VAL].data : NULL;
+    floats.count = p->map.count;
+    misfit = spmv__floats_make(&floats);
+    return misfit < floats.count ? spmv__not_float(&floats, p, misfit, SPMV_ERR_FIXED, &p->hooks) : SPMV_OK;
+}
+
 /* Makes the map for updates: the array of values, filled with the numbers of the nonzeros instead. */
 SPMV__APART spmv_status spmv__part_map(spmv_part *p, spmv__source *source)
 {
@@ -474,6 +529,7 @@ SPMV__SHARED spmv_status spmv__part_weigh(const spmv_spec *spec, const spmv_view
     spmv_status s;
     src.weighed = 1;
     s = spmv__part_sizes(&p, spec, view, how, NULL, hooks, &src, &counts);
+    if (spmv__stores_floats(&p)) p.a[SPMV_VAL].width = sizeof(float);
     *slots = s ? 0 : spmv_part_slots(&p);
     *bytes = s ? 0 : spmv_part_bytes(&p);
     spmv__source_free(&src);
@@ -499,6 +555,7 @@ SPMV__SHARED spmv_status spmv__part_create(spmv_part *out, const spmv_spec *spec
 #endif
     if (!s && !out->elsewhere) s = spmv__part_arrays(out, &src, how);
     if (!s && !out->elsewhere) s = spmv__part_values(out, &src);
+    if (!s && spmv__stores_floats(out)) s = spmv__part_floats(out, hooks);
     if (!s && how->updatable && !out->elsewhere) s = spmv__part_map(out, &src);
     spmv__source_free(&src);
     spmv_free(hooks, counts);
@@ -525,7 +582,7 @@ SPMV_API spmv_status spmv_part_create(spmv_part *out, const spmv_spec *spec, con
 /* Counts the slots of nonzeros whose new value is zero, and lists them in out unless that is NULL. */
 static uint64_t spmv__map_zeros(const spmv_part *p, const unsigned char *val, uint64_t *out)
 {
-    uint32_t width = p->a[SPMV_VAL].width;
+    const uint32_t width = spmv__value_bytes(p);
     uint64_t i, n = 0;
     for (i = 0; i < p->map.count; i++) {
         uint64_t m = spmv__at(&p->map, i);
@@ -548,6 +605,8 @@ SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
     spmv_status s;
     if (p->elsewhere) return SPMV_OK;
     if (p->a[SPMV_VAL].count && !p->map.count) return spmv_log(&p->hooks, SPMV_ERR_FIXED, "the part was not made updatable");
+    s = spmv__part_new_floats(p, val, 0);
+    if (s) return s;
     if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) {
         n = spmv__map_zeros(p, src, NULL);
         s = spmv__new(&p->hooks, &zeros, n, 8, 0);
@@ -557,6 +616,7 @@ SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
         p->zeros.data = zeros;
         p->zeros.count = n;
     }
+    if (spmv__stores_floats(p)) return spmv__part_new_floats(p, val, 1);
     memset(&to, 0, sizeof to);
     to.src = src;
     to.dst = &p->a[SPMV_VAL];
@@ -629,8 +689,9 @@ static int spmv__listed_zero(const spmv_part *p, uint64_t slot)
 static void spmv__collect_slot(void *user, uint64_t row, uint64_t col, uint64_t slot)
 {
     spmv__collect *collect = (spmv__collect *)user;
-    uint32_t width = collect->p->a[SPMV_VAL].width;
-    const unsigned char *value = (const unsigned char *)collect->p->a[SPMV_VAL].data + slot * width;
+    const uint32_t width = spmv__value_bytes(collect->p);
+    unsigned char value[sizeof(double)];
+    spmv__part_value(collect->p, slot, value);
     if ((spmv_format_flags(collect->p->spec.format) & SPMV_HAS_FILL) && spmv__is_zero(value, width) && !spmv__listed_zero(collect->p, slot))
         return;
     collect->row[collect->count] = spmv__part_row(collect->p, row);

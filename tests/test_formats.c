@@ -2359,6 +2359,137 @@ Test(update, fixed_matrices_say_so)
     matrix_free(&m);
 }
 
+/* ---- values in fewer bytes (key val) -------------------------------------------------------------------------------- */
+
+/* A plan's text with the key, in out. */
+static const char *with_val(char out[64], const char *text, int bits)
+{
+    sprintf(out, "%s%cval=%d", text, strchr(text, ':') ? ',' : ':', bits);
+    return out;
+}
+
+/* The part with the key has the same y to the last bit, the same matrix, and fewer bytes; so has it after an update. */
+static void narrow_part(const char *text, const matrix *m, const spmv_csr *a, const spmv_csr *fresh, spmv_simd simd, int repeat)
+{
+    char narrow[64];
+    spmv_part p, q;
+    spmv_build how;
+    spmv_csr back;
+    double *x = vector_new(SPMV_F64, m->cols), *y = vector_new(SPMV_F64, m->rows), *z = vector_new(SPMV_F64, m->rows);
+    const char *diff;
+    uint64_t i;
+    int turn;
+    memset(&how, 0, sizeof how);
+    how.type = SPMV_F64;
+    how.updatable = 1;
+    how.simd = simd;
+    how.reproducible = repeat;
+    if (build(&p, text, a, &how, &quiet)) goto done; /* no reproducible product, or too large */
+    CHECK(build(&q, with_val(narrow, text, 32), a, &how, &quiet) == SPMV_OK, "%s, %s", m->name, narrow);
+    CHECK(q.a[SPMV_VAL].width == 4 && q.type == SPMV_F64, "%s", narrow);
+    CHECK(spmv_part_bytes(&p) - spmv_part_bytes(&q) == 4 * spmv_part_slots(&p), "%s, %s: bytes", m->name, narrow);
+    for (turn = 0; turn < 2; turn++) {
+        for (i = 0; i < m->cols; i++) x[i] = rng_real();
+        for (i = 0; i < m->rows; i++) y[i] = z[i] = rng_real();
+        CHECK(spmv_part_mul(&p, 1.25, x, 1, y) == SPMV_OK && spmv_part_mul(&q, 1.25, x, 1, z) == SPMV_OK, "%s", narrow);
+        CHECK(!m->rows || !memcmp(y, z, m->rows * sizeof *y), "%s, %s, %s: bits of y", m->name, narrow, spmv_simd_name(simd));
+        CHECK(spmv_parts_to_csr(&back, m->rows, &q, 1, NULL) == SPMV_OK, "%s, %s", m->name, narrow);
+        diff = csr_difference(turn ? fresh : a, &back);
+        CHECK(!diff, "%s, %s: %s", m->name, narrow, diff);
+        spmv_csr_destroy(&back);
+        CHECK(spmv_part_update(&p, fresh->val) == SPMV_OK && spmv_part_update(&q, fresh->val) == SPMV_OK, "%s", narrow);
+    }
+    spmv_part_destroy(&q);
+    spmv_part_destroy(&p);
+done:
+    free(x);
+    free(y);
+    free(z);
+}
+
+Test(narrow, products_keep_every_bit)
+{
+    matrix m;
+    int i, j, level;
+    for (i = 0; matrix_awkward(&m, i, WITH_ZEROS); i++, matrix_free(&m)) {
+        spmv_csr a = matrix_csr(&m, SPMV_F64), fresh = matrix_csr(&m, SPMV_F64);
+        double *val = need(m.nnz, sizeof *val);
+        uint64_t k;
+        for (k = 0; k < m.nnz; k++) val[k] = rng_below(5) ? rng_int() / 4 : -0.0;
+        fresh.val = val;
+        for (j = 0; j < SPECS; j++) {
+            if (m.nnz >= 300 && (i + j) % 3) continue;
+            for (level = 0; level < SPMV_SIMD_COUNT; level++)
+                if (spmv_simd_usable((spmv_simd)level)) narrow_part(specs[j], &m, &a, &fresh, (spmv_simd)level, 0);
+            narrow_part(specs[j], &m, &a, &fresh, SPMV_SIMD_BEST, 1);
+        }
+        free(val);
+        spmv_csr_destroy(&fresh);
+        spmv_csr_destroy(&a);
+    }
+}
+
+/* The value that is no float is named with its place, and after an update that is refused all is as before. */
+Test(narrow, a_value_that_does_not_fit)
+{
+    static const double unfit[] = { 0.1, 1e300, 1e-40, 16777217.0 };
+    matrix m;
+    size_t i;
+    int j;
+    CHECK(matrix_awkward(&m, 21, INTEGERS) && m.nnz > 20, "matrix");
+    for (i = 0; i < sizeof unfit / sizeof *unfit; i++)
+        for (j = 0; j < SPECS; j++) {
+            char text[64], place[64];
+            ledger l;
+            spmv_hooks h = ledger_hooks(&l);
+            spmv_csr a = matrix_csr(&m, SPMV_F64);
+            double *val = need(m.nnz, sizeof *val);
+            uint64_t r = 0, k = m.nnz / 2;
+            spmv_build how;
+            spmv_part p;
+            void *before;
+            memset(&how, 0, sizeof how);
+            how.type = SPMV_F64;
+            how.updatable = 1;
+            memcpy(val, a.val, m.nnz * sizeof *val);
+            CHECK(build(&p, with_val(text, specs[j], 32), &a, &how, &h) == SPMV_OK, "%s", text);
+            before = need(p.a[SPMV_VAL].count, 4);
+            memcpy(before, p.a[SPMV_VAL].data, p.a[SPMV_VAL].count * 4);
+            val[k] = unfit[i];
+            while (a.ptr[r + 1] <= k) r++;
+            sprintf(place, "in row %d, column %d is not", (int)r, (int)a.col[k]);
+            CHECK(spmv_part_update(&p, val) == SPMV_ERR_FIXED && strstr(l.text, place), "%s: %s", text, l.text);
+            CHECK(!memcmp(before, p.a[SPMV_VAL].data, p.a[SPMV_VAL].count * 4), "%s changed", text);
+            spmv_part_destroy(&p);
+            l.messages = 0; /* the next message is a cause again */
+            a.val = val;
+            CHECK(build(&p, text, &a, &how, &h) == SPMV_ERR_UNSUPPORTED && strstr(l.text, place), "%s: %s", text, l.text);
+            CHECK(!p.rows && !p.a[SPMV_VAL].data, "%s: not zeroed", text);
+            a.val = NULL;
+            spmv_csr_destroy(&a);
+            CHECK(!l.live, "%s leaks", text);
+            free(val);
+            free(before);
+        }
+    matrix_free(&m);
+}
+
+/* Floats have nothing to save: the key changes nothing. */
+Test(narrow, floats_stay)
+{
+    matrix m;
+    spmv_csr a;
+    spmv_part p;
+    CHECK(matrix_awkward(&m, 21, INTEGERS), "matrix");
+    a = matrix_csr(&m, SPMV_F32);
+    CHECK(built(&p, "csr:val=32", &m, &a, SPMV_F32, 0) && p.a[SPMV_VAL].width == 4, "f32");
+    spmv_part_destroy(&p);
+    CHECK(built(&p, "csr:val=32", &m, &a, SPMV_MIXED, 0) && p.a[SPMV_VAL].width == 4, "mixed");
+    spmv_part_destroy(&p);
+    spmv_csr_destroy(&a);
+    matrix_free(&m);
+}
+
 /* ---- limits ------------------------------------------------------------------------------------------------------- */
 
 /* A matrix in which each row has one entry on a diagonal of its own, and one row is long. */

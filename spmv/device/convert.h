@@ -277,8 +277,8 @@ static void spmv__block_outline(spmv__convert_job *job)
 #define spmv__block_outline NULL
 #endif
 
-/* By format; those that are not named here are filled by the host. */
-static const spmv__convert_format *spmv__convert_format_of(spmv_format format)
+/* By format; those that are not named here, and values in fewer bytes, are filled by the host. */
+static const spmv__convert_format *spmv__convert_format_of(const spmv_part *p)
 {
     static const spmv__convert_format
         dense = { "BY_MATRIX", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
@@ -293,7 +293,7 @@ static const spmv__convert_format *spmv__convert_format_of(spmv_format format)
         bcsr = { "BY_BLOCK", SPMV_BCSR_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_BCSR_PTR, spmv__block_outline },
         cmrs = { "BY_ROW", SPMV_CMRS_INDEX, SPMV_CMRS_ROW, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
         tcsr = { "BY_ROW", SPMV_TCSR_COL, SPMV_TCSR_HIGH, SPMV_TCSR_FLAG, SPMV__NO_ARRAY, spmv__tcsr_outline };
-    switch (format) {
+    switch (spmv__stores_floats(p) ? SPMV_FORMAT_COUNT : p->spec.format) {
     case SPMV_DENSE: return &dense;
     case SPMV_COO: return &coo;
     case SPMV_CSR: return &csr;
@@ -627,7 +627,7 @@ static int spmv__convert_takes(const spmv__convert *convert, const spmv_part *p,
     const spmv_csr *a = convert->a;
     const uint64_t most = convert->device->info.alloc_bytes;
     int k, fits = spmv__sat_mul(a->nnz, 8) <= most && (a->rows + 1) * 8 <= most;
-    if (convert->off || source->view->a != a || !p->nnz || !spmv__convert_format_of(p->spec.format)) return 0;
+    if (convert->off || source->view->a != a || !p->nnz || !spmv__convert_format_of(p)) return 0;
     if (spmv__dev_has_blocks(p->spec.format) && !convert->counted) return 0;
     if (p->spec.format == SPMV_CMRS && p->spec.key[SPMV_KEY_SORT]) return 0;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) fits &= spmv__sat_mul(p->a[k].count, p->a[k].width) <= most;
@@ -1345,7 +1345,7 @@ static void spmv__convert_job_set(spmv__convert_job *job, spmv__convert *convert
     job->convert = convert;
     job->p = p;
     job->source = source;
-    job->format = spmv__convert_format_of(p->spec.format);
+    job->format = spmv__convert_format_of(p);
     job->wg = (uint64_t)spmv__dev_vector_group(convert->device);
 }
 
@@ -1712,7 +1712,7 @@ static int spmv__convert_finds_longest(const spmv__convert *convert, const spmv_
  * be packed. */
 static int spmv__convert_reads_columns(const spmv_part *p)
 {
-    if (p->spec.key[SPMV_KEY_IDX] == 16 || !spmv__convert_format_of(p->spec.format)) return 1;
+    if (p->spec.key[SPMV_KEY_IDX] == 16 || !spmv__convert_format_of(p)) return 1;
     return spmv__format_class_of(p->spec.format) == SPMV_CLASS_DIAGONAL;
 }
 
