@@ -359,8 +359,8 @@ static spmv_status spmv__not_float(const spmv__floats *floats, const spmv_part *
     place.slot = slot;
     place.row = place.col = 0;
     spmv__table[p->spec.format].each(p, spmv__slot_visit, &place);
-    return spmv_log(hooks, s, "%s: val=32: the value %.9f in row %llu, column %llu is not exactly a float", spmv_format_name(p->spec.format),
-                    spmv__floats_from(floats, slot), (spmv__ull)place.row, (spmv__ull)place.col);
+    return spmv_log(hooks, s, "%s: val=32: the value %.9f in row %llu, column %llu is not exactly a float",
+                    spmv_format_name(p->spec.format), spmv__floats_from(floats, slot), (spmv__ull)place.row, (spmv__ull)place.col);
 }
 
 /* Replaces the part's doubles by floats. */
@@ -371,7 +371,8 @@ SPMV__APART spmv_status spmv__part_floats(spmv_part *p, const spmv_hooks *hooks)
     uint64_t misfit;
     void *to;
     spmv_status s;
-    if (!spmv__type_built(SPMV_MIXED)) return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "val=32: mixed, whose products read floats, was left out");
+    if (!spmv__type_built(SPMV_MIXED))
+        return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "val=32 needs the products of mixed, which were left out of this build");
     s = spmv__room(hooks, &to, val->count, sizeof *floats.to);
     if (s) return s;
     floats.from = (const double *)val->data;

@@ -1132,6 +1132,8 @@ Test(convert, every_request_of_memory_from_buffers_fails)
 /* Every byte of matrices in buffers, by every second plan for each of them. */
 Test(convert, every_byte_from_buffers)
 {
+    static const char *const by_host[] = { "csr:val=32", "ell:w=1,val=32+coo" }; /* that the host fills, from what it fetches */
+    const size_t count = sizeof plans / sizeof *plans;
     spmv_device d;
     matrix m;
     size_t j;
@@ -1142,7 +1144,8 @@ Test(convert, every_byte_from_buffers)
         in_buffers b;
         if (!a.nnz) continue;
         buffers_make(&b, &d, a.ptr, a.rows, 8, a.col, m.val, a.nnz);
-        for (j = (size_t)i % 2; j < sizeof plans / sizeof *plans; j += 2) {
+        for (j = (size_t)i % 2; j < count + sizeof by_host / sizeof *by_host; j += 2) {
+            const char *text = j < count ? plans[j] : by_host[j - count];
             spmv_build how;
             spmv_store here;
             spmv_plan plan;
@@ -1155,13 +1158,13 @@ Test(convert, every_byte_from_buffers)
             desc.matrix = matrix_input(&m, SPMV_F64);
             buffers_describe(&b, &desc, &d);
             desc.hooks = ledger_hooks(&l);
-            desc.plan = plans[j];
+            desc.plan = text;
             desc.convert = SPMV_CONVERT_ON_DEVICE;
             desc.updatable = how.updatable = j % 4 >= 2;
-            cr_assert_eq(spmv_plan_make(&plan, plans[j], &a, NULL, NULL, NULL), SPMV_OK);
+            cr_assert_eq(spmv_plan_make(&plan, text, &a, NULL, NULL, NULL), SPMV_OK);
             s = spmv_store_create(&here, &plan, &a, &how, &desc.hooks);
-            cr_assert_eq(spmv_create(&made, &desc), s, "%s of %s: %s", plans[j], m.name, l.text);
-            if (!s) compare_created(&d, &made, &here, plans[j]);
+            cr_assert_eq(spmv_create(&made, &desc), s, "%s of %s: %s", text, m.name, l.text);
+            if (!s) compare_created(&d, &made, &here, text);
             spmv_destroy(&made);
             spmv_store_destroy(&here);
             cr_assert_eq(l.live, 0);
@@ -1288,6 +1291,67 @@ Test(convert, csr_in_buffers)
     buffers_free(&narrow, &d);
     free(ptr);
     free(twice);
+    matrix_free(&m);
+    spmv_device_destroy(&d);
+}
+
+static void say_nothing(void *user, spmv_status s, const char *message)
+{
+    (void)user;
+    (void)s;
+    (void)message;
+}
+
+/* Values in fewer bytes: y has the bits that it has without the key, before an update, after it and after one that is refused. */
+Test(convert, val_keeps_every_bit, .timeout = 300)
+{
+    static const char *const texts[] = { "dense", "coo", "csr", "csr:run=64,idx=16", "dia", "bdia", "ell", "sell:idx=16", "bell:b=2x2",
+                                         "sbell:b=3x3", "bcsr", "cmrs", "tcsr:tile=512", "tcsr:tile=512,idx=16", "ell:w=2+csr" };
+    spmv_device d;
+    matrix m;
+    size_t p;
+    int turn;
+    open_device(&d);
+    CHECK(matrix_awkward(&m, 21, INTEGERS), "matrix");
+    if (!d.info.f64) cr_skip_test("no doubles");
+    for (p = 0; p < 2 * (sizeof texts / sizeof *texts); p++) {
+        char narrow[64];
+        double *x = vector_new(SPMV_F64, m.cols), *y = vector_new(SPMV_F64, m.rows), *z = vector_new(SPMV_F64, m.rows);
+        double *val = need(m.nnz, sizeof *val);
+        const char *text = texts[p / 2];
+        spmv_matrix a, b;
+        spmv_desc desc = { 0 };
+        uint64_t k;
+        desc.matrix = matrix_input(&m, SPMV_F64);
+        desc.device = &d;
+        desc.updatable = 1;
+        desc.plan = text;
+        desc.hooks.log = say_nothing;
+        desc.reproducible = (int)(p % 2);
+        if (spmv_create(&a, &desc) == SPMV_OK) { /* else it has no reproducible product */
+            sprintf(narrow, "%s%cval=32", text, strchr(text, ':') ? ',' : ':');
+            if (strchr(text, '+')) strcpy(narrow, "ell:w=2,val=32+csr:val=32");
+            desc.plan = narrow;
+            cr_assert_eq(spmv_create(&b, &desc), SPMV_OK, "%s", narrow);
+            for (turn = 0; turn < 3; turn++) {
+                for (k = 0; k < m.cols; k++) x[k] = rng_real();
+                for (k = 0; k < m.rows; k++) y[k] = z[k] = rng_real();
+                cr_assert(!spmv_mul(&a, 1.5, x, 0.5, y) && !spmv_mul(&b, 1.5, x, 0.5, z), "%s", narrow);
+                CHECK(!memcmp(y, z, m.rows * sizeof *y), "%s, turn %d", narrow, turn);
+                for (k = 0; k < m.nnz; k++) val[k] = rng_int() / 8;
+                if (turn == 1) {
+                    val[m.nnz - 1] = 0.1;
+                    cr_assert_eq(spmv_update(&b, val), SPMV_ERR_FIXED, "%s", narrow);
+                } else cr_assert(!spmv_update(&a, val) && !spmv_update(&b, val), "%s", narrow);
+            }
+            spmv_destroy(&b);
+        } else cr_assert(p % 2, "%s", text);
+        spmv_destroy(&a);
+        free(val);
+        free(x);
+        free(y);
+        free(z);
+    }
     matrix_free(&m);
     spmv_device_destroy(&d);
 }
