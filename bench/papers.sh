@@ -55,7 +55,7 @@ printf '%s\nCommand: %s\n' "$(date -u '+%Y-%m-%d %H:%M UTC')" "$command" >>"$dir
 # ---- time --------------------------------------------------------------------------------------------------------------------------------
 
 case $class in gpu) limit=${LIMIT:-580} ;; *) limit=${LIMIT:-2400} ;; esac
-weight() { case $1 in clspmv) echo 28 ;; hybr) echo 14 ;; koza) echo 28 ;; kuresson) echo 6 ;; grewe) echo 24 ;; *) echo 0 ;; esac; }
+weight() { case $1 in clspmv) echo 24 ;; hybr) echo 12 ;; koza) echo 34 ;; kuresson) echo 6 ;; grewe) echo 24 ;; *) echo 0 ;; esac; }
 all=0 sum=0
 for p in $papers; do all=$((all + $(weight $p))); done
 [ $all -gt 0 ] || { echo "bench/papers.sh: PAPERS has none of clspmv hybr koza kuresson grewe" >&2; exit 2; }
@@ -218,19 +218,24 @@ measure_kuresson() {
 }
 
 measure_grewe() {
-    [ $class != host ] || return 0
+    runs=${cl:+opencl}
+    case $device in cuda:*) runs="cuda $runs" ;; esac
+    [ -n "$runs" ] || return 0
     sh bench/generator.sh prepare "$dir/gen" >&2
-    grewe=$(names clspmv | head -n 14)
-    echo "$grewe" | sed 's/.*/& &/' | generate
-    for by in opencl cuda; do
-        case $by-$device in opencl-*) on=$cl half=2 ;; cuda-cuda:*) on=$device half=1 ;; *) continue ;; esac
-        [ -n "$on" ] || continue
-        case $device in cuda:*) ;; *) half=1 ;; esac
+    names clspmv | head -n 14 | sed 's/.*/& &/' | generate
+    # shellcheck disable=SC2046
+    matrices=$(ls -rS $(files $(names clspmv | head -n 14))) # those that take long at last, which may not be reached
+    # shellcheck disable=SC2086
+    set -- $runs
+    for by; do
+        seconds=$(left) || return 0
+        seconds=$((seconds / $#))
+        shift
+        on=$cl
+        [ $by = opencl ] || on=$device
         awk -v small="${SIZE:-}" '$1 ~ /^(dia|csr|ell|hyb|bell|sell)$/ && !(small && $4 ~ /[|]/)' "$dir/gen/time.$by" >"$dir/gen/list.$by"
-        rest=$(left) || return 0
-        # shellcheck disable=SC2046
-        (cd "$dir/gen" && timeout $((rest / half)) "$MEASURE" list.$by "$on" f32 $((rest / half * 6 / 10)) \
-            $(files $grewe)) >"$dir/part" 2>>"$dir/errors" || true
+        # shellcheck disable=SC2086
+        (cd "$dir/gen" && timeout $seconds "$MEASURE" list.$by "$on" f32 $((seconds / 2)) $matrices) >"$dir/part" 2>>"$dir/errors" || true
         sed -n '/^{.*}$/p' "$dir/part" >>"$dir/$by.json"
     done
 }
