@@ -16,7 +16,7 @@
 #   OPENCL  the device for products by OpenCL (the first OpenCL device of DEVICE's type)
 #   TWO     two devices for Kuresson's Table 14, with a comma between them (on a CPU its halves, else only one)
 #   SPMV    the program (build/spmv; bench/permuted.c and others are beside it)
-# Every call ends after its part of the time at the latest, so that one that hangs costs its own rows.
+# A call ends after a 16th of LIMIT at the latest, so that one that hangs costs its own rows.
 set -eu
 if [ $# != 2 ]; then
     sed -n '3p' "$0" >&2
@@ -68,7 +68,7 @@ left() { # left [MOST]: seconds until the deadline of this paper, at most MOST
 call() { # call OUT COMMAND...: appends the lines of JSON that it prints to OUT.json, whether it succeeds or not
     out=$dir/$1.json
     shift
-    seconds=$(left 150) || { echo "no time left: $*" >>"$dir/errors"; return 0; }
+    seconds=$(left $((limit / 16))) || { echo "no time left: $*" >>"$dir/errors"; return 0; }
     timeout "$seconds" "$@" >"$dir/part" 2>>"$dir/errors" || [ $? != 124 ] || echo "$seconds seconds were too few: $*" >>"$dir/errors"
     sed -n '/^{.*}$/p' "$dir/part" >>"$out"
 }

@@ -59,6 +59,7 @@ class Results:
         self.folder, self.wrong, self.products, self.lists = folder, 0, 0, {}
         with open(os.path.join(folder, "machine.txt"), encoding="utf-8") as file:
             self.machine, self.date, *self.rest = file.read().splitlines()
+        self.device = self.machine.split(", by ")[0]
         for name in LISTS:
             self.lists[name] = {}
             for row in self.lines(name, OUR_KEYS):
@@ -203,7 +204,7 @@ def clspmv_gains(results, paper, entries):
     m = means(gains)
     middles = means(gains, lambda c: (geometric_mean([1 + g / 100 for g in c]) - 1) * 100)
     won = [g[2] for g in gains if g[2] is not None]
-    says = (f"the cocktail is {percent(m[2])} faster than the best single format in the mean of {len(won)} matrices (geometric "
+    says = (f"the cocktail gains {percent(m[2])} over the best single format in the mean of {len(won)} matrices (geometric "
             f"{percent(middles[2])}), the paper's on the same {percent(m[6])}; it is more than 5% slower on {sum(g < -5 for g in won)}")
     names = [results.name(name) for name in entries] + ["mean", "geometric mean"]
     return Table("clspmv-3", [[name, *map(percent, g)] for name, g in zip(names, gains + [m, middles])],
@@ -242,7 +243,7 @@ def hybr(results):
 def hybr_shares(results, paper):
     """Tables I and IV."""
     def shares(line, what):
-        return [100 * p["share"] for p in line["parts"] if p["plan"].startswith(what)] + [0.0, 0.0]
+        return [100.0 * p["share"] for p in line["parts"] if p["plan"].startswith(what)] + [0.0, 0.0]
     plans, rows, off = results.shares("hybr-plans"), [], []
     for name, p in paper.items():
         one, two = (plans.get((name, b)) for b in ("hyb", "hybr:levels=2"))
@@ -271,7 +272,7 @@ def hybr_gains(results, paper):
     if rows:
         m = means(divided) if divided else [None] * 8
         yield Table("hybr-5", rows + [["mean of the divided", *map(percent, m)]], (m[0] or 0) > 0,
-                    f"divided twice it is {percent(m[0])} faster than HYB in the mean of the {len(divided)} matrices that are divided, by "
+                    f"divided twice it gains {percent(m[0])} over HYB in the mean of the {len(divided)} matrices that are divided, by "
                     f"OpenCL {percent(m[2])}, with x as an image {percent(m[3])}; theirs {percent(m[4])} and, with a cache, "
                     f"{percent(m[5])} on the 9800 GX2")
         yield Table("hybr-4", speeds)
@@ -526,7 +527,7 @@ def draw_rates(plt, results, path):
         axis.set_yticks(range(len(ys)), [2 * y + 1 for y in ys])
         figure.colorbar(shown, ax=axis)
     axes.flat[-1].axis("off")
-    figure.suptitle(f"Figures 10 and 11 of clSpMV: GFLOP/s on bands, f32; rows, nonzeros in a row. {results.machine}", fontsize=10)
+    figure.suptitle(f"Figures 10 and 11 of clSpMV: GFLOP/s on bands, f32; rows, nonzeros in a row. {results.device}", fontsize=10)
     figure.savefig(path, dpi=80)
     return True
 
@@ -545,13 +546,16 @@ def draw_koza(plt, results, path):
         axes[1].scatter([p[0] for p in points], [least(p[2 + side]) for p in points], s=14, facecolors=face, edgecolors="C3", label=whose)
         shown = [(p[1], p[2 + side][1]) for p in points if p[1] < p[0] and p[2 + side][1]]
         if shown:
-            axes[2].scatter(*zip(*shown), s=14, facecolors=face, edgecolors="C2", label=whose)
+            axes[2].scatter(*zip(*shown), s=14, facecolors=face.replace("C3", "C2"), edgecolors="C2", label=whose)
     for axis, title, x in zip(axes, ("Figure 1: over vector, scalar, HYB", "Figure 2: over the best of the others", "Figure 3: over HYB"),
                               ("mean row length", "mean row length", "sigma")):
         axis.set(title=title, xlabel=x, xscale="log", yscale="log")
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_formatter("{x:g}")
+        axis.tick_params(axis="y", which="minor", labelsize=6)
         axis.axhline(1, color="grey", lw=0.8)
         axis.legend(fontsize=8)
-    figure.suptitle(f"Speed-up of CMRS, double. {results.machine}", fontsize=10)
+    figure.suptitle(f"Speed-up of CMRS, double. {results.device}", fontsize=10)
     figure.savefig(path, dpi=80)
     return True
 
@@ -560,19 +564,22 @@ def draw_generator(plt, results, path):
     sets = results.generated()
     if not sets:
         return False
-    figure, axes = plt.subplots(7, len(sets), figsize=(8 * len(sets), 20), constrained_layout=True, squeeze=False)
-    for column, (by, lines) in enumerate(sets.items()):
-        panels = [(f"Figure {n}: {g}, {by}", generated(lines, g), ("same configuration", "tuned")) for g, n in FIGURES.items()]
-        panels.append((f"Figure 9: csr by vectors over scalars, {by}", vectors(lines, "csr"), ("2", "4")))
-        for axis, (title, rows, legend) in zip(axes[:, column], panels):
-            for k, label in enumerate(legend):
-                axis.bar([i + 0.4 * k for i in range(len(rows))], [ratio(r[0], r[1 + k]) for r in rows.values()], 0.38, label=label)
-            axis.set_xticks([i + 0.2 for i in range(len(rows))], [n.split("_", 1)[1] for n in rows], rotation=30, ha="right", fontsize=8)
-            axis.axhline(1, color="grey", lw=0.8)
-            axis.set_title(title if rows else title + ": no matrix fits")
-            if rows:
-                axis.legend(fontsize=8, loc="lower right")
-    figure.suptitle(f"Speed of generated kernels over the hand-written, f32. {results.machine}", fontsize=10)
+    panels = []
+    for by, lines in sets.items():
+        panels += [(f"Figure {n}: {g}, {by}", generated(lines, g), ("same configuration", "tuned")) for g, n in FIGURES.items()]
+        panels.append((f"Figure 9: csr by vectors over scalars, {by}", vectors(lines, "csr"), ("2 elements", "4 elements")))
+    panels = sorted(panel for panel in panels if panel[1])
+    figure, axes = plt.subplots(-(-len(panels) // 2), 2, figsize=(15, 1.6 * len(panels) + 1), constrained_layout=True, squeeze=False)
+    for axis in axes.flat[len(panels):]:
+        axis.axis("off")
+    for axis, (title, rows, legend) in zip(axes.flat, panels):
+        for k, label in enumerate(legend):
+            axis.bar([i + 0.4 * k for i in range(len(rows))], [ratio(r[0], r[1 + k]) for r in rows.values()], 0.38, label=label)
+        axis.set_xticks([i + 0.2 for i in range(len(rows))], [n.split("_", 1)[1] for n in rows], rotation=30, ha="right", fontsize=8)
+        axis.axhline(1, color="grey", lw=0.8)
+        axis.set_title(title, fontsize=10)
+        axis.legend(fontsize=8, loc="lower right")
+    figure.suptitle(f"Speed of generated kernels over those by hand, f32. {results.device}", fontsize=10)
     figure.savefig(path, dpi=60)
     return True
 
