@@ -117,8 +117,7 @@ SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class d
 SPMV_API double spmv_cost_unit(spmv_cost c);
 
 /* ======================================== cost ========================================
- * the estimate: how long a product with a part takes, by the costs of a tuning table (spmv/choice.h) and the features of the
- * matrix.
+ * the estimate: how long a product with a part takes, by the costs of a tuning table and the features of the matrix.
  */
 
 /* What the choice needs to know of the device where products will run: its name and its class, as a tuning table has them. spmv_target_of
@@ -237,15 +236,10 @@ typedef struct spmv_cocktail {
 SPMV_API spmv_status spmv_cocktail_keys(spmv_cocktail_desc *desc, const char *text, int *column, const spmv_hooks *hooks);
 
 /* ======================================== auto ========================================
- * the library chooses the plan: "auto" goes by estimates, "measure" times the best of these in spmv_create, and "cocktail"
- * goes by the policies of spmv/choice.h.
- *
- * spmv_create of spmv.h calls spmv_choose, so most programs need neither function of this header. Plans are compared by the estimate of
- * spmv/choice.h, which goes by tuning tables (spmv/choice.h) and by the features of the matrix (spmv/choice.h). The same matrix, table and
- * library make the same choice, on every machine and with any number of threads.
+ * the library chooses the plan: "auto" goes by estimates, "measure" times the best of these in spmv_create, and "cocktail" goes by the
+ * policies above. spmv_create calls spmv_choose, so most programs need no function of this header. The same matrix, table and library make
+ * the same choice, on every machine and with any number of threads.
  */
-
-/* ---- the choice --------------------------------------------------------------------------------------------------- */
 
 enum {
     SPMV_CHOICE_MAX   = 8, /* the most options that a choice keeps: the cheapest ones, and csr if it may be used */

@@ -117,40 +117,6 @@ static void spmv__offer_csr(spmv__chooser *c)
 
 /* ---- one part (clSpMV 3.3: every format competes for the whole matrix) ------------------------------------------------- */
 
-/* Is the format worth an estimate on this matrix? */
-static int spmv__suits(spmv_format format, const spmv_features *f)
-{
-    return !spmv__trait[format]->suits || spmv__trait[format]->suits(f);
-}
-
-/* Does an estimate take a pass over the columns, or sort rows? */
-static int spmv__is_slow_to_estimate(const spmv_spec *spec)
-{
-    return (spec->key[SPMV_KEY_IDX] == 16 && spec->format != SPMV_TCSR) || spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED;
-}
-
-/* An option that is predicted to cost so many times as much as the best one is not estimated any closer. */
-#define SPMV__CLEARLY 1.1
-
-/* Would a candidate be clearly behind the best option even if it needed no padding? */
-static int spmv__is_behind(const spmv__chooser *c, const spmv_candidate *k, const spmv__look *l, const spmv_features *f)
-{
-    spmv__load load;
-    spmv_option o;
-    if (!c->out->count || spmv__is_block(k->layout.format)) return 0;
-    memset(&load, 0, sizeof load);
-    memset(&o, 0, sizeof o);
-    o.count = 1;
-    o.part[0] = k->layout;
-    load.rows = k->layout.key[SPMV_KEY_ROWS] ? (double)l->rows : (double)f->rows;
-    load.nnz = load.slots = (double)f->nnz;
-    load.gather = f->gather;
-    load.longest = f->mean;
-    o.predicted = spmv__cost(&c->e, k, &load);
-    o.convert = k->begin + k->slot * load.slots;
-    return spmv__option_cost(c, &o) > SPMV__CLEARLY * c->out->option[0].cost;
-}
-
 /* Offers a candidate for the whole matrix, if it suits it. */
 static spmv_status spmv__offer_whole(spmv__chooser *c, const spmv_candidate *k, const spmv__look *l, const spmv_features *f)
 {
@@ -169,24 +135,20 @@ static spmv_status spmv__offer_whole(spmv__chooser *c, const spmv_candidate *k, 
     return SPMV_OK;
 }
 
-/* May a line of the table be used? */
+/* May a line of the table be used, and is it worth an estimate on this matrix? */
 static int spmv__is_candidate(const spmv__chooser *c, const spmv_candidate *k, const spmv_features *f)
 {
-    return k->type == c->e.type && spmv__usable(&c->e, k->layout.format) && spmv__suits(k->layout.format, f);
+    const spmv__traits *trait = spmv__trait[k->layout.format];
+    return k->type == c->e.type && spmv__usable(&c->e, k->layout.format) && (!trait->suits || trait->suits(f));
 }
 
-/* Offers every candidate for the whole matrix. Those that are slow to estimate come last, as most are behind by then. */
+/* Offers every candidate for the whole matrix. */
 static spmv_status spmv__offer_all(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
 {
     size_t i;
-    int slow;
     spmv_status s = SPMV_OK;
-    for (slow = 0; slow < 2; slow++)
-        for (i = 0; i < c->e.t->count && !s; i++) {
-            const spmv_candidate *k = &c->e.t->line[i];
-            if (!spmv__is_candidate(c, k, f) || spmv__is_slow_to_estimate(&k->layout) != slow) continue;
-            if (!slow || !spmv__is_behind(c, k, l, f)) s = spmv__offer_whole(c, k, l, f);
-        }
+    for (i = 0; i < c->e.t->count && !s; i++)
+        if (spmv__is_candidate(c, &c->e.t->line[i], f)) s = spmv__offer_whole(c, &c->e.t->line[i], l, f);
     return s;
 }
 
@@ -812,42 +774,22 @@ static void spmv__explain_features(spmv__text *t, const spmv_features *f)
     if (any) spmv__put_text(t, "\n");
 }
 
-/* X(IDENT, "head", "unit", width): the columns of numbers in the table of options; PLAN/VARIANT follows them. */
-#define SPMV__EXPLAIN_LIST(X)                      \
-    X(COST,      "cost",       "us",           10) \
-    X(PREDICTED, "predicted",  "us",           11) \
-    X(MEASURED,  "measured",   "us",           11) \
-    X(SPEED,     "vs csr",     "times",         8) \
-    X(CONVERT,   "convert",    "csr products", 14) \
-    X(PAYS,      "pays after", "products",     12)
-
-enum {
-#define X(ID, head, unit, width) SPMV__EXPLAIN_##ID,
-    SPMV__EXPLAIN_LIST(X)
-#undef X
-    SPMV__EXPLAIN_COLUMNS
-};
-
+/* The columns of numbers in the table of options; PLAN/VARIANT follows them. */
 static const struct {
     const char *head, *unit;
     size_t width;
-} spmv__explain_column[SPMV__EXPLAIN_COLUMNS] = {
-#define X(ID, head, unit, width) { head, unit, width },
-    SPMV__EXPLAIN_LIST(X)
-#undef X
-};
+} spmv__explain_column[] = { { "cost", "us", 10 }, { "predicted", "us", 11 }, { "measured", "us", 11 }, { "vs csr", "times", 8 },
+                             { "convert", "csr products", 14 }, { "pays after", "products", 12 } };
 
-static void spmv__put_spaces(spmv__text *t, size_t n)
-{
-    while (n--) spmv__put_char(t, ' ');
-}
+enum { SPMV__EXPLAIN_COLUMNS = sizeof spmv__explain_column / sizeof *spmv__explain_column };
 
-/* Writes s at the right of its column. */
-static void spmv__put_cell(spmv__text *t, int column, const char *s)
+/* Writes text at the right of its column. */
+static void spmv__put_cell(spmv__text *t, int column, const char *text)
 {
-    size_t n = strlen(s), width = spmv__explain_column[column].width;
-    spmv__put_spaces(t, n < width ? width - n : 1);
-    spmv__put_text(t, s);
+    size_t n = strlen(text);
+    do spmv__put_char(t, ' ');
+    while (n++ < spmv__explain_column[column].width - 1);
+    spmv__put_text(t, text);
 }
 
 /* Writes a figure, or - if it is not known. */
@@ -893,17 +835,18 @@ static void spmv__explain_heading(spmv__text *t)
 /* Writes the line of one option; * marks the chosen one. */
 static void spmv__explain_option(spmv__text *t, const spmv_choice *c, const spmv_option *o)
 {
-    uint64_t pays = spmv__pays_after(c, o->convert, o->predicted, c->csr);
+    const uint64_t pays = spmv__pays_after(c, o->convert, o->predicted, c->csr);
     char s[32] = "-";
+    int column = 0;
     spmv__put_char(t, o == c->option ? '*' : ' ');
-    spmv__put_figure_cell(t, SPMV__EXPLAIN_COST, o->cost * 1e6, 1);
-    spmv__put_figure_cell(t, SPMV__EXPLAIN_PREDICTED, o->predicted * 1e6, 1);
-    if (o->measured < 0) spmv__put_cell(t, SPMV__EXPLAIN_MEASURED, "cannot run");
-    else spmv__put_figure_cell(t, SPMV__EXPLAIN_MEASURED, o->measured * 1e6, o->measured > 0);
-    spmv__put_figure_cell(t, SPMV__EXPLAIN_SPEED, c->csr / o->predicted, c->csr > 0);
-    spmv__put_figure_cell(t, SPMV__EXPLAIN_CONVERT, c->csr > 0 ? o->convert / c->csr : 0, c->csr > 0);
+    spmv__put_figure_cell(t, column++, o->cost * 1e6, 1);
+    spmv__put_figure_cell(t, column++, o->predicted * 1e6, 1);
+    if (o->measured < 0) spmv__put_cell(t, column++, "cannot run");
+    else spmv__put_figure_cell(t, column++, o->measured * 1e6, o->measured > 0);
+    spmv__put_figure_cell(t, column++, c->csr / o->predicted, c->csr > 0);
+    spmv__put_figure_cell(t, column++, c->csr > 0 ? o->convert / c->csr : 0, c->csr > 0);
     if (pays) spmv_print(s, sizeof s, "%llu", (spmv__ull)pays);
-    spmv__put_cell(t, SPMV__EXPLAIN_PAYS, s);
+    spmv__put_cell(t, column, s);
     spmv__put_text(t, "  ");
     spmv__put_option(t, c, o);
     spmv__put_char(t, '\n');

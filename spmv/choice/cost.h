@@ -273,13 +273,6 @@ static double spmv__cost_parts(const spmv__estimator *e, const spmv_candidate *k
     return out->seconds = sum;
 }
 
-/* The same without the parts. */
-SPMV__SHARED double spmv__cost(const spmv__estimator *e, const spmv_candidate *k, const spmv__load *l)
-{
-    spmv_estimate parts;
-    return spmv__cost_parts(e, k, &k->layout, l, &parts);
-}
-
 /* May a part with so many slots be stored, as far as the size of its values shows? */
 static int spmv__fits(const spmv__estimator *e, double slots) { return slots * (double)spmv_value_size(e->how->type) <= e->limit; }
 

@@ -241,24 +241,22 @@ static double spmv__spread(uint64_t i) { return (double)((uint32_t)(i + 1) * 265
 
 /* ---- features: diagonals -------------------------------------------------------------------------------------------- */
 
-/* How many nonzeros each diagonal holds, among those that were counted: a table with a place for every diagonal if it is large enough, else
- * a hash table. Numbers are those of spmv__diagonals. */
+/* How many nonzeros each diagonal of a sample holds: a table with a place for every diagonal if it is large enough, else a hash table.
+ * Numbers are those of spmv__diagonals. */
 typedef struct spmv__tally {
-    uint64_t *place;        /* 0: free; direct: place[number] is the nonzeros; else (number + 1) << SPMV__TALLY_BITS | nonzeros */
-    uint64_t  places;       /* if hashed, a power of two */
-    uint64_t  most, count;  /* if hashed: the most diagonals that there may be, at most half the places; those that there are */
-    int       direct, full; /* full: there were too many diagonals */
+    uint64_t *place;  /* 0: free; direct: place[number] is the nonzeros; else (number + 1) << SPMV__TALLY_BITS | nonzeros */
+    uint64_t  places; /* if hashed, a power of two, and at least twice the diagonals */
+    int       direct;
 } spmv__tally;
 
-enum { SPMV__TALLY_BITS = 31 /* sizes are below 2^32 each, so a number + 1 has 33 bits; more rows than 2^31 are never counted at once */ };
+enum { SPMV__TALLY_BITS = 31 /* sizes are below 2^32 each, so a number + 1 has 33 bits; no sample has 2^31 nonzeros on a diagonal */ };
 
 /* Sets the size of a table for so many diagonals at most, of a matrix with so many rows and columns. */
 static void spmv__tally_size(spmv__tally *t, const spmv_csr *a, uint64_t most)
 {
     const uint64_t numbers = a->rows + a->cols, cache = 1u << 14; /* places that stay in the second-level cache */
-    memset(t, 0, sizeof *t);
-    t->most = spmv__smaller(most, numbers);
-    for (t->places = 64; t->places < 2 * t->most || (t->places < 4 * t->most && t->places < cache);) t->places *= 2;
+    most = spmv__smaller(most, numbers);
+    for (t->places = 64; t->places < 2 * most || (t->places < 4 * most && t->places < cache);) t->places *= 2;
     t->direct = numbers <= t->places || numbers <= a->nnz / 8; /* clearing and reading the places costs little beside the nonzeros */
     if (t->direct) t->places = numbers;
 }
@@ -289,14 +287,7 @@ static uint64_t spmv__tally_held(const spmv__tally *t, uint64_t at)
 static void spmv__tally_add(spmv__tally *t, uint64_t number, uint64_t nonzeros)
 {
     uint64_t *place = t->place + spmv__tally_at(t, number);
-    if (!*place && !t->direct) {
-        if (t->count == t->most) {
-            t->full = 1;
-            return;
-        }
-        t->count++;
-        *place = (number + 1) << SPMV__TALLY_BITS;
-    }
+    if (!*place && !t->direct) *place = (number + 1) << SPMV__TALLY_BITS;
     *place += nonzeros;
 }
 
@@ -305,7 +296,7 @@ static void spmv__tally_rows(spmv__tally *t, const spmv_view *v, uint64_t first,
 {
     const spmv_csr *a = v->a;
     uint64_t r, k, rows, *place;
-    for (r = first; r < end && !t->full; r += rows) {
+    for (r = first; r < end; r += rows) {
         rows = spmv__moved_rows(v, r, end);
         if (t->direct && !v->owner) {
             place = t->place + (a->rows - 1 - r);
@@ -346,81 +337,49 @@ static void spmv__diagonals_sample(spmv__tally *t, const spmv_view *v, uint64_t 
     }
 }
 
-/* Counts diagonals, those that are dense, and bands. Each nonzero that was counted stands for times of them. */
-static void spmv__look_diagonals(const spmv__look *l, const spmv__tally *t, uint64_t times, spmv_features *f)
+/* Adds a diagonal with so many nonzeros to the features. */
+static void spmv__look_diagonal(const spmv__look *l, uint64_t number, uint64_t held, spmv_features *f)
+{
+    const uint64_t length = spmv__diagonal_length(l->v->a, number);
+    held = spmv__smaller(held, length);
+    f->diagonals++;
+    if ((double)held < SPMV_FILL_DENSE * (double)length) return;
+    f->dense_diagonals++;
+    f->dense_diagonals_nnz += held;
+}
+
+/* Counts the diagonals of a sample of every step-th window. */
+static void spmv__look_some_diagonals(const spmv__look *l, spmv__tally *t, uint64_t step, spmv_features *f)
 {
     uint64_t at;
-    f->diagonals = f->bands = f->dense_diagonals = f->dense_diagonals_nnz = 0;
+    spmv__diagonals_sample(t, l->v, step);
     for (at = 0; at < t->places; at++) {
-        uint64_t number, length, held;
+        const uint64_t number = t->place[at] ? spmv__tally_number(t, at) : 0;
         if (!t->place[at]) continue;
-        number = spmv__tally_number(t, at);
-        length = spmv__diagonal_length(l->v->a, number);
-        held = spmv__smaller(spmv__tally_held(t, at) * times, length);
         f->bands += !number || !t->place[spmv__tally_at(t, number - 1)];
-        f->diagonals++;
-        if ((double)held < SPMV_FILL_DENSE * (double)length) continue;
-        f->dense_diagonals++;
-        f->dense_diagonals_nnz += held;
+        spmv__look_diagonal(l, number, spmv__tally_held(t, at) * step, f);
     }
 }
 
-/* What the threads that count all diagonals have in common: each has a table of its own. */
-typedef struct spmv__tallies {
-    const spmv__look *l;
-    spmv__tally      *table;
-    uint64_t          shares;
-} spmv__tallies;
-
-static void spmv__tally_share(void *job, uint64_t share, size_t thread)
+/* Counts all diagonals instead of those of a sample, if that shows so few that the whole matrix could be stored by diagonals. */
+static spmv_status spmv__look_more_diagonals(const spmv__look *l, spmv_features *f)
 {
-    const spmv__tallies *c = (const spmv__tallies *)job;
-    const spmv_csr *a = c->l->v->a;
-    spmv__tally_rows(&c->table[thread], c->l->v, spmv__share_row(a->ptr, a->rows, share, c->shares),
-                     spmv__share_row(a->ptr, a->rows, share + 1, c->shares));
-}
-
-/* Adds what other tables hold to the first one. */
-static void spmv__tally_merge(spmv__tally *t, uint64_t tables)
-{
-    uint64_t i, at;
-    for (i = 1; i < tables; i++) {
-        t->full |= t[i].full;
-        for (at = 0; at < t[i].places; at++)
-            if (t[i].place[at]) spmv__tally_add(t, spmv__tally_number(&t[i], at), spmv__tally_held(&t[i], at));
-    }
-}
-
-/* Counts the nonzeros of each diagonal, of which there are most at most, and fills in the features of diagonals; if there are more, leaves
- * them as they were. The tables of all threads take no more than a quarter of the CSR form. */
-static spmv_status spmv__look_all_diagonals(const spmv__look *l, uint64_t most, spmv_features *f)
-{
-    const spmv_csr *a = l->v->a;
-    spmv__tallies c;
-    spmv__tally one;
-    uint64_t threads, fit, i;
-    void *block;
+    const double dense = 3; /* slots for each nonzero: more are never worth it */
+    spmv__diagonals d;
+    uint64_t at = 0, number, held, before = 0;
     spmv_status s;
-    spmv__tally_size(&one, a, most);
-    c.l = l;
-    c.shares = a->rows < 0x7fffffff ? spmv__share_count(a->nnz + a->rows) : 1;
-    fit = spmv__csr_bytes(a) / 4 / (one.places * 8);
-    threads = spmv__share_threads(c.shares, fit ? fit : 1);
-    s = spmv__new(l->h, &block, threads, sizeof one + one.places * 8, 0);
+    if (!f->diagonals_sampled || (double)f->diagonals * (double)f->rows > dense * (double)l->nnz) return SPMV_OK;
+    s = spmv__diagonals_count(&d, l->v, l->h);
     if (s) return s;
-    c.table = (spmv__tally *)block;
-    for (i = 0; i < threads; i++) {
-        c.table[i] = one;
-        c.table[i].place = (uint64_t *)(void *)(c.table + threads) + i * one.places;
+    f->diagonals = f->bands = f->dense_diagonals = f->dense_diagonals_nnz = 0;
+    f->diagonals_sampled = 0;
+    f->diagonals_error = 0;
+    while (spmv__diagonals_next(&d, &at, &number, &held)) {
+        f->bands += !f->diagonals || number != before + 1;
+        spmv__look_diagonal(l, number, held, f);
+        before = number;
     }
-    spmv__share_among(spmv__tally_share, &c, c.shares, threads);
-    spmv__tally_merge(c.table, threads);
-    if (!c.table[0].full) {
-        spmv__look_diagonals(l, &c.table[0], 1, f);
-        f->diagonals_sampled = 0;
-        f->diagonals_error = 0;
-    }
-    spmv_free(l->h, block);
+    spmv__diagonals_free(&d, l->h);
     return SPMV_OK;
 }
 
@@ -729,7 +688,7 @@ enum { SPMV__SAMPLE_DIAGONALS, SPMV__SAMPLE_GATHER, SPMV__SAMPLE_BLOCKS, SPMV__S
 typedef struct spmv__look_samples {
     const spmv__look *l;
     spmv_features    *f;
-    uint64_t          sample, every; /* nonzeros; every so many windows of rows are read for diagonals, 0: no sample of them is needed */
+    uint64_t          sample, every; /* nonzeros; every so many windows of rows are read for diagonals, 0: they are not wanted */
     int               blocks;        /* 1: blocks are wanted */
     spmv__tally       tally;
     uint32_t         *tag;           /* for spmv__look_gather */
@@ -744,10 +703,7 @@ static void spmv__look_sample_share(void *job, uint64_t share, size_t thread)
         if (!c->blocks) return;
         spmv__look_block_size(c->l, &c->table[thread], c->sample, &c->f->block[share - SPMV__SAMPLE_BLOCKS]);
     } else if (share == SPMV__SAMPLE_GATHER) c->f->gather = spmv__look_gather(c->l, spmv__smaller(c->sample, gather_most), c->tag);
-    else if (share == SPMV__SAMPLE_DIAGONALS && c->every) {
-        spmv__diagonals_sample(&c->tally, c->l->v, c->every);
-        spmv__look_diagonals(c->l, &c->tally, c->every, c->f);
-    }
+    else if (share == SPMV__SAMPLE_DIAGONALS && c->every) spmv__look_some_diagonals(c->l, &c->tally, c->every, c->f);
 }
 
 /* The most nonzeros that samples of all block sizes read: those of the sample, or of the slices of the highest blocks. */
@@ -790,27 +746,15 @@ static spmv_status spmv__look_samples_make(const spmv__look *l, spmv_features *f
 {
     const uint64_t diagonal_sample = 1u << 13; /* nonzeros */
     const int      diagonals = f->nnz && (~without & spmv__class_bits(SPMV_CLASS_DIAGONAL));
-    const int      few = l->nnz < 2 * diagonal_sample;
     spmv__look_samples c;
-    spmv_status s;
     c.l = l;
     c.f = f;
     c.sample = sample;
-    c.every = diagonals && !few ? l->nnz / diagonal_sample : 0;
+    c.every = !diagonals ? 0 : l->nnz < 2 * diagonal_sample ? 1 : l->nnz / diagonal_sample;
     c.blocks = f->nnz && (~without & spmv__class_bits(SPMV_CLASS_BLOCK)) != 0;
-    f->diagonals_sampled = c.every > 0;
-    if (c.every) f->diagonals_error = spmv__square_root(0.25 * (double)c.every / (double)f->rows); /* of one that is filled to a half */
-    s = spmv__look_sample(&c);
-    return s || !diagonals || !few ? s : spmv__look_all_diagonals(l, l->nnz, f);
-}
-
-/* Counts every diagonal instead of those of a sample, if that shows so few that the whole matrix could be stored by diagonals, and there
- * are no more than that. */
-static spmv_status spmv__look_more_diagonals(const spmv__look *l, spmv_features *f)
-{
-    const double dense = 3; /* slots for each nonzero: more are never worth it */
-    const double most = f->diagonals_sampled ? dense * (double)l->nnz / (double)f->rows : 0;
-    return !f->diagonals_sampled || (double)f->diagonals > most ? SPMV_OK : spmv__look_all_diagonals(l, (uint64_t)most, f);
+    f->diagonals_sampled = c.every > 1;
+    if (c.every > 1) f->diagonals_error = spmv__square_root(0.25 * (double)c.every / (double)f->rows); /* of one that is filled to a half */
+    return spmv__look_sample(&c);
 }
 
 /* Fills in the features of what l has read, where diagonals, blocks and how x is read are those of samples. A sample of n rows shows that a

@@ -202,25 +202,13 @@ static int spmv__by_turns(const spmv_matrix *a, const spmv_matrix *b, const spmv
 /* Exchanges what two matrices with the same nonzeros are stored as. */
 static void spmv__exchange_stores(spmv_matrix *a, spmv_matrix *b)
 {
-    unsigned char *at = (unsigned char *)&a->store, *other = (unsigned char *)&b->store;
-    struct spmv_device_matrix *on_device = a->on_device;
-    struct spmv_exec *exec = a->exec;
-    size_t i;
-    for (i = 0; i < sizeof a->store; i++) { /* a third store would make a large frame */
-        const unsigned char byte = at[i];
-        at[i] = other[i];
-        other[i] = byte;
-    }
+    const spmv_matrix was = *a;
+    a->store = b->store;
     a->on_device = b->on_device;
     a->exec = b->exec;
-    b->on_device = on_device;
-    b->exec = exec;
-}
-
-/* The seconds by which an option is ranked once it was timed. */
-static double spmv__measured_cost(const spmv_option *o, const spmv_build_hints *hints)
-{
-    return o->measured + o->convert / spmv__calls(hints);
+    b->store = was.store;
+    b->on_device = was.on_device;
+    b->exec = was.exec;
 }
 
 /* Times another matrix, stored by an option, beside the one that is stored by option 0, and keeps the one that costs less: its option
@@ -229,8 +217,8 @@ static void spmv__compare(spmv_matrix *m, spmv_matrix *other, const spmv_desc *d
 {
     spmv_option *kept = &c->option[0], *o = &c->option[option];
     if (!spmv__by_turns(m, other, d->hints, &kept->measured, &o->measured)) return;
-    kept->cost = spmv__measured_cost(kept, d->hints);
-    o->cost = spmv__measured_cost(o, d->hints);
+    kept->cost = kept->measured + kept->convert / spmv__calls(d->hints);
+    o->cost = o->measured + o->convert / spmv__calls(d->hints);
     if (o->cost >= kept->cost) return;
     spmv__exchange_stores(m, other);
     spmv__to_front(c, option);
@@ -240,25 +228,23 @@ static void spmv__compare(spmv_matrix *m, spmv_matrix *other, const spmv_desc *d
 static void spmv__challenge(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c, int option)
 {
     spmv_desc quiet = *d;
-    spmv_matrix *other = (spmv_matrix *)spmv_alloc(&d->hooks, 1, sizeof *other); /* large */
+    spmv_matrix other;
     spmv_status s;
     int i;
-    if (!other) return;
-    memset(other, 0, sizeof *other);
-    other->updatable = m->updatable;
+    memset(&other, 0, sizeof other);
+    other.updatable = m->updatable;
     quiet.hooks.log = spmv__hush;
     spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
     spmv__take_option(c, option);
-    s = spmv_store_create(&other->store, &c->plan, csr, how, &quiet.hooks);
-    if (!s) s = spmv__to_device(other, &quiet, c->variant);
+    s = spmv_store_create(&other.store, &c->plan, csr, how, &quiet.hooks);
+    if (!s) s = spmv__to_device(&other, &quiet, c->variant);
     spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
     if (s) c->option[option].measured = -1;
-    other->store.hooks.log = d->hooks.log;
-    for (i = 0; !s && i < other->store.count; i++) other->store.part[i].hooks.log = d->hooks.log;
-    if (!s) spmv__compare(m, other, d, c, option);
-    spmv__off_device(other);
-    spmv_store_destroy(&other->store);
-    spmv_free(&d->hooks, other);
+    other.store.hooks.log = d->hooks.log;
+    for (i = 0; !s && i < other.store.count; i++) other.store.part[i].hooks.log = d->hooks.log;
+    if (!s) spmv__compare(m, &other, d, c, option);
+    spmv__off_device(&other);
+    spmv_store_destroy(&other.store);
 }
 
 /* Can products with the matrix be timed? */
