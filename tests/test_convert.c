@@ -1132,7 +1132,8 @@ Test(convert, every_request_of_memory_from_buffers_fails)
 /* Every byte of matrices in buffers, by every second plan for each of them. */
 Test(convert, every_byte_from_buffers)
 {
-    static const char *const by_host[] = { "csr:val=32", "ell:w=1,val=32+coo" }; /* that the host fills, from what it fetches */
+    static const char *const by_host[] = { "csr:val=32", "tcsr:val=32", "tcsr:idx=16,val=32", "dia:val=32", "sell:idx=16,val=32",
+                                           "bcsr:idx=16,val=32", "ell:w=1,val=32+coo" }; /* that the host fills, from what it fetches */
     const size_t count = sizeof plans / sizeof *plans;
     spmv_device d;
     matrix m;
@@ -1328,6 +1329,7 @@ Test(convert, val_keeps_every_bit, .timeout = 300)
         desc.plan = text;
         desc.hooks.log = say_nothing;
         desc.reproducible = (int)(p % 2);
+        desc.convert = SPMV_CONVERT_ON_DEVICE; /* which has to leave these parts to the host, however it would find their sizes */
         if (spmv_create(&a, &desc) == SPMV_OK) { /* else it has no reproducible product */
             sprintf(narrow, "%s%cval=32", text, strchr(text, ':') ? ',' : ':');
             if (strchr(text, '+')) strcpy(narrow, "ell:w=2,val=32+csr:val=32");

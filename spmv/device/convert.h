@@ -277,8 +277,8 @@ static void spmv__block_outline(spmv__convert_job *job)
 #define spmv__block_outline NULL
 #endif
 
-/* By format; those that are not named here, and values in fewer bytes, are filled by the host. */
-static const spmv__convert_format *spmv__convert_format_of(const spmv_part *p)
+/* By format; those that are not named here are filled by the host. */
+static const spmv__convert_format *spmv__convert_format_of(spmv_format format)
 {
     static const spmv__convert_format
         dense = { "BY_MATRIX", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
@@ -293,7 +293,7 @@ static const spmv__convert_format *spmv__convert_format_of(const spmv_part *p)
         bcsr = { "BY_BLOCK", SPMV_BCSR_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_BCSR_PTR, spmv__block_outline },
         cmrs = { "BY_ROW", SPMV_CMRS_INDEX, SPMV_CMRS_ROW, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
         tcsr = { "BY_ROW", SPMV_TCSR_COL, SPMV_TCSR_HIGH, SPMV_TCSR_FLAG, SPMV__NO_ARRAY, spmv__tcsr_outline };
-    switch (spmv__stores_floats(p) ? SPMV_FORMAT_COUNT : p->spec.format) {
+    switch (format) {
     case SPMV_DENSE: return &dense;
     case SPMV_COO: return &coo;
     case SPMV_CSR: return &csr;
@@ -308,6 +308,12 @@ static const spmv__convert_format *spmv__convert_format_of(const spmv_part *p)
     case SPMV_TCSR: return &tcsr;
     default: return NULL;
     }
+}
+
+/* 1 if the device does nothing for the part, which the host fills: it knows neither other formats nor values in fewer bytes. */
+static int spmv__convert_passes(const spmv_part *p)
+{
+    return spmv__stores_floats(p) || !spmv__convert_format_of(p->spec.format);
 }
 
 /* ---- the CSR matrix on the device --------------------------------------------------------------------------------- */
@@ -627,7 +633,7 @@ static int spmv__convert_takes(const spmv__convert *convert, const spmv_part *p,
     const spmv_csr *a = convert->a;
     const uint64_t most = convert->device->info.alloc_bytes;
     int k, fits = spmv__sat_mul(a->nnz, 8) <= most && (a->rows + 1) * 8 <= most;
-    if (convert->off || source->view->a != a || !p->nnz || !spmv__convert_format_of(p)) return 0;
+    if (convert->off || source->view->a != a || !p->nnz || spmv__convert_passes(p)) return 0;
     if (spmv__dev_has_blocks(p->spec.format) && !convert->counted) return 0;
     if (p->spec.format == SPMV_CMRS && p->spec.key[SPMV_KEY_SORT]) return 0;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) fits &= spmv__sat_mul(p->a[k].count, p->a[k].width) <= most;
@@ -1345,7 +1351,7 @@ static void spmv__convert_job_set(spmv__convert_job *job, spmv__convert *convert
     job->convert = convert;
     job->p = p;
     job->source = source;
-    job->format = spmv__convert_format_of(p);
+    job->format = spmv__convert_format_of(p->spec.format);
     job->wg = (uint64_t)spmv__dev_vector_group(convert->device);
 }
 
@@ -1649,7 +1655,8 @@ static int spmv__convert_wants_tiles(spmv__convert *convert, spmv_part *p, spmv_
     spmv__convert_job job;
     spmv__dev_options options;
     int which;
-    if (p->spec.format != SPMV_TCSR || convert->off || !convert->nnz || source->view->owner || source->view->list) return 0;
+    if (p->spec.format != SPMV_TCSR || spmv__convert_passes(p) || convert->off || !convert->nnz) return 0;
+    if (source->view->owner || source->view->list) return 0;
     if (spmv__sat_mul(convert->nnz, 8) > most || (convert->a->rows + 1) * 8 > most) return 0;
     spmv__convert_job_set(&job, convert, p, source);
     spmv__convert_tile_segments(&job);
@@ -1695,7 +1702,7 @@ static void spmv__convert_count_tiles(spmv__convert *convert, spmv_part *p, spmv
 static int spmv__convert_finds_longest(const spmv__convert *convert, const spmv_part *p, spmv__source *source)
 {
     uint64_t height = 0;
-    if (p->spec.key[SPMV_KEY_IDX] == 16) return 0;
+    if (p->spec.key[SPMV_KEY_IDX] == 16 || spmv__convert_passes(p)) return 0;
 #ifndef SPMV__NO_ELL
     if (p->spec.format == SPMV_ELL) height = 32; /* rows for each work-item */
 #endif
@@ -1712,7 +1719,7 @@ static int spmv__convert_finds_longest(const spmv__convert *convert, const spmv_
  * be packed. */
 static int spmv__convert_reads_columns(const spmv_part *p)
 {
-    if (p->spec.key[SPMV_KEY_IDX] == 16 || !spmv__convert_format_of(p)) return 1;
+    if (p->spec.key[SPMV_KEY_IDX] == 16 || spmv__convert_passes(p)) return 1;
     return spmv__format_class_of(p->spec.format) == SPMV_CLASS_DIAGONAL;
 }
 
@@ -1918,7 +1925,7 @@ static int spmv__convert_scans(spmv__convert *convert, spmv_part *p, spmv__sourc
     const int diagonals = spmv__format_class_of(p->spec.format) == SPMV_CLASS_DIAGONAL;
     spmv__convert_job *job = NULL;
     spmv_status status;
-    if (!spmv__convert_can_scan(convert) || !spmv__source_nnz(source)) return 0;
+    if (!spmv__convert_can_scan(convert) || spmv__convert_passes(p) || !spmv__source_nnz(source)) return 0;
     if (diagonals ? !spmv__convert_few_diagonals(convert) : p->spec.key[SPMV_KEY_IDX] != 16 || !spmv__convert_bases_by_row(p, source))
         return 0;
     status = spmv__convert_job_create(convert, p, source, &job);
