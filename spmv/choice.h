@@ -242,7 +242,7 @@ SPMV_API spmv_status spmv_cocktail_keys(spmv_cocktail_desc *desc, const char *te
  */
 
 enum {
-    SPMV_CHOICE_MAX   = 8, /* the most options that a choice keeps: the cheapest ones, and csr if it may be used */
+    SPMV_CHOICE_MAX   = 6, /* the most options that a choice keeps: the cheapest ones, and csr if it may be used */
     SPMV_CHOICE_PARTS = 2  /* the most parts of an option */
 };
 

@@ -216,31 +216,18 @@ static void spmv__tcsr_list(const spmv__convert_job *job)
     spmv__share_out(spmv__tcsr_rows_fill, &rows, rows.shares);
 }
 
-/* How many of the rising numbers at of are below v. */
-static uint64_t spmv__tcsr_below(const uint32_t *of, uint64_t count, uint64_t v)
-{
-    uint64_t low = 0, high = count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (of[middle] < v) low = middle + 1;
-        else high = middle;
-    }
-    return low;
-}
-
 /* How many rows end before each warp. */
 static void spmv__tcsr_warps(const spmv__convert_job *job)
 {
     const spmv_part *p = job->p;
-    const uint32_t *empty = (const uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
     uint32_t *end = (uint32_t *)p->a[SPMV_TCSR_END].data;
-    const uint64_t *ptr = job->source->ptr, tile = p->n[SPMV_TCSR_TILE], empties = p->n[SPMV_TCSR_EMPTIES];
+    const uint64_t *ptr = job->source->ptr, tile = p->n[SPMV_TCSR_TILE];
     uint64_t warp, low = 0;
     for (warp = 0; warp < p->a[SPMV_TCSR_END].count; warp++) {
         const uint64_t t = warp * SPMV__TCSR_WARP / tile, last = p->n[SPMV_TCSR_TILES];
         const uint64_t k = t < last ? spmv__smaller(job->tile_at[t] + warp * SPMV__TCSR_WARP % tile, job->tile_at[t + 1]) : p->nnz;
         low = spmv__tile_row(ptr, low, p->rows, k); /* rows before it end with nonzero k - 1 at the latest */
-        end[warp] = (uint32_t)(low - spmv__tcsr_below(empty, empties, low));
+        end[warp] = (uint32_t)(low - spmv__below(&p->a[SPMV_TCSR_EMPTY], low));
     }
 }
 
