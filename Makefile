@@ -353,7 +353,7 @@ bench-regret: build/spmv
 bench-host:
 	@sh bench/host.sh >build/host.new && mv build/host.new bench/results/host-bands.txt
 # STEP=measure leaves only build/papers/NAME, STEP=page makes text, pictures and the page of it
-bench-papers: build/spmv build/spmvgen build/gen/measure build/permuted build/two_devices
+bench-papers: build/spmv $(if $(filter page,$(STEP)),,build/spmvgen build/gen/measure build/permuted build/two_devices)
 	@[ "$(STEP)" = page ] || sh bench/papers.sh "$(DEVICE)" build/papers/$(NAME)
 	@[ "$(STEP)" = measure ] || sh bench/report.sh build/papers/$(NAME) $(NAME)
 bench-report:

@@ -55,7 +55,7 @@ printf '%s\nCommand: %s\n' "$(date -u '+%Y-%m-%d %H:%M UTC')" "$command" >>"$dir
 # ---- time --------------------------------------------------------------------------------------------------------------------------------
 
 case $class in gpu) limit=${LIMIT:-580} ;; *) limit=${LIMIT:-2400} ;; esac
-weight() { case $1 in clspmv) echo 24 ;; hybr) echo 12 ;; koza) echo 34 ;; kuresson) echo 6 ;; grewe) echo 24 ;; *) echo 0 ;; esac; }
+weight() { case $1 in clspmv) echo 24 ;; hybr) echo 13 ;; koza) echo 32 ;; kuresson) echo 9 ;; grewe) echo 22 ;; *) echo 0 ;; esac; }
 all=0 sum=0
 for p in $papers; do all=$((all + $(weight $p))); done
 [ $all -gt 0 ] || { echo "bench/papers.sh: PAPERS has none of clspmv hybr koza kuresson grewe" >&2; exit 2; }
@@ -102,9 +102,24 @@ names() { # names PAPER: its matrices, the huge ones last
         END { print last }' | grep .
 }
 is_huge() { case $huge in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
-generate() { # reads lines of a name and what "spmv gen" calls it; makes the files, several at a time
-    timeout "$(left 300)" xargs -P "$cores" -n 2 sh -c \
+# generate: reads lines of a name and, if it is another, what "spmv gen" calls it; makes the files, several at a time, and on a GPU the huge
+# ones in the background
+generate() {
+    sed 's/^[^ ]*$/& &/' >"$dir/names"
+    if [ $class = gpu ]; then
+        awk -v huge="$huge" 'index(huge, " " $1 " ")' "$dir/names" >"$dir/later"
+        awk -v huge="$huge" '!index(huge, " " $1 " ")' "$dir/names" >"$dir/part"
+        make_files <"$dir/later" &
+        make_files <"$dir/part"
+    else make_files <"$dir/names"; fi
+}
+make_files() {
+    timeout "$(left 300)" xargs -r -P "$cores" -n 2 sh -c \
         '[ -e "$1/$2.bin" ] || { "$0" gen "$3" -o "$1/.$2.bin" && mv "$1/.$2.bin" "$1/$2.bin"; }' "$spmv" "$dir" 2>>"$dir/errors" || true
+}
+there() { # there NAME: whether its file exists, when it is made
+    if is_huge $1; then wait; fi
+    [ -e "$dir/$1.bin" ]
 }
 files() { # files NAME...: those that exist
     for n; do if [ -e "$dir/$n.bin" ]; then echo "$dir/$n.bin"; fi; done
@@ -131,37 +146,36 @@ families() {
 
 blocks='1x4 2x4 4x4 8x4 1x8 2x8 4x8 8x8'
 measure_clspmv() {
-    names clspmv | sed 's/.*/& &/' | generate
+    most=9000000
+    [ -z "${SIZE:-}" ] || most=1000000
+    for rows in 1024 8192 65536 262144 1048576; do # Figures 10 and 11: the nine formats on bands of 5 to 257 diagonals
+        for width in 2 8 32 128; do [ $((rows * width)) -gt $most ] || echo band_${rows}_${width}_100; done >"$dir/bands"
+        [ -s "$dir/bands" ] || continue
+        generate <"$dir/bands"
+        # shellcheck disable=SC2046
+        bench bands "$device" f32 'dia bdia ell sell csr coo bell:b=1x4 sbell:b=1x4 bcsr:b=1x4' $(files $(cat "$dir/bands"))
+    done
+    names clspmv | generate
     vector=
     [ $class != gpu ] || vector=csr/L=32
     for n in $(names clspmv); do
-        [ -e "$dir/$n.bin" ] || continue
+        there $n || continue
         list="auto cocktail hyb csr $vector coo ell dia bdia sell sell:h=64 sell:h=128 sell:h=256"
         sizes=$blocks
-        if is_huge $n; then sizes='1x4 4x4'; fi
+        if is_huge $n || [ -n "${SIZE:-}" ]; then sizes='1x4 4x4'; fi
         for b in $sizes; do list="$list sbell:b=$b bell:b=$b bcsr:b=$b"; done
         bench clspmv "$device" f32 "$list" "$dir/$n.bin"
         made=$(sed -n "/\"$n\"/s/.*\"builder\": \"cocktail\", \"plan\": \"\([^\"]*\)\".*/\1/p" "$dir/clspmv.json" | tail -n 1)
         [ -z "$made" ] || plan clspmv "$dir/$n.bin" cocktail "$made"
     done
-    most=9000000
-    [ -z "${SIZE:-}" ] || most=1000000
-    for rows in 1024 8192 65536 262144 1048576; do # Figures 10 and 11: the nine formats on bands of 5 to 257 diagonals
-        for width in 2 8 32 128; do [ $((rows * width)) -gt $most ] || echo band_${rows}_${width}_100; done
-    done >"$dir/bands"
-    sed 's/.*/& &/' "$dir/bands" | generate
-    # shellcheck disable=SC2046
-    bench bands "$device" f32 'dia bdia ell sell csr coo bell:b=1x4 sbell:b=1x4 bcsr:b=1x4' $(files $(cat "$dir/bands"))
 }
 
 measure_hybr() {
-    names hybr | sed 's/.*/& &/' | generate
-    # shellcheck disable=SC2046
-    call permuted "${spmv%/*}/permuted" "$device" f32 $(files $(names hybr))
+    names hybr | generate
     for n in $(names hybr); do
         f=$dir/$n.bin
-        [ -e "$f" ] || continue
-        for b in hyb hybr:levels=2 hybr:levels=1,k=1 hybr:levels=1,k=2 hybr:levels=1,k=3; do plan hybr "$f" $b; done
+        there $n || continue
+        for b in hyb hybr:levels=2; do plan hybr "$f" $b; done
         k=$(sed -n "/\"hyb\", .*$n[.]bin/s/.*\"plan\": \"ell:w=\([0-9]*\)+.*/\1/p" "$dir/hybr-plans.json" | head -n 1)
         widths=
         for w in ${k:+$((k * 3 / 4)) $((k - 2)) $((k - 1)) $((k + 1)) $((k + 2)) $((k + 3)) $((k + 4)) $((k * 3 / 2))}; do
@@ -169,41 +183,38 @@ measure_hybr() {
         done
         bench hybr "$device" f32 "csr hyb hybr:levels=2 hybr hybr:levels=1,k=1 hybr:levels=1,k=2 hybr:levels=1,k=3 $widths" "$f"
         [ -z "$cl" ] || bench hybr-image "$cl" f32 'hyb/*:IMG=0 hybr:levels=2/*:IMG=0 hyb/*:IMG=1 hybr:levels=2/*:IMG=1' "$f"
+        call permuted "${spmv%/*}/permuted" "$device" f32 "$f"
     done
 }
 
 measure_koza() {
-    { names koza2 | sed 's/.*/& &/' && families; } | generate
+    { names koza2 && families; } | generate
     kernels=
     [ $class != gpu ] || kernels='csr/L=1 csr/L=32'
     list="csr $kernels hyb cmrs:h=2 cmrs:h=4 cmrs:h=8 cmrs:h=16"
-    for n in $(names koza2); do [ ! -e "$dir/$n.bin" ] || is_huge $n || bench koza "$device" f64 "$list" "$dir/$n.bin"; done
+    for n in $(names koza2); do is_huge $n || ! there $n || bench koza "$device" f64 "$list" "$dir/$n.bin"; done
     families | cut -d ' ' -f 1 | xargs -n 8 >"$dir/eights"
     while read -r eight; do
         # shellcheck disable=SC2046,SC2086
         set -- $(files $eight)
         [ $# = 0 ] || bench koza "$device" f64 "$list" "$@"
     done <"$dir/eights"
-    if [ -n "$cl" ]; then # his sets of parameters
+    for h in ${cl:+2 4 8 16}; do # his sets of parameters
         sets=
-        for h in 2 4 8 16; do
-            for wg in 64 128 192 256 320 384 448 512; do
-                for a in 0 1; do
-                    for i in 0 1; do sets="$sets cmrs:h=$h/WG=$wg,ALIGN=$a,IMG=$i"; done
-                done
-            done
+        for wg in 64 128 192 256 320 384 448 512; do
+            for a in 0 1; do sets="$sets cmrs:h=$h/WG=$wg,ALIGN=$a,IMG=0 cmrs:h=$h/WG=$wg,ALIGN=$a,IMG=1"; done
         done
         # shellcheck disable=SC2046
         bench koza-sets "$cl" f64 "$sets" $(files clspmv_qcd koza_raefsky3)
-    fi
-    for n in $(names koza2); do [ ! -e "$dir/$n.bin" ] || ! is_huge $n || bench koza "$device" f64 "$list" "$dir/$n.bin"; done
+    done
+    for n in $(names koza2); do ! is_huge $n || ! there $n || bench koza "$device" f64 "$list" "$dir/$n.bin"; done
 }
 
 measure_kuresson() {
-    names kuresson | sed 's/.*/& &/' | generate
+    names kuresson | generate
     for n in $(names kuresson); do
         f=$dir/$n.bin dense=dense
-        [ -e "$f" ] || continue
+        there $n || continue
         case ${SIZE:-}$n in small*trefethen* | small*tsopf*) dense= ;; esac
         bench kuresson "${cl:-$device}" f32 "$dense csr csr/L=1 csr/L=1,IMG=1 ell/V=1 ell/V=1,IMG=1 coo/ATOMIC=1,PER=1 coo dia" "$f"
         [ -z "$dense" ] || OMP_NUM_THREADS=1 bench kuresson-host host f32 dense "$f"
@@ -222,7 +233,7 @@ measure_grewe() {
     case $device in cuda:*) runs="cuda $runs" ;; esac
     [ -n "$runs" ] || return 0
     sh bench/generator.sh prepare "$dir/gen" >&2
-    names clspmv | head -n 14 | sed 's/.*/& &/' | generate
+    names clspmv | head -n 14 | generate
     # shellcheck disable=SC2046
     matrices=$(ls -rS $(files $(names clspmv | head -n 14))) # those that take long at last, which may not be reached
     # shellcheck disable=SC2086

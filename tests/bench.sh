@@ -180,7 +180,8 @@ cat >"$dir/fake" <<END
 case \$1 in
 devices)
     printf '%s\n' '0     CPU X' '      by OpenCL: 1.2' '      cpu, 2 compute units'
-    printf '%s\n' '1     GPU Y' '      by CUDA: 3' '      gpu, 4 compute units' ;;
+    printf '%s\n' '1     GPU Y' '      by CUDA: 3' '      gpu, 4 compute units'
+    printf '%s\n' '2     GPU Y' '      by OpenCL: 3' '      gpu, 4 compute units' ;;
 gen) [ "\$2" != clspmv_lp ] && : >"\$4" ;;
 bench)
     echo "{\"call\": \"\$*\"}"
@@ -198,6 +199,10 @@ result "papers.sh: every plan for each matrix that can be generated, by the pape
 grep -qx "CPU X, by OpenCL: 1.2, on a machine with $(getconf _NPROCESSORS_ONLN) cores" "$dir/measured/machine.txt" &&
     grep -qx "Command: PAPERS=\"clspmv hybr koza kuresson\" TABLE=t.tune bench/papers.sh CPU $dir/measured" "$dir/measured/machine.txt"
 result "papers.sh: the device and the command are kept for the report"
+SPMV=$dir/fake PAPERS=hybr sh bench/papers.sh cuda:0 "$dir/gpu" >"$dir/out" 2>&1
+[ $? = 0 ] && grep -q '^GPU Y, by CUDA: 3' "$dir/gpu/machine.txt" && grep -q -e '--device cuda:0' "$dir/gpu/hybr.json" &&
+    grep -q -e '--device 2 ' "$dir/gpu/hybr-image.json"
+result "papers.sh: on a GPU by CUDA, images by OpenCL on the same"
 sed -i "s|^bench)|bench) case \$* in *cantilever*) exec sleep 100 ;; esac|" "$dir/fake"
 SPMV=$dir/fake PAPERS=clspmv LIMIT=32 sh bench/papers.sh CPU "$dir/hangs" >"$dir/out" 2>&1
 [ $? = 0 ] && ! grep -q cantilever "$dir/hangs/clspmv.json" && grep -q 'webbase' "$dir/hangs/clspmv.json" &&
