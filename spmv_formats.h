@@ -688,7 +688,9 @@ typedef struct spmv_block_features {
     double   sampled;                    /* share of the nonzeros that were examined; 0: none, and nothing below is known */
     double   blocks, widest, slots;      /* all blocks; the most in any block row examined; slots of sbell with the default height */
     double   error;                      /* the most that is the standard error of slots, as a share of them; 0: all blocks were counted */
+    int      least;                      /* nonzeros of a dense block */
     double   dense, dense_nnz;           /* dense blocks, and their nonzeros */
+    double   dense_widest, dense_slots;  /* as widest and slots, of dense blocks alone */
 } spmv_block_features;
 
 typedef struct spmv_features {

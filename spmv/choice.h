@@ -157,27 +157,29 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
                                   const spmv_target *target, const spmv_tuning *tuning, const spmv_hooks *hooks);
 
 /* ======================================== cocktail ========================================
- * the plan "cocktail": the greedy policies of clSpMV (Su, Keutzer 2012, section 3.3), rule by rule, with nothing of the
- * cost model by which "auto" chooses.
+ * the plan "cocktail": the greedy policies of clSpMV (Su, Keutzer 2012, section 3.3), rule by rule.
  *
  * Keys may follow the name:
- *     cocktail:u=N        u, the number of CSR's work-groups, in "CSR vs COO"; default: the compute units of the device
+ *     cocktail:u=N        u, the number of CSR's work-groups, in "CSR vs COO"; default: one for each four rows on GPUs, else one for each
+ *                         compute unit
  *     cocktail:padding=0  ell and sell, and the block formats of each size, are compared by their rates alone; default 1: with padding
  *
- * All that the policies know of a device is the rate of each format at a number of rows and of nonzeros in a row. spmv_choose of
- * spmv/choice.h computes the rates by the costs of a tuning table, with banded matrices (5.1).
+ * All that the policies know of a device is the rate of each format at a number of rows and of nonzeros in a row, by the costs of a tuning
+ * table with banded matrices (5.1). Where a table has no line for a format or block size, the line that is most like it says what its bytes
+ * and slots cost. "spmv plan --builder cocktail --explain" prints every inequality.
  *
  * What the paper says, by the names of its policies, the functions that do it, and how they read it where it can be read in several ways:
  * - Formats (2, 4.4): nine, and eight block sizes: spmv__brew_layouts. A slice of SELL has 32, 64, 128 or 256 rows (4.3.2).
  * - Current matrix settings: the rows of the matrix, and the mean nonzeros in a row of what earlier parts left, so that features and rates
- *   are found again after each part: spmv__brew_settle.
+ *   are found again after each part: spmv__brew_settle. Of large matrices, blocks, diagonals and slices are those of a sample (end of 3.3).
+ * - Inequalities are strict; sides that differ by rounding are equal: spmv__is_less.
  * - Priority of the categories: by their highest rate, decided once for the whole matrix: spmv__cocktail_categories.
- * - Dense Diagonals: e_d > n_d g_f / g_d for each diagonal: spmv__is_dense_diagonal. n_d is the number of its places within the matrix;
+ * - Dense Diagonals: e_d > n_d g_f / g_d for each diagonal: spmv__next_dense. n_d is the number of its places within the matrix;
  *   what it costs is a slot for each row, as DIA stores it.
  * - BDIA vs DIA: the fastest of only BDIA, only DIA, and BDIA for thick bands with DIA for the others: spmv__choose_diagonals. Thick bands
  *   are those of at least as many diagonals as make the third case the fastest.
  * - Dense Blocks: e_b > n_b g_f / g_b for each block of each size ("g_d" in the paper's text is a misprint), from a histogram of the dense
- *   blocks and one of all blocks in each block row: spmv__cocktail_block_size, spmv__sum_blocks.
+ *   blocks and one of all blocks in each block row: spmv__cocktail_block_size.
  * - SBELL vs BELL vs BCSR: the fastest: spmv__try_blocks. The formats are compared for each size, once with the dense blocks alone and
  *   once with all blocks, as there is a histogram for either; the rest counts as n / g_f, and all blocks must be faster than that. The
  *   size of the fastest case is taken.
@@ -187,15 +189,19 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
  * - Extract SELL: the same for each slice by itself. The last slice has the rows that there are.
  * - ELL vs SELL: the faster: spmv__try_ell.
  * - CSR vs COO: CSR if u max nnz(i) / g_CSR < n / g_COO: spmv__cocktail_csr_or_coo. The rows are divided among u work-groups in equal
- *   numbers of adjacent rows. The paper does not say what u is; the rule measures the balance of groups that run at the same time, so
- *   spmv_choose takes the compute units of the device. With more groups, CSR loses to COO on more of the matrices with uneven rows.
- * - Merge small submatrices: spmv__cocktail_merge drops a part, whose nonzeros then go to the parts behind it by their keys, or lets a
- *   part take all that is left, so that no part follows it. The best such change is made as long as the sum of the estimates falls.
+ *   numbers of adjacent rows. u is what a launch of the paper's CSR has, a warp for each row (4.3.3) and four warps in a group.
+ * - CSR and BCSR (4.3.3, 4.4.3) have a warp for each row; here they have the lanes that the table's lines have, so that parts run as they
+ *   were rated.
+ * - Merge small submatrices: spmv__cocktail_merge lets a submatrix go into larger ones: it drops a part, whose nonzeros then go to the
+ *   parts behind it by their keys, or lets a part take all that is left, so that no part follows it. The best such change is made as long
+ *   as the sum of the estimates falls. These are by rates too, but for the longest row, whose balance counts in every format.
+ * Not of the paper is the last line of defence, as rates know neither uneven rows nor scattered reads of x: if the estimate by which "auto"
+ * chooses says that the plan before merging, or the fastest of these formats alone, takes less time, that is the plan: spmv__brew_defend.
  * Where GFLOP/s of different cases are compared, a part counts with its fill and padding, at the rate of a matrix with as many slots in a
  * row. With padding=0, ELL and SELL, and the block formats, are compared by their rates at the current settings instead, which changes
  * the plan of every second matrix ([M21] of docs/measurements.md).
- * The plan says which diagonals, blocks and columns of slices a part takes by the keys d and fill, in millionths, rounded down. So a
- * diagonal or a column for which an inequality fails by less than that is taken as well.
+ * The plan says which diagonals, blocks and columns of slices a part takes by the keys d and fill, in millionths, and the policies count by
+ * these: what exceeds a bound by less than a millionth is left.
  */
 
 enum {
@@ -203,29 +209,11 @@ enum {
     SPMV_COCKTAIL_TEXT  = 16384 /* bytes of the text of all inequalities, with its end */
 };
 
-/* The rate of a format, in GFLOP/s; 0: it was not measured.
- *   user     that of spmv_cocktail_desc
- *   layout   the format with the keys of its layout: h of sell, b of blocks
- *   rows     rows of the matrix
- *   per_row  nonzeros in a row */
-typedef double (*spmv_cocktail_rate)(void *user, const spmv_spec *layout, double rows, double per_row);
-
-/* What the policies go by. Zero-initialise; zero is the default of every member but rate. */
+/* What the keys of the text say. Zero-initialise; zero is the default of every member. */
 typedef struct spmv_cocktail_desc {
-    spmv_cocktail_rate rate;        /* NULL is not allowed */
-    void              *user;        /* handed to rate */
-    uint64_t           groups;      /* u, the work-groups of CSR; 0: 1. Counts as the number of rows if it is greater */
-    uint64_t           most_slots;  /* parts with more are not considered; 0: no limit */
-    unsigned           without;     /* bits such as 1u << SPMV_DIA of formats that must not be used */
-    int                rates_alone; /* 1: ell and sell, and the block formats of each size, are compared by their rates, without padding */
+    uint64_t groups;      /* u, the work-groups of CSR; 0: those of the device */
+    int      rates_alone; /* 1: ell and sell, and the block formats of each size, are compared by their rates, without padding */
 } spmv_cocktail_desc;
-
-typedef struct spmv_cocktail {
-    spmv_plan plan;
-    double    seconds;                       /* estimated, of a product */
-    double    per_row[SPMV_COCKTAIL_PARTS];  /* slots in a row of each part of the plan, at which its rate was read */
-    char      steps[SPMV_COCKTAIL_TEXT];     /* every inequality that was evaluated, with its numbers, one in each line */
-} spmv_cocktail;
 
 /* Reads the keys of a text such as "cocktail:u=64,padding=0".
  *   desc    its groups and rates_alone are set as far as the text has these keys
@@ -294,7 +282,7 @@ typedef struct spmv_choice {
 /* Chooses a plan and the knobs of its kernels.
  *   out     the choice, with all options and their estimates; on failure it is zeroed
  *   text    "auto", "measure" or NULL: every format competes (nothing is measured here; spmv_create does that for "measure"); "cocktail":
- *           the policies of clSpMV (spmv/choice.h), by the table's costs with banded matrices, which make one plan; it may have keys. Any
+ *           the policies of clSpMV (spmv/choice.h), by the table's costs, which make one plan; it may have keys. Any
  *           other text goes to spmv_plan_make
  *   a       the matrix
  *   how     how it will be stored: type, strict, reproducible and max_bytes count

@@ -28,9 +28,7 @@ void library_scale(spmv_type t, uint64_t n, double beta, void *y);
     X(spmv_status, spec_check, (const spmv_spec *spec, const char **why))                                   \
     X(spmv_status, plan_check, (const spmv_plan *plan, int strict, const spmv_hooks *hooks))                \
     X(int, part_covers, (const spmv_part *p, uint64_t matrix_rows))                                         \
-    X(const char *, cost_name, (spmv_cost c))                                                               \
-    X(spmv_status, cocktail_make,                                                                           \
-      (spmv_cocktail *out, const spmv_csr *a, const spmv_cocktail_desc *desc, const spmv_hooks *hooks))
+    X(const char *, cost_name, (spmv_cost c))
 #define X(result, name, parameters) extern result (*const library_##name) parameters;
 LIBRARY_LIST(X)
 #undef X

@@ -1319,7 +1319,7 @@ Test(choice, splits_off_diagonals)
     }
     matrix_close(&m, INTEGERS);
     a = matrix_csr(&m, SPMV_F64);
-    cr_assert_eq(choose(c, "cocktail", &a, table, &hints, &how, NULL), SPMV_OK);
+    cr_assert_eq(choose(c, "cocktail:u=1", &a, table, &hints, &how, NULL), SPMV_OK);
     cr_assert_eq(c->plan.count, 2);
     cr_assert_eq(c->plan.part[0].format, SPMV_DIA);
     cr_assert_gt(c->plan.part[0].key[SPMV_KEY_D], 300000);
@@ -2346,42 +2346,68 @@ Test(choice, every_allocation_fails, .timeout = 120)
 
 /* ---- cocktail: each rule of clSpMV 3.3 by hand ------------------------------------------------------------------------ */
 
-/* Rates of formats, the same at every size unless low says otherwise. */
+/* Rates of formats, from which a table is made; formats without one are excluded. */
 typedef struct hand_rates {
-    double rate[SPMV_FORMAT_COUNT];
-    int    bh, bw;    /* the only block size that has rates; 0: none has */
-    double low[SPMV_FORMAT_COUNT], below[SPMV_FORMAT_COUNT]; /* the rate at fewer nonzeros in a row than below */
+    double      rate[SPMV_FORMAT_COUNT]; /* GFLOP/s at every size */
+    double      launch[SPMV_FORMAT_COUNT]; /* microseconds of every product besides */
+    int         lanes[SPMV_FORMAT_COUNT]; /* that share the longest row; 0: so many that it does not count */
+    const char *steps;                    /* of the table: steps of the longest row; NULL: they take no time */
+    int         bh, bw;                   /* the only block size whose rate is not low */
+    uint64_t    max_bytes;                /* of a part */
 } hand_rates;
 
-static double hand_rate(void *user, const spmv_spec *layout, double rows, double per_row)
+/* Writes the line of a layout. */
+static size_t hand_line(char *at, size_t size, const hand_rates *h, spmv_format f, const char *keys, double rate)
 {
-    const hand_rates *h = (const hand_rates *)user;
-    int block = library_format_class_of(layout->format) == SPMV_CLASS_BLOCK;
-    if (rows < 1 || layout->key[SPMV_KEY_H]) return 0; /* one height of sell is enough */
-    if (block && (layout->key[SPMV_KEY_B] ? layout->key[SPMV_KEY_B] : 0x404) != (h->bh << 8 | h->bw)) return 0; /* 4x4 by default */
-    return per_row < h->below[layout->format] ? h->low[layout->format] : h->rate[layout->format];
+    return spmv_print(at, size, "f64 %s%s L=%d %.6f 0 0 %.6f 0 0 1 0 0\n", spmv_format_name(f), keys, h->lanes[f] ? h->lanes[f] : 1000000,
+                      h->launch[f], 2000 / rate);
+}
+
+static void hand_table(const hand_rates *h, char *table, size_t size)
+{
+    static const int sizes[][2] = { { 1, 4 }, { 2, 4 }, { 4, 4 }, { 8, 4 }, { 1, 8 }, { 2, 8 }, { 4, 8 }, { 8, 8 } };
+    size_t n = spmv_print(table, size, HEAD "memory 1000000\nlaunch 1\n%s", h->steps ? h->steps : ""), i;
+    int f;
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++) {
+        char keys[20];
+        if (!(h->rate[f] > 0)) continue;
+        for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            const int block = library_format_class_of((spmv_format)f) == SPMV_CLASS_BLOCK;
+            const int good = sizes[i][0] == h->bh && sizes[i][1] == h->bw;
+            if (!block && i) continue;
+            keys[0] = 0;
+            if (block) spmv_print(keys, sizeof keys, ":b=%dx%d", sizes[i][0], sizes[i][1]);
+            n += hand_line(table + n, size - n, h, (spmv_format)f, keys, block && !good ? 0.01 : h->rate[f]);
+        }
+    }
+    cr_assert_lt(n, size);
 }
 
 /* Makes the cocktail of a matrix and compares its plan; each of lines, up to a NULL, must be among the steps. The matrix is freed. */
-static void mixed(matrix *m, hand_rates *h, spmv_cocktail_desc d, const char *plan, const char *const *lines)
+static void mixed(matrix *m, const hand_rates *h, const char *text, const char *plan, const char *const *lines)
 {
-    static spmv_cocktail made;
-    static char text[SPMV_PLAN_TEXT];
+    static char table[8192], steps[SPMV_COCKTAIL_TEXT], found[SPMV_PLAN_TEXT];
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
     spmv_csr a;
+    int f;
     matrix_close(m, INTEGERS);
     a = matrix_csr(m, SPMV_F64);
-    d.rate = hand_rate;
-    d.user = h;
-    cr_assert_eq(library_cocktail_make(&made, &a, &d, NULL), SPMV_OK);
-    spmv_plan_print(&made.plan, text, sizeof text);
-    CHECK(!strcmp(text, plan), "%s: %s, not %s\n%s", m->name, text, plan, made.steps);
-    for (; *lines; lines++) CHECK(strstr(made.steps, *lines), "%s: no \"%s\" in\n%s", m->name, *lines, made.steps);
+    hand_table(h, table, sizeof table);
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++)
+        if (!(h->rate[f] > 0)) hints.without |= 1u << f;
+    how.max_bytes = h->max_bytes;
+    hints.steps = steps;
+    cr_assert_eq(choose(c, text, &a, table, &hints, &how, NULL), SPMV_OK);
+    spmv_plan_print(&c->plan, found, sizeof found);
+    CHECK(!strcmp(found, plan), "%s: %s, not %s\n%s", m->name, found, plan, c->steps);
+    for (; *lines; lines++) CHECK(strstr(c->steps, *lines), "%s: no \"%s\" in\n%s", m->name, *lines, c->steps);
+    free(c);
     spmv_csr_destroy(&a);
     matrix_free(m);
 }
 #define LINES(...) ((const char *const[]){ __VA_ARGS__, NULL })
-
-static const spmv_cocktail_desc by_default = { 0 };
 
 static hand_rates flat_rates(double ell, double sell, double csr, double coo)
 {
@@ -2408,26 +2434,45 @@ static void some_diagonals(matrix *m)
     }
 }
 
-/* e_d > n_d x 5 / 10: 8 > 4 and 4 > 3.5, but not 3 > 3.5 nor 2 > 2. */
+/* e_d > n_d x 5 / 10: 8 > 4 and 4 > 3.5, but not 3 > 3.5 nor 2 > 2, although 10 / 5 is computed with an error. */
 Test(cocktail, dense_diagonals)
 {
     hand_rates h = flat_rates(0, 0, 5, 4);
     matrix m;
     h.rate[SPMV_DIA] = 10;
     some_diagonals(&m);
-    mixed(&m, &h, by_default, "dia:d=0.571428+csr",
+    mixed(&m, &h, "cocktail:u=1", "dia:d=0.500001+csr",
           LINES("settings  8 rows, 2.125 nonzeros in a row", "priority  diagonals: 10.000, dia\npriority  blocks: 0.000, no rate\n",
                 "priority  flat: 5.000, csr\n", "e_d > n_d x g_f / g_d = n_d x 5.000 / 10.000 = n_d x 0.500000\n",
-                "holds for 2 of 4 diagonals, with 12 nonzeros\n", "the emptiest of these: 4 > 3.500\n",
-                "the fullest other: 2 > 2.000: no\n", "only dia: 12 / (16 / 10.000) = 7.500\n",
-                /* 16 / 10 + 5 / 5 against 17 / 5 and 32 / 10, at 2 flops a slot */
-                "merge     csr: 0.007 < 0.005 us, dia:d=0.571428+csr: no\n", "merge     dia: 0.006 < 0.005 us"));
+                "holds for 2 of 4 diagonals, with 12 nonzeros\n", "only dia: 12 / (16 / 10.000) = 7.500\n",
+                /* 16 / 10 + 5 / 5 against 17 / 5 and 32 / 10, at 2 flops a slot; 12 nonzeros do not go into 5 */
+                "merge     dia: 0.006 < 0.005 us, dia:d=0.500001+csr: no\ndefence ", "a format alone: dia: 0.006 < 0.005 us"));
     h.rate[SPMV_DIA] = 5; /* no diagonal has more than n_d entries */
     some_diagonals(&m);
-    mixed(&m, &h, by_default, "csr", LINES("n_d x 1.000000\n"));
+    mixed(&m, &h, "cocktail:u=1", "csr", LINES("n_d x 1.000000\n"));
     h.rate[SPMV_DIA] = 4.9; /* the flat category is first and takes all */
     some_diagonals(&m);
-    mixed(&m, &h, by_default, "csr", LINES("priority  diagonals: 4.900, dia\n"));
+    mixed(&m, &h, "cocktail:u=1", "csr", LINES("priority  diagonals: 4.900, dia\n"));
+}
+
+/* Sides that are equal by the table are equal, however the rates are rounded: of a diagonal of 10 places with 6 entries, 6 > 10 x 0.6 does
+ * not hold. */
+Test(cocktail, equal_sides)
+{
+    static const double tenth[] = { 1, 3, 7, 11, 13, 17, 0.1, 0.3, 0.7, 1.1, 1.3 }; /* of the picoseconds of a slot of csr */
+    size_t i;
+    for (i = 0; i < sizeof tenth / sizeof *tenth; i++) {
+        hand_rates h = flat_rates(0, 0, 2000 / (10 * tenth[i]), 0);
+        matrix m;
+        uint64_t r;
+        h.rate[SPMV_DIA] = 2000 / (6 * tenth[i]);
+        matrix_open(&m, "six of ten", 10, 10);
+        for (r = 0; r < 10; r++) {
+            if (r < 6) matrix_add(&m, r);
+            m.ptr[r + 1] = m.nnz;
+        }
+        mixed(&m, &h, "cocktail", "csr", LINES("holds for 0 of 1 diagonals"));
+    }
 }
 
 /* 16 x 16: four full diagonals side by side and a fifth apart. */
@@ -2450,18 +2495,17 @@ Test(cocktail, bdia_or_dia)
     h.rate[SPMV_DIA] = 10;
     h.rate[SPMV_BDIA] = 20;
     a_band_and_a_diagonal(&m);
-    mixed(&m, &h, by_default, "bdia",
+    mixed(&m, &h, "cocktail", "bdia",
           LINES("only bdia: 66 / (80 / 20.000) = 16.500\n", "only dia: 66 / (80 / 10.000) = 8.250\n",
                 "bdia for bands of 4 or more, dia: 66 / (64 / 20.000 + 16 / 10.000) = 13.750\n"));
     h.rate[SPMV_DIA] = 30;
     a_band_and_a_diagonal(&m);
-    mixed(&m, &h, by_default, "dia", LINES("only dia: 66 / (80 / 30.000) = 24.750\n"));
-    h.rate[SPMV_BDIA] = 5; /* with five diagonals */
+    mixed(&m, &h, "cocktail", "dia", LINES("only dia: 66 / (80 / 30.000) = 24.750\n"));
     h.rate[SPMV_DIA] = 10;
-    h.low[SPMV_BDIA] = 20; /* with four; 4.125 is the mean row */
-    h.below[SPMV_BDIA] = 4.1;
+    h.steps = "step 0 5 0.0048\n"; /* with five diagonals bdia takes 24 ns more, with four none */
+    h.lanes[SPMV_BDIA] = 1;
     a_band_and_a_diagonal(&m);
-    mixed(&m, &h, by_default, "bdia:w=4+dia",
+    mixed(&m, &h, "cocktail", "bdia:w=4+dia",
           LINES("only bdia: 66 / (80 / 5.000) = 4.125\n", "only dia: 66 / (80 / 10.000) = 8.250\n", "= 13.750\n"));
 }
 
@@ -2483,37 +2527,35 @@ Test(cocktail, dense_blocks)
     static const int some[2][2] = { { 9, 8 }, { 16, 12 } }, uneven[2][2] = { { 16, 0 }, { 16, 16 } };
     static const int full[2][2] = { { 16, 16 }, { 16, 16 } };
     hand_rates h = flat_rates(0, 0, 5, 0);
-    spmv_cocktail_desc alone = by_default;
     matrix m;
     h.bh = h.bw = 4;
     h.rate[SPMV_BCSR] = 10;
     matrix_open(&m, "blocks", 8, 8);
     add_blocks(&m, some);
-    mixed(&m, &h, by_default, "bcsr:d=0.5625,b=4x4+csr", /* all blocks, which the first histogram counts, would be as fast */
+    mixed(&m, &h, "cocktail", "bcsr:d=0.5625,b=4x4+csr", /* all blocks, which the first histogram counts, would be as fast */
           LINES("4x4: n_b x 5.000 / 10.000 = 8.000\n", "e_b >= 9: 3 of 4 blocks, with 37 nonzeros\n",
                 "bcsr:b=4x4, dense: 45 / (48 / 10.000 + 8 / 5.000) = 7.031\n",
                 "bcsr:b=4x4, all: 45 / (64 / 10.000) = 7.031 > 5.000: yes\n"));
     h.rate[SPMV_CSR] = 6; /* e_b > 9.6 */
     matrix_open(&m, "blocks", 8, 8);
     add_blocks(&m, some);
-    mixed(&m, &h, by_default, "bcsr:d=0.625,b=4x4+csr",
+    mixed(&m, &h, "cocktail", "bcsr:d=0.625,b=4x4+csr",
           LINES("e_b >= 10: 2 of 4 blocks, with 28 nonzeros\n", "dense: 45 / (32 / 10.000 + 17 / 6.000) = 7.459\n",
                 "all: 45 / (64 / 10.000) = 7.031 > 6.000: yes\n"));
     h.rate[SPMV_CSR] = 5;
-    h.rate[SPMV_BELL] = h.rate[SPMV_SBELL] = 11;
+    h.rate[SPMV_BELL] = h.rate[SPMV_SBELL] = 11; /* a slice of sbell has 32 block rows, of which these are two */
     matrix_open(&m, "uneven blocks", 8, 8);
     add_blocks(&m, uneven);
-    mixed(&m, &h, by_default, "bcsr:b=4x4",
-          LINES("sbell:b=4x4, all: 48 / (64 / 11.000) = 8.250 > 5.000: yes\n", "bell:b=4x4, all: 48 / (64 / 11.000) = 8.250",
-                "bcsr:b=4x4, all: 48 / (48 / 10.000) = 10.000"));
-    alone.rates_alone = 1;
+    mixed(&m, &h, "cocktail", "sbell:b=4x4", /* whose padding is skipped, as the paper's is not: 48 / 11 */
+          LINES("sbell:b=4x4, all: 48 / (1024 / 11.000) = 0.516 > 5.000: no\n", "bell:b=4x4, all: 48 / (64 / 11.000) = 8.250",
+                "bcsr:b=4x4, all: 48 / (48 / 10.000) = 10.000", "alone: sbell:b=4x4: 0.009 < 0.010 us, bcsr:b=4x4: yes"));
     matrix_open(&m, "uneven blocks", 8, 8);
     add_blocks(&m, uneven);
-    mixed(&m, &h, alone, "sbell:b=4x4", LINES("bell:b=4x4, all: 48 / (48 / 11.000) = 11.000"));
+    mixed(&m, &h, "cocktail:padding=0", "sbell:b=4x4", LINES("bell:b=4x4, all: 48 / (48 / 11.000) = 11.000"));
     h.rate[SPMV_BELL] = 12;
     matrix_open(&m, "full blocks", 8, 8);
     add_blocks(&m, full);
-    mixed(&m, &h, by_default, "bell:b=4x4", LINES("bell:b=4x4, all: 64 / (64 / 12.000) = 12.000"));
+    mixed(&m, &h, "cocktail", "bell:b=4x4", LINES("bell:b=4x4, all: 64 / (64 / 12.000) = 12.000"));
 }
 
 /* Rows of those lengths from column 0 on. */
@@ -2534,25 +2576,24 @@ static uint64_t twenty_two_ones(uint64_t r) { return r == 0 ? 20 : nine_two_ones
 Test(cocktail, ell_width)
 {
     hand_rates h = flat_rates(30, 0, 10, 10);
-    spmv_cocktail_desc two = by_default;
     matrix m;
-    two.groups = 2;
     rows_of(&m, "9 2 1 1 1 1", 6, nine_two_ones);
-    mixed(&m, &h, two, "ell:w=5+coo",
-          LINES("flat      m_c = max(10.000, 10.000) > m_e = max(30.000, 0.000): no\n", "widths up to 5 in 1 of 1 slices\n",
-                "w = 5: (19 + 11) / 30.000 = 1.000 < 11 / 10.000 = 1.100: yes\n",
-                "w = 6: (24 + 12) / 30.000 = 1.200 < 12 / 10.000 = 1.200: no\n",
+    mixed(&m, &h, "cocktail:u=2", "ell:w=5+coo",
+          LINES("flat      m_c = max(10.000, 10.000) > m_e = max(30.000, 0.000): no\n",
+                "ell (z + e) / g < e / m_c, e / (z + e) > 10.000 / 30.000 = 0.333333: widths up to 5, with 11 nonzeros in 30 slots\n",
                 /* rows 0 to 2 of the rest have 4 nonzeros, the others none */
                 "csr, coo  u max nnz(i) / g_csr = 2 x 4 / 10.000 = 0.800 < n / g_coo = 4 / 10.000 = 0.400: no\n"));
     h.rate[SPMV_CSR] = 12; /* m_c: w = 4 has 10 of 24, w = 5 11 of 30, which is below 0.4; the rest has 5 */
     rows_of(&m, "9 2 1 1 1 1", 6, nine_two_ones);
-    mixed(&m, &h, by_default, "ell:w=4+csr", LINES("1 x 5 / 12.000 = 0.417 < n / g_coo = 5 / 10.000 = 0.500: yes\n"));
+    mixed(&m, &h, "cocktail:u=1", "ell:w=4+csr", LINES("1 x 5 / 12.000 = 0.417 < n / g_coo = 5 / 10.000 = 0.500: yes\n"));
+    rows_of(&m, "9 2 1 1 1 1", 6, nine_two_ones); /* a group has four rows */
+    mixed(&m, &h, "cocktail", "csr", LINES("2 x 5 / 12.000 = 0.833 < n / g_coo = 5 / 10.000 = 0.500: no\n"));
     h.rate[SPMV_ELL] = 11.9;
     rows_of(&m, "9 2 1 1 1 1", 6, nine_two_ones);
-    mixed(&m, &h, by_default, "csr", LINES("m_c = max(12.000, 10.000) > m_e = max(11.900, 0.000): yes\n"));
+    mixed(&m, &h, "cocktail", "csr", LINES("m_c = max(12.000, 10.000) > m_e = max(11.900, 0.000): yes\n"));
     h.rate[SPMV_ELL] = 60; /* even the longest row fills a fifth */
     rows_of(&m, "9 2 1 1 1 1", 6, nine_two_ones);
-    mixed(&m, &h, by_default, "ell", LINES("w = 9: (39 + 15) / 60.000 = 0.900 < 15 / 12.000 = 1.250: yes\n"));
+    mixed(&m, &h, "cocktail", "ell", LINES("widths up to 9, with 15 nonzeros in 54 slots\n"));
 }
 
 static uint64_t two_slices(uint64_t r) { return r < 32 ? 3 : r == 40 ? 40 : 1; }
@@ -2562,64 +2603,89 @@ static uint64_t two_slices(uint64_t r) { return r < 32 ? 3 : r == 40 ? 40 : 1; }
 Test(cocktail, sell_slices)
 {
     hand_rates h = flat_rates(0, 20, 10, 0);
-    spmv_cocktail_desc alone = by_default;
     matrix m;
     rows_of(&m, "two slices", 64, two_slices);
-    mixed(&m, &h, by_default, "sell:fill=0.515625+csr",
-          LINES("sell (z + e) / g < e / m_c: widths up to 3 in 2 of 2 slices\n",
-                "least filled, w = 2: (31 + 33) / 20.000 = 3.200 < 33 / 10.000 = 3.300: yes\n",
-                "fullest refused, w = 3: (62 + 34) / 20.000 = 4.800 < 34 / 10.000 = 3.400: no\n",
+    mixed(&m, &h, "cocktail", "sell:fill=0.500001+csr",
+          LINES("sell (z + e) / g < e / m_c, e / (z + e) > 10.000 / 20.000 = 0.500000: widths up to 3, with 129 nonzeros in 160 slots\n",
                 "167 / (160 / 20.000 + 38 / 10.000) = 14.153\n"));
     h.rate[SPMV_ELL] = 21; /* ell has w = 4, with 131 of 256 */
     rows_of(&m, "two slices", 64, two_slices);
-    mixed(&m, &h, by_default, "sell:fill=0.515625+csr", LINES("  167 / (256 / 21.000 + 36 / 10.000) = 10.576\n"));
-    alone.rates_alone = 1;
+    mixed(&m, &h, "cocktail", "sell:fill=0.500001+csr", LINES("  167 / (256 / 21.000 + 36 / 10.000) = 10.576\n"));
     rows_of(&m, "two slices", 64, two_slices);
-    mixed(&m, &h, alone, "ell:w=4+csr", LINES("  g = 21.000\n", "  g = 20.000\n"));
+    mixed(&m, &h, "cocktail:padding=0", "ell:w=4+csr", LINES("  g = 21.000\n", "  g = 20.000\n"));
 }
 
-/* Rows of 20, 2, 1, 1, 1, 1. With g = 40 and m_c = 10, ell is 11 wide; the 9 nonzeros left are few, for which the rates are low. */
+static uint64_t a_long_row_and_fives(uint64_t r) { return r == 0 ? 40 : r < 10 ? 5 : 1; }
+
+/* A smaller part goes into a larger one, and not the other way around. */
 Test(cocktail, merging)
 {
-    hand_rates h = flat_rates(40, 0, 0, 10);
+    hand_rates h = flat_rates(2 / 0.03, 0, 10.4, 0);
     matrix m;
-    h.low[SPMV_COO] = 1;
-    h.below[SPMV_COO] = 2;
+    h.launch[SPMV_ELL] = 0.001; /* 26 slots take 1.8 ns, 84 3.5, 120 4.6 */
+    h.launch[SPMV_CSR] = 0.0026; /* 26 nonzeros take 7.6 ns, 6 3.8 */
     rows_of(&m, "20 2 1 1 1 1", 6, twenty_two_ones);
-    mixed(&m, &h, by_default, "coo", /* 66 / 40 + 9 / 1; 26 / 10; 120 / 40 */
-          LINES("w = 11: (49 + 17) / 40.000", "merge     coo: 0.005 < 0.021 us, ell:w=11+coo: yes\n",
-                "merge     ell: 0.006 < 0.021 us, ell:w=11+coo: yes\n"));
-    h.rate[SPMV_ELL] = 60; /* at 20 in a row: 120 / 60 */
-    h.low[SPMV_ELL] = 40;
-    h.below[SPMV_ELL] = 15;
-    rows_of(&m, "20 2 1 1 1 1", 6, twenty_two_ones);
-    mixed(&m, &h, by_default, "ell", LINES("merge     ell: 0.004 < 0.021 us, ell:w=11+coo: yes\n"));
+    mixed(&m, &h, "cocktail", "ell", /* 20 nonzeros do not go into 6 */
+          LINES("widths up to 14, with 20 nonzeros in 84 slots",
+                "has a rate\nmerge     ell: 0.005 < 0.007 us, ell:w=14+csr: yes\ndefence"));
+    h = flat_rates(7, 0, 0, 10);
+    h.launch[SPMV_COO] = 0.01; /* 95 nonzeros take 29 ns, 75 25 */
+    rows_of(&m, "40, nine of 5, ten of 1", 20, a_long_row_and_fives);
+    mixed(&m, &h, "cocktail", "coo", /* 75 nonzeros do not go into 20 */
+          LINES("widths up to 1, with 20 nonzeros in 20 slots", "merge     coo: 0.029 < 0.031 us, ell:w=1+coo: yes\ndefence"));
+}
+
+static uint64_t ones_and_a_long_row(uint64_t r) { return r == 40 ? 50 : 1; }
+
+/* The longest row counts in estimates of every format: a row of 50 nonzeros among ones takes 50 steps of a lane of sell, and its padding
+ * costs less than a second part. */
+Test(cocktail, balance)
+{
+    hand_rates h = flat_rates(0, 60, 0, 10);
+    matrix m;
+    h.launch[SPMV_COO] = 0.05;
+    h.lanes[SPMV_SELL] = 1;
+    rows_of(&m, "a long row", 3200, ones_and_a_long_row);
+    mixed(&m, &h, "cocktail", "sell", LINES("merge     sell: 0.159 < 0.172 us, sell:fill=0.154759+coo: yes\n"));
+    h.steps = "step 0.01 1000 0.01\n";
+    rows_of(&m, "a long row", 3200, ones_and_a_long_row);
+    mixed(&m, &h, "cocktail", "sell:fill=0.169268+coo", LINES("merge     sell: 0.659 < 0.242 us, sell:fill=0.169268+coo: no\n"));
 }
 
 /* Without any rate, and where formats are excluded, some format takes all. */
 Test(cocktail, without_rates)
 {
-    hand_rates h = flat_rates(0, 0, 0, 0);
-    spmv_cocktail_desc d = by_default;
+    static const char none[] = HEAD F64("dense", "1");
+    static char steps[SPMV_COCKTAIL_TEXT];
+    hand_rates h = flat_rates(0, 0, 1, 0);
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
     matrix m;
+    spmv_csr a;
     some_diagonals(&m);
-    mixed(&m, &h, d, "csr", LINES("priority  flat: 0.000, no rate\n"));
-    d.without = 1u << SPMV_CSR;
-    h.rate[SPMV_CSR] = 9;
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    hints.steps = steps;
+    cr_assert_eq(choose(c, "cocktail", &a, none, &hints, &how, NULL), SPMV_OK);
+    cr_assert_str_eq(plan_of(c, 0), "csr");
+    cr_assert(strstr(c->steps, "priority  flat: 0.000, no rate\n"));
+    hints.without = 1u << SPMV_CSR;
+    cr_assert_eq(choose(c, "cocktail", &a, none, &hints, &how, NULL), SPMV_OK);
+    cr_assert_str_eq(plan_of(c, 0), "coo");
+    spmv_csr_destroy(&a);
+    matrix_free(&m);
+    free(c);
+    h.max_bytes = 200;
+    h.rate[SPMV_DIA] = 100; /* 32 slots of 8 bytes */
     some_diagonals(&m);
-    mixed(&m, &h, d, "coo", LINES("priority  flat: 0.000, no rate\n"));
-    d = by_default;
-    d.most_slots = 20;
-    h = flat_rates(0, 0, 1, 0);
-    h.rate[SPMV_DIA] = 100; /* 32 slots */
-    some_diagonals(&m);
-    mixed(&m, &h, d, "csr", /* with DIA for the dense diagonals alone, and with CSR */
-          LINES("holds for 4 of 4 diagonals", "  32 slots are more than a part may have, which is 20\n",
+    mixed(&m, &h, "cocktail", "csr", /* with DIA for the dense diagonals alone, and with CSR */
+          LINES("holds for 4 of 4 diagonals", "  32 slots are more than a part may have\n",
                 "csr, coo  g_csr = 1.000, g_coo = 0.000: at most one has a rate\n"));
     h.rate[SPMV_DIA] = 0;
     matrix_open(&m, "empty", 3, 3);
     m.ptr[1] = m.ptr[2] = m.ptr[3] = 0;
-    mixed(&m, &h, d, "csr", LINES(""));
+    mixed(&m, &h, "cocktail", "csr", LINES(""));
 }
 
 /* By a table, with its variants; spmv_explain writes all of it. Only layouts of the paper count, although others are faster. What the table
@@ -2638,16 +2704,15 @@ Test(cocktail, by_a_table)
         "priority  flat: 5.000, csr\n"
         "diagonals e_d > n_d x g_f / g_d = n_d x 5.000 / 10.000 = n_d x 0.500000\n"
         "  holds for 2 of 4 diagonals, with 12 nonzeros\n"
-        "  the emptiest of these: 4 > 3.500\n"
-        "  the fullest other: 2 > 2.000: no\n"
         "  only bdia: 12 / (16 / 2.000) = 1.500\n"
         "  only dia: 12 / (16 / 10.000) = 7.500\n"
         "flat      m_c = max(5.000, 4.000) > m_e = max(1.000, 1.000): yes\n"
         "csr, coo  u max nnz(i) / g_csr = 2 x 5 / 5.000 = 2.000 < n / g_coo = 5 / 4.000 = 1.250: no\n"
-        "merge     coo: 0.009 < 0.006 us, dia:d=0.571428+coo: no\n"
-        "merge     dia: 0.006 < 0.006 us, dia:d=0.571428+coo: no\n"
+        "merge     dia: 0.006 < 0.006 us, dia:d=0.500001+coo: no\n"
+        "defence   with how x and rows are read, before merging: dia:d=0.500001+coo: 0.006 < 0.006 us, dia:d=0.500001+coo: no\n"
+        "defence   with how x and rows are read, a format alone: dia: 0.006 < 0.006 us, dia:d=0.500001+coo: no\n"
         "\n"
-        "dia:d=0.571428+coo/V=2+ is the plan by the policies of clSpMV; by the table a product takes 0.01 us, and with csr "
+        "dia:d=0.500001+coo/V=2+ is the plan by the policies of clSpMV; by the table a product takes 0.01 us, and with csr "
         "0.01 us.\n";
     static char text[2000], steps[SPMV_COCKTAIL_TEXT];
     spmv_build_hints hints;
@@ -2666,14 +2731,14 @@ Test(cocktail, by_a_table)
     hints.steps = NULL; /* without the inequalities */
     cr_assert_eq(choose(c, "cocktail", &a, table, &hints, &how, NULL), SPMV_OK);
     cr_assert_lt(spmv_explain(c, text, sizeof text), sizeof text);
-    cr_assert(!strstr(text, "settings") && !strcmp(strstr(text, "dia:d="), strstr(want, "dia:d=0.571428+coo/")), "%s", text);
+    cr_assert(!strstr(text, "settings") && !strcmp(strstr(text, "dia:d="), strstr(want, "dia:d=0.500001+coo/")), "%s", text);
     cr_assert_eq(choose(c, "cocktail:u=1", &a, table, &hints, &how, NULL), SPMV_OK); /* 1 x 5 / 5 < 5 / 4 */
-    cr_assert_str_eq(plan_of(c, 0), "dia:d=0.571428+csr");
+    cr_assert_str_eq(plan_of(c, 0), "dia:d=0.500001+csr");
     cr_assert_eq(choose(c, "cocktail:u=", &a, table, &hints, &how, NULL), SPMV_ERR_PLAN);
     cr_assert_eq(c->count, 0);
     how.strict = 1; /* dia stores fill */
     cr_assert_eq(choose(c, "cocktail", &a, table, &hints, &how, NULL), SPMV_OK);
-    cr_assert_str_eq(plan_of(c, 0), "coo");
+    cr_assert_str_eq(plan_of(c, 0), "csr");
     free(c);
     spmv_csr_destroy(&a);
     matrix_free(&m);

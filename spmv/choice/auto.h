@@ -21,13 +21,6 @@ typedef struct spmv__chooser {
 /* How many times as long a later part takes on a host for reading its row list, which no line of a table has. */
 #define SPMV__ROW_LIST_TIMES 1.4
 
-/* Appends the knobs of part i to the text of a variant. */
-static void spmv__add_variant(char *text, size_t size, int i, const char *variant)
-{
-    const size_t n = strlen(text);
-    spmv_print(text + n, size - n, "%s%s", i ? "+" : "", variant);
-}
-
 /* Appends a part with so many slots and rows, whose product was estimated. */
 static void spmv__option_add(const spmv__chooser *c, spmv_option *o, const spmv_spec *spec, const spmv_candidate *k,
                              const spmv_estimate *by, double slots, double rows)
@@ -62,9 +55,6 @@ static double spmv__calls(const spmv_build_hints *hints)
 {
     return hints && hints->expected_calls ? (double)hints->expected_calls : (double)SPMV_EXPECTED_CALLS;
 }
-
-/* The error of tables that do not say it, as log2. */
-#define SPMV__ERROR_UNKNOWN 0.5
 
 /* By how much more than its predicted time a plan costs, because an estimate may be too low: what it must seem faster by to be preferred to
  * one without that risk. A table of another device, as that of every host but one is, errs more in what it says of formats than of csr. */
@@ -323,10 +313,10 @@ static void spmv__prefix_blocks(const spmv_features *f, const spmv_spec *spec, s
     if (!b || !(b->blocks > 0) || spmv__trait[spec->format]->pads == SPMV__PADS_ALL) return; /* how wide the widest would be is not known */
     slots = b->dense * (double)(b->bh * b->bw);
     l->nnz = b->dense_nnz;
-    l->slots = slots * (spmv__trait[spec->format]->pads == SPMV__PADS_SLICES ? b->slots / (b->blocks * (double)(b->bh * b->bw)) : 1);
+    l->slots = spmv__trait[spec->format]->pads == SPMV__PADS_SLICES ? b->dense_slots : slots;
     l->skipped = l->slots - slots;
     l->gather = f->gather / (double)b->bw;
-    l->longest = b->widest * (double)b->bw;
+    l->longest = b->dense_widest * (double)b->bw;
     l->uneven = f->uneven;
 }
 
@@ -487,7 +477,7 @@ static spmv_status spmv__choose_all(spmv__chooser *c)
     v.rows = c->e.a->rows;
     s = spmv__look_make(&l, &v, c->e.h);
     if (s) return s;
-    s = spmv__look_sampled(&l, f, 0, c->e.without);
+    s = spmv__look_sampled(&l, f, 0, c->e.without, NULL);
     if (!s) spmv__find_csr(c, &l, f);
     if (!s) s = spmv__offer_all(c, &l, f);
     for (i = 0; i < c->e.t->count && !s; i++) {
@@ -500,16 +490,6 @@ static spmv_status spmv__choose_all(spmv__chooser *c)
     if (!s) s = spmv__count_best(c, &l);
     spmv__look_free(&l);
     return s;
-}
-
-/* The bits of the formats that may not be used. */
-static unsigned spmv__unusable(const spmv__estimator *e)
-{
-    unsigned bits = 0;
-    int f;
-    for (f = 0; f < SPMV_FORMAT_COUNT; f++)
-        if (!spmv__usable(e, (spmv_format)f)) bits |= 1u << f;
-    return bits;
 }
 
 /* Takes the plan and the knobs of an option. */
@@ -530,103 +510,6 @@ static spmv_status spmv__take_best(spmv__chooser *c)
     if (!out->count) return spmv__last_format(&out->plan.part[0].format, spmv__unusable(&c->e), c->e.h);
     spmv__take_option(out, 0);
     return SPMV_OK;
-}
-
-/* ---- cocktail ---------------------------------------------------------------------------------------------------------
- * spmv/choice.h has the policies; here are the rates by which they go. */
-
-/* Seconds of a product with a banded matrix of so many rows and nonzeros in a row, on which the paper benchmarks (5.1), in the layout of a
- * part of a cocktail. */
-static double spmv__banded_seconds(const spmv__estimator *e, const spmv_candidate *k, const spmv_spec *layout, double rows, double per_row)
-{
-    spmv__estimator banded = *e;
-    spmv_csr a;
-    spmv_estimate by;
-    spmv__load l;
-    memset(&a, 0, sizeof a);
-    memset(&l, 0, sizeof l);
-    a.rows = (uint64_t)rows;
-    a.cols = (uint64_t)(spmv__format_class_of(layout->format) == SPMV_CLASS_DENSE ? per_row : rows);
-    a.nnz = (uint64_t)(rows * per_row);
-    banded.a = &a;
-    l.rows = rows;
-    l.nnz = l.slots = rows * per_row;
-    l.longest = per_row;
-    l.bands = 1;
-    return spmv__cost_parts(&banded, k, layout, &l, &by);
-}
-
-/* The line of the table that is the fastest for a layout of a cocktail, whatever its knobs. *seconds: of a product. */
-static const spmv_candidate *spmv__cocktail_line(const spmv__estimator *e, const spmv_spec *layout, double rows, double per_row,
-                                                 double *seconds)
-{
-    const spmv_candidate *best = spmv__line_for(e, layout, NULL);
-    size_t i;
-    *seconds = best ? spmv__banded_seconds(e, best, layout, rows, per_row) : 0;
-    for (i = 0; i < e->t->count && best; i++) {
-        const spmv_candidate *k = &e->t->line[i];
-        double now;
-        if (k->type != e->type || k->layout.format != best->layout.format) continue;
-        if (spmv__likeness(k, layout, best->variant) / 2 != spmv__likeness(best, layout, best->variant) / 2) continue;
-        now = spmv__banded_seconds(e, k, layout, rows, per_row);
-        if (now >= *seconds) continue;
-        *seconds = now;
-        best = k;
-    }
-    return best;
-}
-
-/* spmv_cocktail_rate: GFLOP/s of the fastest variant. */
-static double spmv__cocktail_rate_of(void *user, const spmv_spec *layout, double rows, double per_row)
-{
-    double seconds;
-    spmv__cocktail_line((const spmv__estimator *)user, layout, rows, per_row, &seconds);
-    return seconds > 0 ? 2e-9 * rows * per_row / seconds : 0;
-}
-
-/* Takes the cocktail, as the first option, with the fastest variant of each part. */
-static void spmv__take_cocktail(spmv__chooser *c, const spmv_cocktail *made)
-{
-    spmv_choice *out = c->out;
-    spmv_option *o = out->option;
-    double rows = (double)c->e.a->rows, nnz = (double)c->e.a->nnz, seconds;
-    const spmv_spec csr = spmv__plain(SPMV_CSR);
-    int i;
-    if (nnz > 0) spmv__cocktail_line(&c->e, &csr, rows, nnz / rows, &out->csr);
-    c->csr.predicted = out->csr;
-    out->plan = made->plan;
-    out->steps = c->hints ? c->hints->steps : NULL;
-    if (out->steps) memcpy(c->hints->steps, made->steps, sizeof made->steps);
-    for (i = 0; i < made->plan.count; i++) {
-        const spmv_spec *part = &made->plan.part[i];
-        const spmv_candidate *k = spmv__cocktail_line(&c->e, part, rows, made->per_row[i], &seconds);
-        spmv__add_variant(out->variant, sizeof out->variant, i, k && k->layout.format == part->format ? k->variant : "");
-        if (k) o->convert += k->begin + k->slot * made->per_row[i] * rows;
-        if (i) o->convert += c->e.t->part * nnz;
-    }
-    o->predicted = o->cost = made->seconds > 0 ? made->seconds : 0;
-    out->count = 1;
-}
-
-/* Makes the plan by the policies of clSpMV. keys: what the text "cocktail" sets, else zero. */
-static spmv_status spmv__choose_cocktail(spmv__chooser *c, const spmv_cocktail_desc *keys)
-{
-    spmv_cocktail_desc d = *keys;
-    void *block;
-    spmv_status s = spmv__new(c->e.h, &block, 1, sizeof(spmv_cocktail), 0);
-    if (s) return s;
-    d.rate = spmv__cocktail_rate_of;
-    d.user = &c->e;
-    if (!d.groups) d.groups = c->e.t->units;
-    d.most_slots = spmv__most_bytes(c->e.a, c->e.how->max_bytes) / spmv_value_size(c->e.how->type) + 1;
-    d.without |= spmv__unusable(&c->e);
-    c->out->features.rows = c->e.a->rows;
-    c->out->features.cols = c->e.a->cols;
-    c->out->features.nnz = c->e.a->nnz;
-    s = spmv__cocktail_make((spmv_cocktail *)block, c->e.a, &d, c->e.h);
-    if (!s) spmv__take_cocktail(c, (const spmv_cocktail *)block);
-    spmv_free(c->e.h, block);
-    return s;
 }
 
 /* Is the matrix too small for "auto" to look at it (1), or too small for as few products as are expected (2)? Not on a GPU unless it is
@@ -698,8 +581,10 @@ static spmv_status spmv__choose_by_table(spmv__chooser *c, const spmv_cocktail_d
     out->call = c->e.t->call;
     out->exact = c->e.exact;
     out->error = c->e.t->error;
-    if (keys) s = spmv__choose_cocktail(c, keys);
-    else if (c->e.a->nnz) s = spmv__choose_all(c);
+    if (keys) {
+        s = spmv__cocktail_make(out, &c->e, keys, c->hints);
+        c->csr.predicted = out->csr;
+    } else if (c->e.a->nnz) s = spmv__choose_all(c);
     if (!s && !keys) s = spmv__take_best(c);
     spmv__offer_csr(c);
     return s;

@@ -32,6 +32,16 @@ SPMV__SHARED int spmv__usable(const spmv__estimator *e, spmv_format f)
     return !e->how->reproducible || (flags & SPMV_REPEATS);
 }
 
+/* The bits of the formats that may not be used. */
+static unsigned spmv__unusable(const spmv__estimator *e)
+{
+    unsigned bits = 0;
+    int f;
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++)
+        if (!spmv__usable(e, (spmv_format)f)) bits |= 1u << f;
+    return bits;
+}
+
 static int spmv__is_block(spmv_format f) { return spmv__format_class_of(f) == SPMV_CLASS_BLOCK; }
 
 static double spmv__greater(double a, double b) { return a > b ? a : b; }
@@ -162,6 +172,9 @@ static const spmv_candidate *spmv__line_for(const spmv__estimator *e, const spmv
     }
     return best || spec->format == SPMV_CSR ? best : spmv__line_for(e, &csr, NULL);
 }
+
+/* The error of tables that do not say it, as log2. */
+#define SPMV__ERROR_UNKNOWN 0.5
 
 /* ---- the cost of a part --------------------------------------------------------------------------------------------- */
 
@@ -341,6 +354,13 @@ static spmv_status spmv__part_estimate(const spmv__estimator *e, const spmv_spec
     if (!s) s = spmv__part_counted(e, spec, variant, &l, f, out);
     spmv__look_free(&l);
     return s;
+}
+
+/* Appends the knobs of part i to the text of a variant. */
+static void spmv__add_variant(char *text, size_t size, int i, const char *variant)
+{
+    const size_t n = strlen(text);
+    spmv_print(text + n, size - n, "%s%s", i ? "+" : "", variant);
 }
 
 /* Copies the knobs of one part out of a variant, which are its text up to the next "+", and returns where those of the next part begin;

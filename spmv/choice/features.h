@@ -15,6 +15,7 @@ static void spmv__look_free(spmv__look *l)
     spmv_free(l->h, l->len);
     spmv_free(l->h, l->longer);
     spmv_free(l->h, l->known);
+    memset(l, 0, sizeof *l);
 }
 
 /* What the shares of spmv__look_make find: the nonzeros of each, the length of its longest row, and the first row of the group of
@@ -385,6 +386,13 @@ static spmv_status spmv__look_more_diagonals(const spmv__look *l, spmv_features 
 
 /* ---- features: blocks ------------------------------------------------------------------------------------------------ */
 
+/* Rows and columns of the blocks of each size. */
+static const int spmv__block_sizes[][2] = {
+#define X(h, w, u) { h, w },
+    SPMV_BLOCK_LIST(X)
+#undef X
+};
+
 enum {
     SPMV__LOOK_ENTRIES = 4096, /* the most of a block row whose blocks are counted in a table, which is then small enough for the caches */
     SPMV__LOOK_ROUND   = 8,    /* the bit of a place at which the round begins: a block has less than 2^8 places */
@@ -469,12 +477,18 @@ SPMV__INLINE uint64_t spmv__look_tabulate(spmv__look_table *t, const spmv__block
 }
 
 /* Adds the blocks of a block row to t->at, as long as the walk w goes; returns their number. Each counts for weight blocks. entries: those
- * that are read. Only block rows with very many are merged, which takes a mispredicted branch for most blocks. */
-static uint64_t spmv__look_walk(spmv__blocks *w, spmv__look_table *t, uint64_t entries, double weight)
+ * that are read. *dense: becomes the number of those with least nonzeros or more. Only block rows with very many are merged, which takes a
+ * mispredicted branch for most blocks. */
+static uint64_t spmv__look_walk(spmv__blocks *w, spmv__look_table *t, uint64_t entries, double weight, int least, uint64_t *dense)
 {
-    uint64_t n = 0, i, low, high;
+    uint64_t n = 0, i, low, high, held;
+    *dense = 0;
     if (entries > t->most) {
-        for (; spmv__blocks_next(w) != SPMV__NO_BLOCK; n++) t->at[spmv__blocks_load(w)] += weight;
+        for (; spmv__blocks_next(w) != SPMV__NO_BLOCK; n++) {
+            held = spmv__blocks_load(w);
+            t->at[held] += weight;
+            *dense += (uint64_t)(held >= (uint64_t)least);
+        }
         return n;
     }
     if (++t->round >> (32 - SPMV__LOOK_ROUND)) {
@@ -484,7 +498,11 @@ static uint64_t spmv__look_walk(spmv__blocks *w, spmv__look_table *t, uint64_t e
     spmv__look_range(w, &low, &high);
     if (low > high) return 0;
     n = high - low < t->places ? spmv__look_tabulate(t, w, low, 0) : spmv__look_tabulate(t, w, low, 1);
-    for (i = 0; i < n; i++) t->at[t->place[t->used[i]] & (((uint64_t)1 << SPMV__LOOK_ROUND) - 1)] += weight;
+    for (i = 0; i < n; i++) {
+        held = t->place[t->used[i]] & (((uint64_t)1 << SPMV__LOOK_ROUND) - 1);
+        t->at[held] += weight;
+        *dense += (uint64_t)(held >= (uint64_t)least);
+    }
     return n;
 }
 
@@ -531,9 +549,9 @@ static uint64_t spmv__look_slice(const spmv__look *l, spmv__look_table *t, uint6
                                  spmv_block_features *b)
 {
     const spmv_csr *a = l->v->a;
-    uint64_t bh = (uint64_t)b->bh, row = slice * height * bh, looked = 0;
+    uint64_t bh = (uint64_t)b->bh, row = slice * height * bh, looked = 0, dense;
     uint64_t stop = spmv__smaller(row + height * bh, a->rows);
-    double most = 0;
+    double most = 0, most_dense = 0;
     for (; row < stop; row += bh) {
         uint64_t end = spmv__smaller(row + bh, a->rows), all = a->ptr[end] - a->ptr[row], entries = all;
         double times, found; /* entries of the block row for each that was read; its blocks */
@@ -543,12 +561,15 @@ static uint64_t spmv__look_slice(const spmv__look *l, spmv__look_table *t, uint6
         if (share < 1) entries = spmv__look_columns(&w, row, end, share);
         looked += entries;
         times = entries ? (double)all / (double)entries : 0;
-        found = times * (double)spmv__look_walk(&w, t, entries, weight * times);
+        found = times * (double)spmv__look_walk(&w, t, entries, weight * times, b->least, &dense);
         b->blocks += weight * found;
         if (found > most) most = found;
+        if (times * (double)dense > most_dense) most_dense = times * (double)dense;
     }
     b->slots += weight * most * (double)height;
+    b->dense_slots += weight * most_dense * (double)height;
     if (most > b->widest) b->widest = most;
+    if (most_dense > b->dense_widest) b->dense_widest = most_dense;
     return looked;
 }
 
@@ -585,21 +606,29 @@ static void spmv__look_picked(const spmv__look *l, spmv__look_table *t, uint64_t
     }
 }
 
+/* Widens the widest block row that was seen. */
+static void spmv__look_widen(double blocks, double *widest, double *slots)
+{
+    if (blocks <= *widest) return;
+    *slots += (blocks - *widest) * (double)SPMV__LOOK_SLICE;
+    *widest = blocks;
+}
+
 /* Reads the block row of the longest row, which hardly any sample has, so that b->widest and the padding of its slice are right.
  * most: as in spmv__look_picked. */
 static void spmv__look_widest(const spmv__look *l, spmv__look_table *t, uint64_t most, spmv_block_features *b)
 {
     const spmv_csr *a = l->v->a;
     uint64_t bh = (uint64_t)b->bh, row = l->longest_row / bh * bh, end = spmv__smaller(row + bh, a->rows);
-    uint64_t all = a->ptr[end] - a->ptr[row], entries = all;
+    uint64_t all = a->ptr[end] - a->ptr[row], entries = all, dense;
     spmv__blocks w;
-    double blocks;
+    double times, blocks;
     spmv__blocks_begin(&w, l->v, row, bh, (uint64_t)b->bw);
     if (all > most) entries = spmv__look_columns(&w, row, end, (double)most / (double)all);
-    blocks = entries ? (double)all / (double)entries * (double)spmv__look_walk(&w, t, entries, 0) : 0;
-    if (blocks <= b->widest) return;
-    b->slots += (blocks - b->widest) * (double)SPMV__LOOK_SLICE;
-    b->widest = blocks;
+    times = entries ? (double)all / (double)entries : 0;
+    blocks = times * (double)spmv__look_walk(&w, t, entries, 0, b->least, &dense);
+    spmv__look_widen(blocks, &b->widest, &b->slots);
+    spmv__look_widen(times * (double)dense, &b->dense_widest, &b->dense_slots);
 }
 
 /* The most that is the standard error of the slots that a sample shows, as a share of them. The fill of a slice is 1 at most, so where the
@@ -637,9 +666,11 @@ static void spmv__look_blocks(const spmv__look *l, spmv__look_table *t, uint64_t
     b->sampled /= (double)a->nnz;
     b->blocks *= scale;
     b->slots *= scale;
+    b->dense_slots *= scale;
     if (b->sampled < 1) spmv__look_widest(l, t, sample, b);
     b->slots *= (double)(b->bh * b->bw);
-    for (n = b->bh * b->bw; n >= SPMV_FILL_DENSE * (b->bh * b->bw); n--) {
+    b->dense_slots *= (double)(b->bh * b->bw);
+    for (n = b->least; n <= b->bh * b->bw; n++) {
         b->dense += t->at[n] * scale;
         b->dense_nnz += t->at[n] * scale * n;
     }
@@ -659,13 +690,11 @@ static int spmv__blocks_are_sparse(const spmv__look *l, const spmv_block_feature
 static void spmv__look_block_size(const spmv__look *l, spmv__look_table *t, uint64_t sample, spmv_block_features *b)
 {
     const uint64_t few = 1024, low = 4; /* entries and block rows of the small sample */
-    const int bh = b->bh, bw = b->bw;
+    const spmv_block_features fresh = *b;
     if (l->v->a->nnz > sample) { /* however small the sample: slices of high blocks hold many times as many */
         spmv__look_blocks(l, t, low, few, b);
         if (spmv__blocks_are_sparse(l, b)) return;
-        memset(b, 0, sizeof *b);
-        b->bh = bh;
-        b->bw = bw;
+        *b = fresh;
     }
     spmv__look_blocks(l, t, SPMV__LOOK_SLICE, sample, b);
 }
@@ -762,14 +791,10 @@ static spmv_status spmv__look_samples_make(const spmv__look *l, spmv_features *f
  * diagonals.
  *   sample   nonzeros in the sample for each block size; 0: a 128th of them and 4096 more, at most 2^15. Shares found in blocks err by
  *            about 1 / sqrt(slices in the sample)
- *   without  bits 1u << SPMV_DIA of formats that will not be used; features that only they need are left zero */
-static spmv_status spmv__look_sampled(const spmv__look *l, spmv_features *f, uint64_t sample, unsigned without)
+ *   without  bits 1u << SPMV_DIA of formats that will not be used; features that only they need are left zero
+ *   least    for each block size, the nonzeros of a dense block; NULL: by SPMV_FILL_DENSE */
+static spmv_status spmv__look_sampled(const spmv__look *l, spmv_features *f, uint64_t sample, unsigned without, const int *least)
 {
-    static const int sizes[][2] = {
-#define X(h, w, u) { h, w },
-        SPMV_BLOCK_LIST(X)
-#undef X
-    };
     int i;
     memset(f, 0, sizeof *f);
     if (!sample) sample = spmv__smaller(1u << 15, 4096 + l->nnz / 128);
@@ -778,8 +803,10 @@ static spmv_status spmv__look_sampled(const spmv__look *l, spmv_features *f, uin
     f->nnz = l->nnz;
     spmv__look_rows(l, f);
     for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
-        f->block[i].bh = sizes[i][0];
-        f->block[i].bw = sizes[i][1];
+        spmv_block_features *b = &f->block[i];
+        b->bh = spmv__block_sizes[i][0];
+        b->bw = spmv__block_sizes[i][1];
+        b->least = least ? least[i] : (int)(SPMV_FILL_DENSE * (b->bh * b->bw) + 0.999);
     }
     return spmv__look_samples_make(l, f, sample, without);
 }
@@ -788,7 +815,7 @@ static spmv_status spmv__look_sampled(const spmv__look *l, spmv_features *f, uin
  * sample and in the matrix. */
 static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, uint64_t sample, unsigned without)
 {
-    spmv_status s = spmv__look_sampled(l, f, sample, without);
+    spmv_status s = spmv__look_sampled(l, f, sample, without, NULL);
     return s ? s : spmv__look_more_diagonals(l, f);
 }
 
