@@ -15,6 +15,10 @@
 #ifndef WORD
 #define WORD uint /* as large as a value, which is only copied */
 #endif
+#ifndef FLOATS
+#define FLOATS 0 // lint: FLOATS=1 WORD=ulong
+/* 1: values are doubles that are floats, zero or in the normal range, and are stored as such */
+#endif
 #ifndef OWNED
 #define OWNED 0 // tune: 0 1
 /* 1: the part holds those nonzeros whose owner is part */
@@ -44,6 +48,19 @@
 #ifndef CHECK
 #define CHECK 0 // tune: 0 1 2
 /* 1: no conversion; kernels that look at the row pointers and columns instead; 2: those that look at the columns of a part */
+#endif
+
+#if FLOATS
+#define STORED uint
+#define STORED_OF(w) float_of(w)
+INLINE uint float_of(ulong w)
+{
+    const uint sign = (uint)(w >> 32) & 0x80000000u, exponent = (uint)(w >> 52) & 0x7ffu;
+    return exponent == 0 ? sign : sign | (exponent - (1023 - 127)) << 23 | ((uint)(w >> 29) & 0x7fffffu);
+}
+#else
+#define STORED WORD
+#define STORED_OF(w) (w)
 #endif
 
 #define SLOTS 16 /* of a lane of tcsr; 32 lanes are a warp */
@@ -615,7 +632,7 @@ KERNEL void tiles(ulong step, TILE_PARAMETERS)
     __global const ulong *restrict before UNUSED, __global const ulong *restrict first UNUSED,                      \
     __global const OFF *restrict start UNUSED, ulong ld UNUSED, __global const OFF *restrict run_at UNUSED,         \
     __global const uint *restrict slice_row UNUSED, __global const int *restrict offset UNUSED, ulong count UNUSED, \
-    __global const uint *restrict base UNUSED, ulong tiles_ UNUSED, __global WORD *restrict val UNUSED,             \
+    __global const uint *restrict base UNUSED, ulong tiles_ UNUSED, __global STORED *restrict val UNUSED,             \
     __global COLUMN *restrict col UNUSED, __global uint *restrict row UNUSED, __global uint *restrict flag UNUSED
 
 #if TILES == 2
@@ -644,7 +661,7 @@ KERNEL void fill(PARAMETERS)
         for (j = 0; j < SLOTS; j++) {
             const ulong from = begin + j * 32 + lane;
             const IDX slot = (IDX)(warp * WARP_SLOTS) + (IDX)(j * 32 + lane);
-            val[slot] = from < end ? from_val[from] : 0;
+            val[slot] = from < end ? STORED_OF(from_val[from]) : 0;
             set_tile_column(col, (__global uchar *)row, base, offset, slot, from_col[from < end ? from : end - 1]);
         }
         bits = row_ends(place, nnz, k, k >= end ? 0 : end - k < SLOTS ? (uint)(end - k) : SLOTS);
@@ -681,7 +698,7 @@ KERNEL void fill(PARAMETERS)
     #pragma unroll 4
     for (n = from + id / 32; n < width; n += WG / 32) {
         const IDX at = slot + (IDX)n * (IDX)ld;
-        val[at] = n < length ? from_val[begin + n] : 0;
+        val[at] = n < length ? STORED_OF(from_val[begin + n]) : 0;
 #if IDX16
         col[at] = n < length ? (ushort)(from_col[begin + n] - base[group]) : (ushort)0xffff;
 #else
@@ -753,7 +770,7 @@ KERNEL void fill(PARAMETERS)
                 const uint band = diagonal_of(offset, 0, (uint)count - 1, (int)(c - i));
                 slot = ((IDX)start[band] + (uint)((int)(c - i) - offset[band])) * (IDX)ld + i + 0 * n;
 #endif
-                val[slot] = from_val[k];
+                val[slot] = STORED_OF(from_val[k]);
 #if NUMBER == 2
                 col[slot] = c << 4 | i % (uint)ld;
 #elif TILES
@@ -822,7 +839,7 @@ KERNEL void count_ends(PARAMETERS)
     ulong groups UNUSED, __global uint *restrict blocks UNUSED, __global uint *restrict low UNUSED,                 \
     __global uint *restrict high UNUSED, ulong bh_ UNUSED, ulong bw_ UNUSED, ulong uw_ UNUSED,                      \
     __global const OFF *restrict start UNUSED, ulong height UNUSED, ulong ld UNUSED, ulong share UNUSED,            \
-    __global const uint *restrict base UNUSED, __global WORD *restrict val UNUSED, __global COLUMN *restrict col UNUSED
+    __global const uint *restrict base UNUSED, __global STORED *restrict val UNUSED, __global COLUMN *restrict col UNUSED
 #define SIDES const uint bh UNUSED = (uint)bh_, bw UNUSED = (uint)bw_, uw UNUSED = (uint)uw_
 
 #if OWNED
@@ -983,7 +1000,7 @@ KERNEL void fill(PARAMETERS)
             place = height > block_row ? 0 : (IDX)start[height ? block_row / (uint)height : block_row]; /* bell has no pointers */
             slot = height ? (place + n * (IDX)height) * units + in_slice : place + n;
             place += height ? n * (IDX)height + in_slice : n;
-            val[(slot + (down * (bw / uw) + across / uw) * (IDX)ld) * uw + across % uw] = from_val[k];
+            val[(slot + (down * (bw / uw) + across / uw) * (IDX)ld) * uw + across % uw] = STORED_OF(from_val[k]);
             if (first[k / WORD_BITS] >> (uint)(k % WORD_BITS) & 1u) {
 #if IDX16
                 col[place] = (ushort)((c - base[block_row / (uint)share]) / bw);

@@ -556,7 +556,7 @@ SPMV__SHARED spmv_status spmv__part_create(spmv_part *out, const spmv_spec *spec
 #endif
     if (!s && !out->elsewhere) s = spmv__part_arrays(out, &src, how);
     if (!s && !out->elsewhere) s = spmv__part_values(out, &src);
-    if (!s && spmv__stores_floats(out)) s = spmv__part_floats(out, hooks);
+    if (!s && !out->elsewhere && spmv__stores_floats(out)) s = spmv__part_floats(out, hooks);
     if (!s && how->updatable && !out->elsewhere) s = spmv__part_map(out, &src);
     spmv__source_free(&src);
     spmv_free(hooks, counts);

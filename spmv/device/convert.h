@@ -297,12 +297,6 @@ static const spmv__convert_format *spmv__convert_format_of(spmv_format format)
     }
 }
 
-/* 1 if the device does nothing for the part, which the host fills: it knows neither other formats nor values in fewer bytes. */
-static int spmv__convert_passes(const spmv_part *p)
-{
-    return spmv__stores_floats(p) || !spmv__convert_format_of(p->spec.format);
-}
-
 /* ---- the CSR matrix on the device --------------------------------------------------------------------------------- */
 
 /* Uploads an array, unless its buffer is there. Give that back by spmv__scratch_give. */
@@ -611,7 +605,7 @@ static int spmv__convert_fills(const spmv__convert_job *job, int k)
 static int spmv__convert_is_csr(const spmv__convert *convert, const spmv_part *p, const spmv__source *source, const spmv_build *how)
 {
     return p->spec.format == SPMV_CSR && !convert->given && !how->updatable && !source->view->owner && !source->view->list &&
-           !p->a[SPMV_CSR_BASE].count;
+           !p->a[SPMV_CSR_BASE].count && !spmv__stores_floats(p);
 }
 
 /* 1 if the device can fill the part. */
@@ -620,7 +614,7 @@ static int spmv__convert_takes(const spmv__convert *convert, const spmv_part *p,
     const spmv_csr *a = convert->a;
     const uint64_t most = convert->device->info.alloc_bytes;
     int k, fits = spmv__sat_mul(a->nnz, 8) <= most && (a->rows + 1) * 8 <= most;
-    if (convert->off || source->view->a != a || !p->nnz || spmv__convert_passes(p)) return 0;
+    if (convert->off || source->view->a != a || !p->nnz || !spmv__convert_format_of(p->spec.format)) return 0;
     if (spmv__dev_has_blocks(p->spec.format) && !convert->counted) return 0;
     if (p->spec.format == SPMV_CMRS && p->spec.key[SPMV_KEY_SORT]) return 0;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) fits &= spmv__sat_mul(p->a[k].count, p->a[k].width) <= most;
@@ -844,6 +838,13 @@ static spmv_status spmv__convert_send(spmv__convert_job *job)
     return s;
 }
 
+/* The options that say what values are. */
+static void spmv__convert_option_values(const spmv__convert_job *job, spmv__dev_options *options)
+{
+    spmv__dev_option(options, "WORD", job->convert->width == 8 ? "ulong" : "uint");
+    if (spmv__stores_floats(job->p)) spmv__dev_option(options, "FLOATS", "1");
+}
+
 /* Writes the options of the kernels for a part with blocks. Before the blocks are counted, narrow and wide are guesses, which are most
  * often right, so that there is only one program. */
 static void spmv__convert_block_options(const spmv__convert_job *job, int narrow, int wide, spmv__dev_options *options)
@@ -851,7 +852,7 @@ static void spmv__convert_block_options(const spmv__convert_job *job, int narrow
     const spmv_part *p = job->p;
     options->used = 0;
     spmv__dev_option(options, "PLACE", job->format->place);
-    spmv__dev_option(options, "WORD", p->a[SPMV_VAL].width == 8 ? "ulong" : "uint");
+    spmv__convert_option_values(job, options);
     spmv__dev_option(options, "OFF", wide ? "ulong" : "uint");
     if (spmv__dev_wide(p)) spmv__dev_option(options, "I64", "1");
     if (narrow) spmv__dev_option(options, "IDX16", "1");
@@ -878,7 +879,7 @@ static void spmv__convert_options(const spmv__convert_job *job, spmv__dev_option
     options->used = 0;
     spmv__dev_option(options, "PLACE", grown ? "BY_GROWN" : job->format->place);
     if (spmv__convert_slotwise(job)) spmv__dev_option(options, "SLOTWISE", "1");
-    spmv__dev_option(options, "WORD", p->a[SPMV_VAL].width == 8 ? "ulong" : "uint");
+    spmv__convert_option_values(job, options);
     spmv__dev_option(options, "OFF", spmv__convert_wide_starts(job) ? "ulong" : "uint");
     if (spmv__dev_wide(p)) spmv__dev_option(options, "I64", "1");
     if (job->format->columns == SPMV__NO_ARRAY) spmv__dev_option(options, "COLUMNS", "0");
@@ -1642,7 +1643,7 @@ static int spmv__convert_wants_tiles(spmv__convert *convert, spmv_part *p, spmv_
     spmv__convert_job job;
     spmv__dev_options options;
     int which;
-    if (p->spec.format != SPMV_TCSR || spmv__convert_passes(p) || convert->off || !convert->nnz) return 0;
+    if (p->spec.format != SPMV_TCSR || convert->off || !convert->nnz) return 0;
     if (source->view->owner || source->view->list) return 0;
     if (spmv__sat_mul(convert->nnz, 8) > most || (convert->a->rows + 1) * 8 > most) return 0;
     spmv__convert_job_set(&job, convert, p, source);
@@ -1689,7 +1690,7 @@ static void spmv__convert_count_tiles(spmv__convert *convert, spmv_part *p, spmv
 static int spmv__convert_finds_longest(const spmv__convert *convert, const spmv_part *p, spmv__source *source)
 {
     uint64_t height = 0;
-    if (p->spec.key[SPMV_KEY_IDX] == 16 || spmv__convert_passes(p)) return 0;
+    if (p->spec.key[SPMV_KEY_IDX] == 16) return 0;
 #ifndef SPMV__NO_ELL
     if (p->spec.format == SPMV_ELL) height = 32; /* rows for each work-item */
 #endif
@@ -1706,7 +1707,7 @@ static int spmv__convert_finds_longest(const spmv__convert *convert, const spmv_
  * be packed. */
 static int spmv__convert_reads_columns(const spmv_part *p)
 {
-    if (p->spec.key[SPMV_KEY_IDX] == 16 || spmv__convert_passes(p)) return 1;
+    if (p->spec.key[SPMV_KEY_IDX] == 16 || !spmv__convert_format_of(p->spec.format)) return 1;
     return spmv__format_class_of(p->spec.format) == SPMV_CLASS_DIAGONAL;
 }
 
@@ -1912,7 +1913,7 @@ static int spmv__convert_scans(spmv__convert *convert, spmv_part *p, spmv__sourc
     const int diagonals = spmv__format_class_of(p->spec.format) == SPMV_CLASS_DIAGONAL;
     spmv__convert_job *job = NULL;
     spmv_status status;
-    if (!spmv__convert_can_scan(convert) || spmv__convert_passes(p) || !spmv__source_nnz(source)) return 0;
+    if (!spmv__convert_can_scan(convert) || !spmv__source_nnz(source)) return 0;
     if (diagonals ? !spmv__convert_few_diagonals(convert) : p->spec.key[SPMV_KEY_IDX] != 16 || !spmv__convert_bases_by_row(p, source))
         return 0;
     status = spmv__convert_job_create(convert, p, source, &job);
@@ -2016,14 +2017,32 @@ static spmv_status spmv__convert_rows(spmv_converter *base, spmv_part *p, spmv__
     return spmv__convert_fetch_columns(convert);
 }
 
+/* Sets the width of the values that the device is to store. 0 if they are to be floats and the device cannot tell whether they are: it
+ * never looks at a value, so the host has to have them all, and not only now. */
+static int spmv__convert_values_fit(const spmv__convert *convert, spmv_part *p, const spmv_build *how)
+{
+    spmv__floats floats;
+    if (!spmv__stores_floats(p)) return 1;
+    if (how->updatable || !convert->a->val) return 0;
+    floats.from = (const double *)convert->a->val;
+    floats.map = NULL;
+    floats.to = NULL;
+    floats.count = convert->a->nnz;
+    if (spmv__floats_make(&floats) < floats.count) return 0;
+    p->a[SPMV_VAL].width = sizeof(float);
+    return 1;
+}
+
 /* Fills a part on the device. If it does not take the part or fails, the part is left as it was, for the host to fill. */
 static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__source *source, const spmv_build *how)
 {
     spmv__convert *convert = (spmv__convert *)base;
     spmv_status status;
-    if (spmv__convert_takes(convert, p, source) && spmv__convert_wants(convert, p, source, how)) {
+    if (spmv__convert_takes(convert, p, source) && spmv__convert_wants(convert, p, source, how) &&
+        spmv__convert_values_fit(convert, p, how)) {
         status = spmv__convert_fill(convert, p, source, how);
         if (!status) return SPMV_OK;
+        p->a[SPMV_VAL].width = (uint32_t)convert->width;
         spmv__convert_give_up(convert, p, source->hooks, status);
     }
     spmv__convert_wait(convert);
