@@ -921,7 +921,8 @@ static void spmv__brew_take(const spmv__brew *c, spmv_choice *out)
  *   e      the table and the matrix
  *   d      what the text "cocktail" sets, else zero
  *   hints  NULL, or where the steps go */
-static spmv_status spmv__cocktail_make(spmv_choice *out, const spmv__estimator *e, const spmv_cocktail_desc *d, const spmv_build_hints *hints)
+static spmv_status spmv__cocktail_make(spmv_choice *out, const spmv__estimator *e, const spmv_cocktail_desc *d,
+                                       const spmv_build_hints *hints)
 {
     void *block;
     spmv__brew *c;
