@@ -71,8 +71,8 @@ typedef struct spmv_build_hints {
  *   text    the text of a plan, which is only parsed, or the name of a builder with its keys:
  *             hyb, hyb-csr  rows=N    column k is taken while at least max(rows, M/3) of the M rows reach it; default 4096
  *             hybr          x=P       split until COO holds under P percent of the nonzeros; default 0.5
- *                           k=0..4    how the width K of a level is chosen: 1 (default) as hyb does; 2 the floor, 4 the ceiling of the
- *                                     mean row length; 3 while nonzeros fill over a third of the ELL part; 0 by measuring every K
+ *                           k=0..4    how the width K of a level is chosen: 1 (default) as hyb does; 2 the mean row length, rounded
+ *                                     down, 4 one more; 3 while nonzeros fill over a third of the ELL part; 0 by measuring every K
  *                           rows=N    stop as well where fewer rows are left; default 4096
  *                           levels=N  at most N levels of ELL; default 0: no limit but SPMV_MAX_PARTS
  *             cmrs          (no keys) of the strip heights 2, 4, 8 and 16, the one that hints->measure finds fastest; without it the

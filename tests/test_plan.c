@@ -793,7 +793,7 @@ static uint64_t choose_k(const uint64_t *left, uint64_t rows, uint64_t m_rows, i
             if (!reach || reach < key || reach * 3 < m_rows) return k;
         }
     case 2: return all / m_rows;
-    case 4: return (all + m_rows - 1) / m_rows;
+    case 4: return all / m_rows + 1;
     default:
         while (rows_with(left, rows, k + 1) && total(left, rows, k + 1) * 3 > m_rows * (k + 1)) k++;
         return k;
@@ -977,6 +977,22 @@ Test(builder, hybr_stops)
     expect_plan(&m, "hybr:rows=7,x=100", NULL, "ell:w=7+coo");
     matrix_free(&m);
     cr_assert(checks_done > 20);
+}
+
+/* Xu's second method tries two widths: of rows of 39 nonzeros, as QCD has them, 39 and 40. Here the mean is 3. */
+Test(builder, hybr_above_an_integral_mean)
+{
+    matrix m;
+    uint64_t r, c;
+    matrix_open(&m, "2 and 4", 100, 10);
+    for (r = 0; r < 100; r++) {
+        for (c = 0; c < (r % 2 ? 2u : r % 4 ? 3u : 5u); c++) matrix_add(&m, c);
+        m.ptr[r + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    expect_plan(&m, "hybr:rows=0,x=50,k=2", NULL, "ell:w=3+coo");
+    expect_plan(&m, "hybr:rows=0,x=50,k=4", NULL, "ell:w=4+coo");
+    matrix_free(&m);
 }
 
 /* Exactly X percent are left: that is not less than X, so the split goes on. */

@@ -57,7 +57,7 @@ static const unsigned spmv__builder_key_takers[] = {
 #undef X
 };
 /* Values of key k: Xu's methods 1 to 4, and 0 for measuring. */
-enum { SPMV__K_MEASURED = 0, SPMV__K_BELL_GARLAND, SPMV__K_FLOOR, SPMV__K_THIRD, SPMV__K_CEILING };
+enum { SPMV__K_MEASURED = 0, SPMV__K_BELL_GARLAND, SPMV__K_FLOOR, SPMV__K_THIRD, SPMV__K_ABOVE };
 enum { SPMV__PERCENT = 100 /* key x is a percentage */ };
 
 typedef struct spmv__maker {
@@ -186,7 +186,7 @@ static uint64_t spmv__hybr_width(spmv__maker *maker, uint64_t *width, int level,
     case SPMV__K_MEASURED: return spmv__width_measured(maker, width, level, base);
     case SPMV__K_FLOOR: return left / rows;
     case SPMV__K_THIRD: return spmv__width_third(maker, base, rows);
-    case SPMV__K_CEILING: return spmv__ceil_div(left, rows);
+    case SPMV__K_ABOVE: return left / rows + 1;
     default: return spmv__width_bell_garland(maker, base, rows);
     }
 }
@@ -397,7 +397,7 @@ static spmv_status spmv__parse_builder_key(spmv__scan *scan, spmv_builder builde
     at = scan->at;
     spmv__word(scan, word, sizeof word);
     if (!spmv__key_value(kinds[k], word, &keys[k])) return spmv__fault(scan, at, SPMV_ERR_PLAN, spmv__key_form(kinds[k]));
-    if (k == SPMV__BUILDER_K && keys[k] > SPMV__K_CEILING) return spmv__fault(scan, at, SPMV_ERR_PLAN, "k must be 0 .. 4");
+    if (k == SPMV__BUILDER_K && keys[k] > SPMV__K_ABOVE) return spmv__fault(scan, at, SPMV_ERR_PLAN, "k must be 0 .. 4");
     if (k == SPMV__BUILDER_X && keys[k] > (int64_t)SPMV__PERCENT * SPMV__ONE)
         return spmv__fault(scan, at, SPMV_ERR_PLAN, "x must be at most 100 percent");
     if (k == SPMV__BUILDER_N && (keys[k] < 1 || keys[k] > SPMV_MAX_PARTS)) return spmv__fault(scan, at, SPMV_ERR_PLAN, "n must be 1 .. 64");
