@@ -407,7 +407,8 @@ typedef enum spmv_format_class {
     X(IDX,   idx,   INT)   /* ell, sell, csr with run, tcsr, blocks: 16 stores columns as 16-bit offsets from a base, if all fit */ \
     X(TILE,  tile,  INT)   /* tcsr: slots of a tile, 512 1024 2048 or 4096; 0: 4096 */                        \
     X(COLS,  cols,  INT)   /* all formats: take only nonzeros in the first so many columns; 0: in all columns */ \
-    X(VAL,   val,   INT)   /* all formats: 32 stores doubles as floats, if each of them is one exactly; products are as without the key */
+    X(VAL,   val,   INT)   /* all formats: 32 stores doubles as floats, if each of them is one exactly; products are as without the key */ \
+    X(ROWMAJOR, rowmajor, INT) /* ell: 1 stores row after row */
 
 typedef enum spmv_key {
 #define X(NAME, name, kind) SPMV_KEY_##NAME,
@@ -458,7 +459,7 @@ typedef struct spmv_spec {
  *  bdia   | bands, ld                 | val as in dia; offset i32[bands]: of the first diagonal of each band; band_ptr u32[bands+1]:
  *         |                           |   the number of diagonals before each band
  *  ell    | width, ld                 | val[width * ld]: k-th entry of row r at k * ld + r; col u32 likewise; one base per 32
- *         |                           |   rows
+ *         |                           |   rows. With key rowmajor ld is 1, val[R * width], and the entry is at r * width + k
  *  sell   | h, slices                 | h is at most R rounded up to 32
  *         |                           | val, ptr off[slices+1] in elements, col u32, slice_row u32[slices+1] if key grow
  *         |                           |   was given, else empty; one base per slice; k-th entry of row i of slice s at

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * ell: ELLPACK. The k-th entry of row r lies at k * ld + r. An item takes V rows: 1 as in Bell and Garland, 4 with vector loads
- * (clSpMV 4.3.1, for AMD), and 8 or 16 for CPUs, to fill their vector registers. */
+ * ell: ELLPACK. The k-th entry of row r lies at k * ld + r; if ld is 1, at r * width + k (Kuresson), with V=1. An item takes V rows: 1
+ * as in Bell and Garland, 4 with vector loads (clSpMV 4.3.1, for AMD), and 8 or 16 for CPUs, to fill their vector registers. */
 #ifndef WG
 #define WG 128 // tune: 1 32 64 128 256 512
 #endif
@@ -33,10 +33,11 @@
 INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 {
     const uint first UNUSED = BASE(base, r / (32 / V));
+    const IDX slot = ld == 1 ? r * (IDX)width + lane : lane * (IDX)ld + r * V;
     VEC sum[V] = { 0 };
 
     if (lane < (uint)width)
-        add_slabs(sum, val, col, lane * (IDX)ld + r * V, L * (IDX)ld, ((uint)width - lane + L - 1) / L, first, X_ARGS);
+        add_slabs(sum, val, col, slot, L * (IDX)ld, ((uint)width - lane + L - 1) / L, first, X_ARGS);
     #pragma unroll
     for (uint w = 0; w < V; w++)
         acc[w] += sum[w];

@@ -63,7 +63,7 @@ static const char *spmv__spec_fault(const spmv_spec *spec)
     if (k[SPMV_KEY_ROWS] < 0 || k[SPMV_KEY_ROWS] > SPMV_ROWS_SORTED) return "rows must be all, nonempty or sorted";
     if (k[SPMV_KEY_SIGMA] < 0 || k[SPMV_KEY_SIGMA] > 0xffffffff) return "sigma must be 0 .. 4294967295";
     if (k[SPMV_KEY_SIGMA] && k[SPMV_KEY_ROWS] != SPMV_ROWS_SORTED) return "sigma needs rows=sorted";
-    if ((k[SPMV_KEY_SORT] | k[SPMV_KEY_WIDE]) & ~(int64_t)1) return "sort and wide must be 0 or 1";
+    if ((k[SPMV_KEY_SORT] | k[SPMV_KEY_WIDE] | k[SPMV_KEY_ROWMAJOR]) & ~(int64_t)1) return "sort, wide and rowmajor must be 0 or 1";
     if (k[SPMV_KEY_RUN] && (k[SPMV_KEY_RUN] < 32 || k[SPMV_KEY_RUN] > 65536)) return "run must be 32 .. 65536";
     if (k[SPMV_KEY_IDX] && k[SPMV_KEY_IDX] != 16 && k[SPMV_KEY_IDX] != 32) return "idx must be 16 or 32";
     if (k[SPMV_KEY_IDX] == 16 && spec->format == SPMV_CSR && !k[SPMV_KEY_RUN]) return "idx=16 needs run";

@@ -365,7 +365,8 @@ static const char *const csr_plans[] = { "csr", "csr:rows=nonempty", "csr:rows=s
 static const char *const dia_plans[] = { "dia", NULL };
 static const char *const bdia_plans[] = { "bdia", NULL };
 static const char *const ell_plans[] = { "ell", "ell:rows=sorted", "ell:w=3+coo",
-                                         "ell:idx=16", "ell:idx=16,rows=sorted", NULL };
+                                         "ell:idx=16", "ell:idx=16,rows=sorted", "ell:rowmajor=1", "ell:w=3,rowmajor=1+coo",
+                                         "ell:rowmajor=1,idx=16,rows=sorted/L=4,UNROLL=4", NULL };
 static const char *const sell_plans[] = { "sell", "sell:h=1", "sell:h=7", "sell:h=64,rows=sorted", "sell:grow=0.2",
                                           "sell:h=256,grow=0.5,rows=nonempty", "sell:idx=16", "sell:h=7,idx=16",
                                           "sell:grow=0.2,idx=16,rows=sorted", NULL };
@@ -725,14 +726,15 @@ Test(images, limits)
     spmv_device d = open_device();
     const spmv_device_info real = d.info;
     matrix m = matrix_make(&shapes[22], 0);
-    spmv_store store, grown, high;
+    spmv_store store, grown, high, by_rows;
     spmv_variant v;
     spmv_device_matrix a;
     cr_assert(store_make(&store, &m, "sell:h=7", SPMV_F32, 0));
     cr_assert(store_make(&grown, &m, "sell:grow=0.2", SPMV_F32, 0));
     cr_assert(store_make(&high, &m, "sell:h=128", SPMV_F32, 0));
+    cr_assert(store_make(&by_rows, &m, "ell:rowmajor=1", SPMV_F32, 0));
 #define REFUSED(s, text, status, word)                                                                                   \
-    cr_assert_eq(spmv__variant_parse(&v, SPMV_SELL, text, NULL), SPMV_OK);                                                \
+    cr_assert_eq(spmv__variant_parse(&v, (s).part[0].spec.format, text, NULL), SPMV_OK);                                  \
     cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F32, (s).part, 1, &v), status, "%s: %s", text, said);       \
     cr_assert(strstr(said, word), "%s: %s", text, said)
     d.info.image_texels = 0;
@@ -742,6 +744,7 @@ Test(images, limits)
     d.info = real;
     REFUSED(store, "V=4", SPMV_ERR_UNSUPPORTED, "V=4 does not divide the slice height 7");
     REFUSED(grown, "V=4", SPMV_ERR_UNSUPPORTED, "vary");
+    REFUSED(by_rows, "V=4", SPMV_ERR_UNSUPPORTED, "V=4 is not possible with rowmajor=1");
     REFUSED(high, "SLICE=1,WG=64", SPMV_ERR_LIMIT, "slice height 128 exceeds the work-group size 64");
     if (real.group_size >= 128) {
         cr_assert_eq(spmv__variant_parse(&v, SPMV_SELL, "SLICE=1", NULL), SPMV_OK);
@@ -752,6 +755,7 @@ Test(images, limits)
     spmv_store_destroy(&store);
     spmv_store_destroy(&grown);
     spmv_store_destroy(&high);
+    spmv_store_destroy(&by_rows);
     spmv_device_destroy(&d);
 }
 
@@ -1319,8 +1323,8 @@ Test(limits, large_arrays_are_cut, .timeout = 300)
     static const char *const plans[] = {
         "dense", "coo", "csr", "csr:rows=sorted,sigma=50", "csr:run=32", "csr:run=64,idx=16,rows=nonempty",
         "csr:run=32/STREAM=1,FINISH=1", "dia", "bdia", "ell", "ell:idx=16,rows=sorted", "sell:h=7", "sell:grow=0.2,idx=16,rows=sorted",
-        "bell:b=3x3,idx=16", "sbell:b=6x6,h=5,idx=16", "bcsr", "bcsr:b=3x3,idx=16", "cmrs:h=16", "cmrs:h=2,wide=1", "ell:w=2+csr:run=32",
-        "tcsr:tile=512", "tcsr:tile=512,rows=nonempty/STREAM=1", "tcsr:tile=512,idx=16/STREAM=1,FINISH=1"
+        "ell:rowmajor=1,idx=16", "bell:b=3x3,idx=16", "sbell:b=6x6,h=5,idx=16", "bcsr", "bcsr:b=3x3,idx=16", "cmrs:h=16", "cmrs:h=2,wide=1",
+        "ell:w=2+csr:run=32", "tcsr:tile=512", "tcsr:tile=512,rows=nonempty/STREAM=1", "tcsr:tile=512,idx=16/STREAM=1,FINISH=1"
     };
     static const size_t some[] = { 22, 25 };
     spmv_device d = open_device();

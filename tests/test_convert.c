@@ -15,7 +15,7 @@
 
 static const char *const plans[] = {
     "csr", "csr:run=64,idx=16", "csr:rows=nonempty", "tcsr", "tcsr:tile=512,rows=nonempty", "tcsr:tile=512,idx=16",
-    "ell:w=3+tcsr:tile=1024,rows=nonempty,idx=16", "ell", "ell:idx=16", "ell:rows=sorted", "sell",
+    "ell:w=3+tcsr:tile=1024,rows=nonempty,idx=16", "ell", "ell:idx=16", "ell:rowmajor=1,idx=16", "ell:rows=sorted", "sell",
     "sell:h=8", "sell:h=32,rows=sorted,sigma=64,idx=16", "sell:h=16,grow=0.1", "coo", "cmrs", "cmrs:h=16,wide=1", "cmrs:rows=nonempty",
     "dense", "dia", "bdia", "ell:w=2+coo", "dia:d=0.6+csr:run=64,idx=16", "bdia:d=0.5+ell:w=3+tcsr:rows=nonempty", "sell:w=2+cmrs",
     "sell:w=1,grow=0.2+csr:rows=nonempty", "ell:w=3+bcsr:b=2x2",

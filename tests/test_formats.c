@@ -21,8 +21,8 @@ static uint64_t offset_at(const spmv_array *a, uint64_t i)
 /* Every format with the keys that change its arrays. */
 static const char *const specs[] = {
     "dense", "dense:rows=nonempty", "dense:rows=sorted", "coo",
-    "csr", "csr:run=32", "csr:run=32,idx=16", "ell:idx=16", "sell:idx=16", "sell:h=9,idx=16", "bell:b=2x2,idx=16", "sbell:h=5,idx=16",
-    "bcsr:b=3x3,idx=16", "csr:rows=nonempty", "csr:rows=sorted", "csr:rows=sorted,sigma=16",
+    "csr", "csr:run=32", "csr:run=32,idx=16", "ell:idx=16", "ell:rowmajor=1", "sell:idx=16", "sell:h=9,idx=16",
+    "bell:b=2x2,idx=16", "sbell:h=5,idx=16", "bcsr:b=3x3,idx=16", "csr:rows=nonempty", "csr:rows=sorted", "csr:rows=sorted,sigma=16",
     "dia", "bdia",
     "ell", "ell:rows=nonempty", "ell:rows=sorted", "ell:rows=sorted,sigma=7",
     "sell", "sell:h=1", "sell:h=2", "sell:h=7", "sell:h=33", "sell:h=300", "sell:h=1024", "sell:rows=nonempty", "sell:h=4,rows=sorted",
@@ -301,7 +301,9 @@ Test(golden, clspmv_figures_1_to_6)
     static const double data[] = { 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0 }, ell[] = { 3, 4, 1, 2, 7, 8, 5, 6, 0, 0, 9, 0 };
     static const double sell[] = { 3, 4, 7, 8, 1, 2, 5, 6, 9, 0 };
     static const int64_t offset[] = { -2, 0, 1 }, band[] = { -2, 0 }, band_ptr[] = { 0, 1, 3 };
+    static const double by_rows[] = { 3, 7, 0, 4, 8, 0, 1, 5, 9, 2, 6, 0 };
     static const int64_t ell_col[] = { 0, 1, 0, 1, 1, 2, 2, 3, -1, -1, 3, -1 };
+    static const int64_t by_rows_col[] = { 0, 1, -1, 1, 2, -1, 0, 2, 3, 1, 3, -1 };
     static const int64_t sell_col[] = { 0, 1, 1, 2, 0, 1, 2, 3, 3, -1 }, sell_ptr[] = { 0, 4, 10 };
     static const int64_t row_ptr[] = { 0, 2, 4, 7, 9 }, row[] = { 0, 0, 1, 1, 2, 2, 2, 3, 3 };
     double wide[96];
@@ -332,6 +334,11 @@ Test(golden, clspmv_figures_1_to_6)
     same_values(&p, wide, 96);
     same_index("col", &p.a[SPMV_ELL_COL], wide_col, 96);
     CHECK(p.n[SPMV_ELL_WIDTH] == 3 && p.n[SPMV_ELL_LD] == 32, "ints of ell");
+    spmv_part_destroy(&p);
+    GOLDEN("ell:rowmajor=1");
+    same_values(&p, by_rows, 12);
+    same_index("col", &p.a[SPMV_ELL_COL], by_rows_col, 12);
+    CHECK(p.n[SPMV_ELL_WIDTH] == 3 && p.n[SPMV_ELL_LD] == 1, "ints of ell by rows");
     spmv_part_destroy(&p);
     GOLDEN("sell:h=2");
     same_values(&p, sell, 10);

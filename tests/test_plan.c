@@ -123,7 +123,8 @@ Test(grammar, other_spellings)
         { "dia:d=0.500000", "dia:d=0.5" }, { "dia:d=0.000001", "dia:d=0.000001" }, { "dia:d=0.010", "dia:d=0.01" }, { "dia:d=0", "dia" },
         { "sell:sigma=4,rows=sorted", "sell:rows=sorted,sigma=4" }, { "bcsr:b=4x4", "bcsr:b=4x4" },
         { "bcsr:d=0.5,b=02x02", "bcsr:d=0.5,b=2x2" },
-        { "cmrs:wide=1,sort=1,h=16", "cmrs:h=16,sort=1,wide=1" }, { "sell:fill=0.75", "sell:fill=0.75" },
+        { "cmrs:wide=1,sort=1,h=16", "cmrs:h=16,sort=1,wide=1" }, { "ell:rowmajor=1,w=2", "ell:w=2,rowmajor=1" },
+        { "sell:fill=0.75", "sell:fill=0.75" },
     };
     char out[SPMV_PLAN_TEXT];
     size_t i;
@@ -170,8 +171,8 @@ static const bad_text bad_texts[] = {
     /* well formed, but not a value of the key: the column is that of the value */
     { "ell:w=4294967296", 7, "w must be" }, { "csr+ell:fill=1.000001", 14, "fill must be" }, { "dia:d=2", 7, "d must be" },
     { "bell:b=5x5", 8, "b must be" }, { "sell:h=65537", 8, "h must be" }, { "cmrs:h=3", 8, "h must be 1 2 4 8 or 16" },
-    { "cmrs:h=32", 8, "h must be 1 2 4 8 or 16" }, { "sell:w=3, grow=1", 16, "grow must be" }, { "cmrs:sort=2", 11, "sort and wide" },
-    { "cmrs:wide=9", 11, "sort and wide" }, { "tcsr:tile=256", 11, "tile must be" }, { "tcsr:tile=1536", 11, "tile must be" },
+    { "cmrs:h=32", 8, "h must be 1 2 4 8 or 16" }, { "sell:w=3, grow=1", 16, "grow must be" }, { "cmrs:sort=2", 11, "sort, wide and" },
+    { "cmrs:wide=9", 11, "sort, wide and" }, { "tcsr:tile=256", 11, "tile must be" }, { "tcsr:tile=1536", 11, "tile must be" },
     { "tcsr:tile=8192", 11, "tile must be" }, { "sell:rows=sorted,sigma=4294967296", 24, "sigma must be" },
     /* the whole part is wrong */
     { "csr+sell:sigma=4", 5, "sigma needs" }, { "coo/ATOMIC=1", 4, "spmv_desc.variant" }, { "csr:rows=nonempty,sigma=4", 1, "sigma needs" },

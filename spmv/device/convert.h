@@ -616,7 +616,7 @@ static int spmv__convert_takes(const spmv__convert *convert, const spmv_part *p,
     int k, fits = spmv__sat_mul(a->nnz, 8) <= most && (a->rows + 1) * 8 <= most;
     if (convert->off || source->view->a != a || !p->nnz || !spmv__convert_format_of(p->spec.format)) return 0;
     if (spmv__dev_has_blocks(p->spec.format) && !convert->counted) return 0;
-    if (p->spec.format == SPMV_CMRS && p->spec.key[SPMV_KEY_SORT]) return 0;
+    if (p->spec.key[SPMV_KEY_SORT] || p->spec.key[SPMV_KEY_ROWMAJOR]) return 0;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) fits &= spmv__sat_mul(p->a[k].count, p->a[k].width) <= most;
     return fits;
 }

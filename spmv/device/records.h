@@ -636,23 +636,35 @@ static int spmv__ell_matters(const spmv_part *p, const spmv_variant *variant, sp
 
 static void spmv__ell_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
-    spmv__dev_default(device, wish, variant, SPMV_KNOB_V, 1, 8); /* CPUs: cache lines are used whole, sums are independent */
+    const int rows = p->n[SPMV_ELL_LD] == 1 ? 1 : 8; /* CPUs: cache lines are used whole, sums are independent */
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_V, 1, rows);
     spmv__dev_default(device, wish, variant, SPMV_KNOB_UNROLL, spmv__dev_unroll_default(device, p, variant), 1);
+}
+
+static spmv_status spmv__ell_fit(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
+{
+    (void)wish;
+    if (p->n[SPMV_ELL_LD] != 1 || variant->value[SPMV_KNOB_V] == 1) return SPMV_OK;
+    return spmv_log(&device->hooks, SPMV_ERR_UNSUPPORTED, "ell: V=%d is not possible with rowmajor=1", variant->value[SPMV_KNOB_V]);
 }
 
 static void spmv__ell_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *stretch, spmv__dev_cut *cut)
 {
-    stretch->n[SPMV_ELL_LD] = span->ld;
-    spmv__dev_cut_planes(&cut[SPMV_ELL_VAL], span->row, span->ld, p->n[SPMV_ELL_WIDTH], p->n[SPMV_ELL_LD]);
+    const uint64_t width = p->n[SPMV_ELL_WIDTH];
+    if (p->n[SPMV_ELL_LD] == 1) spmv__dev_cut_one(&cut[SPMV_ELL_VAL], span->row * width, (span->last - span->row) * width, 0);
+    else {
+        stretch->n[SPMV_ELL_LD] = span->ld;
+        spmv__dev_cut_planes(&cut[SPMV_ELL_VAL], span->row, span->ld, width, p->n[SPMV_ELL_LD]);
+    }
     cut[SPMV_ELL_COL] = cut[SPMV_ELL_VAL];
     spmv__dev_cut_one(&cut[SPMV_ELL_BASE], span->begin, span->end - span->begin, 0);
 }
 
 static const spmv__dev_format spmv__ell_device = {
     1, SPMV__NO_ARRAY, SPMV_ELL_COL, SPMV_ELL_BASE, 1, 0,
-    "ell ell:rows=sorted,idx=16",
+    "ell ell:rows=sorted,idx=16 ell:rowmajor=1",
     spmv__dev_mean_slots, spmv__dev_grains_padded, spmv__dev_grain_row_padded, spmv__ell_cut,
-    spmv__ell_defaults, spmv__ell_matters, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    spmv__ell_defaults, spmv__ell_matters, spmv__ell_fit, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 };
 
 /* ---- sell -------------------------------------------------------------------------------------------------------- */

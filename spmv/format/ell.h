@@ -186,13 +186,13 @@ static void spmv__ell_visit(const spmv_array *col, const spmv_array *base, uint6
 #endif
 
 static const spmv__traits spmv__ell_traits = {
-    SPMV__LISTS | SPMV__KEY(W) | SPMV__KEY(FILL) | SPMV__KEY(IDX), /* keys */
-    SPMV_CAN_LIST | SPMV_REPEATS,                                  /* flags */
-    SPMV_CLASS_FLAT,                                               /* class */
-    1,                                                             /* indices */
-    0,                                                             /* even */
-    SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,                           /* pads, lanes */
-    NULL                                                           /* suits */
+    SPMV__LISTS | SPMV__KEY(W) | SPMV__KEY(FILL) | SPMV__KEY(IDX) | SPMV__KEY(ROWMAJOR), /* keys */
+    SPMV_CAN_LIST | SPMV_REPEATS,                                                        /* flags */
+    SPMV_CLASS_FLAT,                                                                     /* class */
+    1,                                                                                   /* indices */
+    0,                                                                                   /* even */
+    SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,                                                 /* pads, lanes */
+    NULL                                                                                 /* suits */
 };
 
 static const char *const spmv__ell_layouts[] = {
@@ -201,19 +201,23 @@ static const char *const spmv__ell_layouts[] = {
 };
 
 #ifndef SPMV__NO_ELL
+/* The slots from a row to the next: its width with the key rowmajor, else 1. */
+static uint64_t spmv__ell_row_step(const spmv_part *p) { return p->n[SPMV_ELL_LD] == 1 ? p->n[SPMV_ELL_WIDTH] : 1; }
+
 /* 16-bit columns need the rows of each base to span few enough columns. */
 static spmv_status spmv__ell_size(spmv_part *p, spmv__source *source)
 {
     int fits = 1;
+    const uint64_t padded = spmv__leading(p->rows);
     uint64_t i, low, high;
     p->n[SPMV_ELL_WIDTH] = spmv__longest(source, 0, p->rows);
-    p->n[SPMV_ELL_LD] = spmv__leading(p->rows);
+    p->n[SPMV_ELL_LD] = p->spec.key[SPMV_KEY_ROWMAJOR] ? 1 : padded;
     for (i = 0; i < p->rows && fits && p->spec.key[SPMV_KEY_IDX] == 16; i += 32) {
         spmv__span(source, i, p->rows - i < 32 ? p->rows : i + 32, &low, &high);
         fits = spmv__span_fits(low, high);
     }
-    spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(p->n[SPMV_ELL_WIDTH], p->n[SPMV_ELL_LD]), p->a[SPMV_VAL].width);
-    spmv__want_columns(p, &p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], p->a[SPMV_VAL].count, p->n[SPMV_ELL_LD] / 32, fits);
+    spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(p->n[SPMV_ELL_WIDTH], p->n[SPMV_ELL_LD] == 1 ? p->rows : padded), p->a[SPMV_VAL].width);
+    spmv__want_columns(p, &p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], p->a[SPMV_VAL].count, padded / 32, fits);
     source->grain = 32; /* rows of a base */
     return SPMV_OK;
 }
@@ -243,16 +247,18 @@ static void spmv__ell_fill(spmv_part *p, const spmv__source *source, spmv__sink 
             spmv__span(source, i, next, &low, &high);
             ((uint32_t *)slab.base->data)[slab.group] = low > high ? 0 : (uint32_t)low;
         }
-        spmv__slab_rows(&slab, source, to, i, next, next < end ? next : pads, i);
+        if (slab.ld != 1) spmv__slab_rows(&slab, source, to, i, next, next < end ? next : pads, i);
+        else for (; i < next; i++) spmv__ell_row(&slab, source, to, i, i * slab.width);
     }
-    if (first == end) spmv__slab_rows(&slab, source, to, end, end, pads, end);
+    if (first == end && slab.ld != 1) spmv__slab_rows(&slab, source, to, end, end, pads, end);
 }
 
 static void spmv__ell_each(const spmv_part *p, spmv__visit visit, void *user)
 {
     const spmv_array *col = &p->a[SPMV_ELL_COL], *base = &p->a[SPMV_ELL_BASE];
     uint64_t i;
-    for (i = 0; i < p->rows; i++) spmv__ell_visit(col, base, i / 32, i, i, p->n[SPMV_ELL_LD], p->n[SPMV_ELL_WIDTH], visit, user);
+    for (i = 0; i < p->rows; i++)
+        spmv__ell_visit(col, base, i / 32, i, i * spmv__ell_row_step(p), p->n[SPMV_ELL_LD], p->n[SPMV_ELL_WIDTH], visit, user);
 }
 #endif
 
@@ -753,9 +759,10 @@ SPMV__FORCE_INLINE void SPMV__FC(slice)(const SPMV__V *SPMV__RESTRICT val, const
 #if defined(SPMV__TYPE) && !defined(SPMV__COLUMN_BITS) /* again */
 #if defined(SPMV__SIMPLE) || defined(SPMV__REPEATED)
 #ifdef SPMV__ANY_ELL
-/* n rows from first on, whose first entries are in slots from slot on, the next ld behind them. Each 1 << log of them have a base. */
+/* n rows from first on, whose first entries are in every step-th slot from slot on, the next ld behind them. Each 1 << log of them have a
+ * base. */
 static void SPMV__N(columns_of)(const spmv__job *job, const spmv_array *col, const spmv_array *base, uint64_t group, int log,
-                                uint64_t first, uint64_t n, uint64_t slot, uint64_t ld, uint64_t width)
+                                uint64_t first, uint64_t n, uint64_t slot, uint64_t step, uint64_t ld, uint64_t width)
 {
     SPMV__ENTER;
     const uint32_t *wide = base->count ? NULL : (const uint32_t *)col->data;
@@ -764,8 +771,9 @@ static void SPMV__N(columns_of)(const spmv__job *job, const spmv_array *col, con
     memset(sum, 0, (size_t)n * sizeof *sum);
     for (; width; width--, slot += ld)
         for (i = 0; i < n; i++) {
-            const uint32_t c = wide ? wide[slot + i] : spmv__column_at(col, base, slot + i, group + (i >> log), 1);
-            if (c != SPMV_PAD) sum[i] = SPMV__PLUS(val[slot + i], x[c], sum[i]);
+            const uint64_t at = slot + i * step;
+            const uint32_t c = wide ? wide[at] : spmv__column_at(col, base, at, group + (i >> log), 1);
+            if (c != SPMV_PAD) sum[i] = SPMV__PLUS(val[at], x[c], sum[i]);
         }
     SPMV__N(set_all)(p, first, n, alpha, sum, beta, y);
 }
@@ -778,8 +786,8 @@ static void SPMV__N(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
     uint64_t r = spmv__even(p->rows, SPMV__TILE, share, shares);
     const uint64_t end = spmv__even(p->rows, SPMV__TILE, share + 1, shares);
     for (; r < end; r += SPMV__TILE)
-        SPMV__N(columns_of)(job, &p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], r / 32, 5, r, spmv__smaller(end - r, SPMV__TILE), r,
-                            p->n[SPMV_ELL_LD], p->n[SPMV_ELL_WIDTH]);
+        SPMV__N(columns_of)(job, &p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], r / 32, 5, r, spmv__smaller(end - r, SPMV__TILE),
+                            r * spmv__ell_row_step(p), spmv__ell_row_step(p), p->n[SPMV_ELL_LD], p->n[SPMV_ELL_WIDTH]);
 }
 #endif
 
@@ -796,12 +804,28 @@ static void SPMV__N(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
         uint64_t i;
         for (i = 0; i < rows; i += SPMV__TILE)
             SPMV__N(columns_of)(job, &p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], s, 63, first + i,
-                                spmv__smaller(rows - i, SPMV__TILE), slot + i, height, width);
+                                spmv__smaller(rows - i, SPMV__TILE), slot + i, 1, height, width);
     }
 }
 #endif
 #else /* in vectors */
 #ifndef SPMV__NO_ELL
+/* Rows first .. end - 1, one after another, as they are stored. */
+static void SPMV__F(ell_by_rows)(const spmv__job *job, uint64_t first, uint64_t end)
+{
+    SPMV__ENTER;
+    const uint64_t width = p->n[SPMV_ELL_WIDTH];
+    for (; first < end; first++) {
+        SPMV__T sum = 0;
+        uint64_t at = first * width, k;
+        for (k = 0; k < width; k++, at++) {
+            const uint32_t c = spmv__column_at(&p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], at, first / 32, 1);
+            if (c != SPMV_PAD) sum += (SPMV__T)val[at] * x[c];
+        }
+        SPMV__F(set_rows)(p, first, 1, alpha, &sum, beta, y);
+    }
+}
+
 /* Rows are padded to a multiple of 32, so that whole vectors of them can be read; padding is in the columns too. The last sums of whole
  * tiles go straight into y, if that is not read: writing y a tile at a time would stop the stream of the matrix. */
 static void SPMV__F(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
@@ -811,7 +835,8 @@ static void SPMV__F(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
     const uint16_t *narrow = (const uint16_t *)p->a[SPMV_ELL_COL].data;
     const uint64_t width = p->n[SPMV_ELL_WIDTH], ld = p->n[SPMV_ELL_LD];
     uint64_t first = spmv__even(p->rows, SPMV__TILE, share, shares), end = spmv__even(p->rows, SPMV__TILE, share + 1, shares);
-    for (; first < end; first += SPMV__TILE) {
+    if (ld == 1) SPMV__F(ell_by_rows)(job, first, end);
+    for (; ld != 1 && first < end; first += SPMV__TILE) {
         SPMV__T buffer[SPMV__TILE], *sum = buffer, *from = NULL;
         uint64_t rows = spmv__smaller(end - first, SPMV__TILE), padded = spmv__round_up(rows, 32), k, at = first;
         int found = 1;
