@@ -107,20 +107,30 @@ static void spmv__offer_csr(spmv__chooser *c)
 
 /* ---- one part (clSpMV 3.3: every format competes for the whole matrix) ------------------------------------------------- */
 
-/* Offers a candidate for the whole matrix, if it suits it. */
+/* Estimates a part for the whole matrix by a line of the table, as an option. Its predicted time stays 0 if it makes no sense there, or is
+ * too large. */
+static spmv_status spmv__option_of(const spmv__chooser *c, const spmv_candidate *k, const spmv_spec *spec, const spmv__look *l,
+                                   const spmv_features *f, spmv_option *o)
+{
+    spmv__load load;
+    spmv_estimate by;
+    spmv_status s;
+    memset(o, 0, sizeof *o);
+    if (!spmv__load_of(&c->e, spec, l, f, &load, &s)) return s;
+    spmv__cost_parts(&c->e, k, spec, &load, &by);
+    spmv__option_add(c, o, spec, k, &by, load.slots, load.rows);
+    return SPMV_OK;
+}
+
+/* Offers a candidate for the whole matrix. */
 static spmv_status spmv__offer_whole(spmv__chooser *c, const spmv_candidate *k, const spmv__look *l, const spmv_features *f)
 {
     const spmv_format_class category = spmv__format_class_of(k->layout.format);
-    spmv__load load;
-    spmv_estimate by;
     spmv_option o;
-    spmv_status s;
-    if (!spmv__load_of(&c->e, &k->layout, l, f, &load, &s)) return s;
-    spmv__cost_parts(&c->e, k, &k->layout, &load, &by);
-    memset(&o, 0, sizeof o);
+    spmv_status s = spmv__option_of(c, k, &k->layout, l, f, &o);
+    if (s) return s;
     if (category == SPMV_CLASS_BLOCK) o.sampled = spmv__features_of_block(f, &k->layout)->sampled < 1;
     if (category == SPMV_CLASS_DIAGONAL) o.sampled = f->diagonals_sampled;
-    spmv__option_add(c, &o, &k->layout, k, &by, load.slots, load.rows);
     spmv__offer(c, &o);
     return SPMV_OK;
 }
@@ -396,21 +406,22 @@ static spmv_status spmv__offer_prefix(spmv__chooser *c, const spmv__look *l, spm
 
 /* ---- counted instead of sampled --------------------------------------------------------------------------------------- */
 
-/* Predicts the time of an option of one part anew, whose blocks or diagonals are counted. *seconds 0: it would be refused or too large. */
-static spmv_status spmv__count_option(spmv__chooser *c, const spmv__look *l, const spmv_spec *spec, const char *variant, spmv_estimate *by)
+/* Estimates an option of one part anew, whose blocks or diagonals are counted. Its predicted time is 0 if it would be refused. */
+static spmv_status spmv__count_option(spmv__chooser *c, const spmv__look *l, const spmv_option *o, spmv_option *counted)
 {
     spmv_features *f = &c->out->features;
-    const spmv_candidate *k = spmv__line_for(&c->e, spec, variant);
-    spmv__load load;
+    const spmv_spec *spec = &o->part[0];
+    const spmv_candidate *k = spmv__line_for(&c->e, spec, o->variant);
+    spmv_estimate by;
     spmv_status s;
-    by->seconds = 0;
-    if (spmv__is_block(spec->format)) return spmv__part_counted(&c->e, spec, variant, l, f, by);
-    s = spmv__look_more_diagonals(l, f);
-    if (!s && k && !f->diagonals_sampled && spmv__load_of(&c->e, spec, l, f, &load, &s)) {
-        spmv__cost_parts(&c->e, k, spec, &load, by);
-        by->slots = (uint64_t)load.slots;
+    memset(counted, 0, sizeof *counted);
+    if (spmv__is_block(spec->format)) {
+        s = spmv__part_counted(&c->e, spec, o->variant, l, f, &by);
+        if (!s) spmv__option_add(c, counted, spec, k, &by, (double)by.slots, 0);
+        return s;
     }
-    return s;
+    s = spmv__look_more_diagonals(l, f);
+    return s || f->diagonals_sampled ? s : spmv__option_of(c, k, spec, l, f, counted);
 }
 
 /* Rows so many times as long as the mean are too long for a sample of blocks to be trusted, as slices with one of them are rare and wide:
@@ -447,16 +458,12 @@ static spmv_status spmv__count_best(spmv__chooser *c, const spmv__look *l)
     spmv_choice *out = c->out;
     spmv_status s = SPMV_OK;
     while (!s && out->count && out->option[0].sampled) {
-        const spmv_option o = out->option[0];
-        const spmv_spec *spec = &o.part[0];
-        spmv_estimate by;
+        const spmv_spec *spec = &out->option[0].part[0];
         spmv_option counted;
         if (spmv__is_block(spec->format) && spmv__sample_decides(out, spec)) return SPMV_OK;
-        s = spmv__count_option(c, l, spec, o.variant, &by);
+        s = spmv__count_option(c, l, out->option, &counted);
         if (s) return s;
         memmove(out->option, out->option + 1, (size_t)--out->count * sizeof *out->option);
-        memset(&counted, 0, sizeof counted);
-        spmv__option_add(c, &counted, spec, spmv__line_for(&c->e, spec, o.variant), &by, (double)by.slots, 0);
         spmv__offer(c, &counted);
     }
     return s;
