@@ -602,7 +602,7 @@ def page(results, sections, prefix, shown):
     others = sorted(os.path.basename(f) for f in glob.glob(f"{HERE}/results/*-papers.txt"))
     out = ["# The tables and figures of the five papers", "",
            "`make bench-papers` writes this page; bench/papers/ has the papers' figures.", "",
-           f"Machine: {results.machine}; {results.date}. {' '.join(results.rest)}", "", SIGNS,
+           f"Machine: {results.machine}; {results.date}. {'. '.join(results.rest)}", "", SIGNS,
            "Values are GFLOP/s of two operations a nonzero unless a table says otherwise; a dash: not measured or refused.", "",
            "By device: " + ", ".join(f"[{f}](../bench/results/{f})" for f in others) + ".", ""]
     for title, picture, tables in sections:
