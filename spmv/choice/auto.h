@@ -503,10 +503,32 @@ static spmv_status spmv__choose_all(spmv__chooser *c)
 static void spmv__take_option(spmv_choice *c, int i)
 {
     const spmv_option *o = &c->option[i];
+    int k;
     if (!o->count) return; /* it is by cocktail, and taken */
     c->plan.count = o->count;
     memcpy(c->plan.part, o->part, sizeof o->part);
+    for (k = 0; k < o->count && c->floats; k++) c->plan.part[k].key[SPMV_KEY_VAL] = 32;
     memcpy(c->variant, o->variant, sizeof o->variant);
+}
+
+/* Can the values be stored as floats, and does that pay? In the cache it seldom does on processors, and new values may be no floats. A
+ * sample is looked at before all of them. */
+static int spmv__floats_pay(const spmv__estimator *e)
+{
+    enum { SAMPLE = 1000 };
+    const double *val = (const double *)e->a->val;
+    const uint64_t step = e->a->nnz / SAMPLE + 1;
+    spmv__floats floats;
+    uint64_t k;
+    if (e->how->type != SPMV_F64 || e->how->updatable || !val || !spmv__type_built(SPMV_MIXED)) return 0;
+    if (!(e->cache > 0) || (double)spmv__csr_bytes(e->a) < e->cache * 1048576) return 0;
+    for (k = 0; k < e->a->nnz; k += step)
+        if (!spmv__is_float(val[k])) return 0;
+    floats.from = val;
+    floats.map = NULL;
+    floats.to = NULL;
+    floats.count = e->a->nnz;
+    return spmv__floats_make(&floats) == floats.count;
 }
 
 /* Takes the best option, or, if the table has nothing for any, one part in a format that may be used. */
@@ -515,6 +537,7 @@ static spmv_status spmv__take_best(spmv__chooser *c)
     spmv_choice *out = c->out;
     out->plan.count = 1;
     if (!out->count) return spmv__last_format(&out->plan.part[0].format, spmv__unusable(&c->e), c->e.h);
+    out->floats = spmv__floats_pay(&c->e);
     spmv__take_option(out, 0);
     return SPMV_OK;
 }
@@ -845,6 +868,7 @@ SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
     spmv__put_char(&t, '\n');
     spmv__explain_table(&t, c);
     spmv__explain_costs(&t, &c->option[0]);
+    if (c->floats) spmv__put_text(&t, "values    all are floats: val=32 saves four bytes a slot of those that the costs count\n");
     spmv__explain_reason(&t, c);
     return spmv__text_close(&t);
 }
