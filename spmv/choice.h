@@ -195,8 +195,9 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
  * - Merge small submatrices: spmv__cocktail_merge lets a submatrix go into larger ones: it drops a part, whose nonzeros then go to the
  *   parts behind it by their keys, or lets a part take all that is left, so that no part follows it. The best such change is made as long
  *   as the sum of the estimates falls. These are by rates too, but for the longest row, whose balance counts in every format.
- * Not of the paper is the last line of defence, as rates know neither uneven rows nor scattered reads of x: if the estimate by which "auto"
- * chooses says that the plan before merging, or the fastest of these formats alone, takes less time, that is the plan: spmv__brew_defend.
+ * Not of the paper is the last line of defence, as rates know neither uneven rows nor scattered reads of x: if the estimate by which
+ * "auto" chooses says that the plan before merging, or the fastest of these formats alone, takes less time by more than the table's error,
+ * that is the plan: spmv__brew_defend.
  * Where GFLOP/s of different cases are compared, a part counts with its fill and padding, at the rate of a matrix with as many slots in a
  * row. With padding=0, ELL and SELL, and the block formats, are compared by their rates at the current settings instead, which changes
  * the plan of every second matrix ([M21] of docs/measurements.md).

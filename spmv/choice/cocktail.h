@@ -201,14 +201,11 @@ static spmv__load spmv__banded(double rows, double per_row)
     return l;
 }
 
-/* Seconds of a product with a part as it is, with how x is read and how uneven rows are. A line that stands in for blocks of another size
- * may be wrong by as much as estimates err. */
+/* Seconds of a product with a part as it is, with how x is read and how uneven rows are. */
 static double spmv__full_seconds(const spmv__estimator *e, const spmv_candidate *k, const spmv_spec *layout, const spmv__load *l)
 {
-    const int stands_in = spmv__is_block(layout->format) && spmv__key_alike(&k->layout, SPMV_KEY_B) != spmv__key_alike(layout, SPMV_KEY_B);
-    const double error = e->t->error > 0 ? e->t->error : SPMV__ERROR_UNKNOWN;
     spmv_estimate by;
-    return spmv__cost_parts(e, k, layout, l, &by) * (stands_in ? spmv__exp2(error) : 1);
+    return spmv__cost_parts(e, k, layout, l, &by);
 }
 
 /* The line of the table that is the fastest for a layout of a cocktail, whatever its knobs: with a banded matrix as large as the part or,
@@ -821,13 +818,15 @@ static void spmv__brew_alone(spmv__brew *c, spmv__brewed *best)
     }
 }
 
-/* Takes another plan if the present one is estimated to be slower by more than rates say. */
+/* Takes another plan if the present one is estimated to be slower by more than estimates err: less is no reason to leave the policies. */
 static void spmv__brew_defend(spmv__brew *c, const spmv__brewed *other, const char *what)
 {
-    const int better = c->now.full > 0 ? spmv__is_less(other->full, c->now.full) : 1;
+    const double error = spmv__exp2(c->e->t->error > 0 ? c->e->t->error : SPMV__ERROR_UNKNOWN);
+    const int better = c->now.full > 0 ? spmv__is_less(other->full * error, c->now.full) : 1;
     if (!(other->full > 0)) return;
-    SPMV__STEP(c, "defence   with how x and rows are read, %s: %s: %.3f < %.3f us, %s: %s", what, spmv__text_of_plan(&other->plan).text,
-               other->full * 1e6, c->now.full * 1e6, spmv__text_of_plan(&c->now.plan).text, spmv__yes_no(better));
+    SPMV__STEP(c, "defence   with how x and rows are read, %s: %s: %.3f x %.3f < %.3f us, %s: %s", what,
+               spmv__text_of_plan(&other->plan).text, error, other->full * 1e6, c->now.full * 1e6, spmv__text_of_plan(&c->now.plan).text,
+               spmv__yes_no(better));
     if (better) c->now = *other;
 }
 
