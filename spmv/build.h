@@ -491,6 +491,7 @@ SPMV__APART spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, 
     if (hooks) out->hooks = *hooks;
     out->spec = *spec;
     out->type = spmv__type(how->type);
+    out->product = spec->key[SPMV_KEY_VAL] == 32 && out->type == SPMV_F64 ? SPMV_MIXED : out->type;
     out->reproducible = how->reproducible;
     out->simd = how->simd == SPMV_SIMD_BEST ? spmv__simd_best() : how->simd;
     out->rows = view->rows;
@@ -556,7 +557,7 @@ SPMV__SHARED spmv_status spmv__part_create(spmv_part *out, const spmv_spec *spec
 #endif
     if (!s && !out->elsewhere) s = spmv__part_arrays(out, &src, how);
     if (!s && !out->elsewhere) s = spmv__part_values(out, &src);
-    if (!s && !out->elsewhere && spmv__stores_floats(out)) s = spmv__part_floats(out, hooks);
+    if (!s && !out->elsewhere && out->product != out->type) s = spmv__part_floats(out, hooks);
     if (!s && how->updatable && !out->elsewhere) s = spmv__part_map(out, &src);
     spmv__source_free(&src);
     spmv_free(hooks, counts);

@@ -247,7 +247,7 @@ typedef struct spmv_option {
     int       sampled; /* 1: its blocks or diagonals were estimated from a sample; 0: its slots were counted, as they are of an option
                           that ranks first, apart from blocks where an error of the sample would hardly change the choice */
     spmv_spec part[SPMV_CHOICE_PARTS];
-    char      variant[SPMV_CHOICE_PARTS * SPMV_TUNE_VARIANT];
+    char      variant[(int)SPMV_CHOICE_PARTS * SPMV_TUNE_VARIANT];
     double    predicted; /* seconds of a product by the tuning table */
     double    measured;  /* seconds of a product by a clock ("measure"); 0: not measured, negative: it cannot run */
     double    convert;   /* seconds of preparing the matrix, without the choice and without building kernels, as the table says */
@@ -262,7 +262,7 @@ typedef struct spmv_option {
 
 typedef struct spmv_choice {
     spmv_plan     plan;                      /* the plan that was chosen */
-    char          variant[SPMV_COCKTAIL_PARTS * SPMV_TUNE_VARIANT]; /* its knobs, for spmv_desc.variant */
+    char          variant[(int)SPMV_COCKTAIL_PARTS * SPMV_TUNE_VARIANT]; /* its knobs, for spmv_desc.variant */
     int           count;                     /* options, the best first; 0 if the plan was given as text, by tiny, or without nonzeros */
     int           tiny;                      /* 1: the matrix takes up to SPMV_TINY_BYTES, 2: so few products are expected that the same
                                                 holds (SPMV_FEW_CALLS), and the target is no GPU, so that the plan is csr and nothing was

@@ -185,7 +185,6 @@ static void spmv__part_mul(const spmv_part *p, double alpha, const void *x, doub
     SPMV_ASSERT(!(flags & SPMV_ADDS_ONLY) || beta == 1.0);
     if (!p->rows) return;
     if (alpha != 0.0 && p->nnz) {
-        const spmv_type type = spmv__product_type(p);
         spmv__product product;
         spmv__job job;
         job.p = p;
@@ -202,9 +201,9 @@ static void spmv__part_mul(const spmv_part *p, double alpha, const void *x, doub
             job.beta = 1;
         }
 #endif
-        product = (p->reproducible && host->repeat[type] ? host->repeat : host->mul)[type];
+        product = (p->reproducible && host->repeat[p->product] ? host->repeat : host->mul)[p->product];
 #ifndef SPMV__NO_CSR
-        if (p->spec.format == SPMV_CSR && product == host->mul[type] && !p->a[SPMV_CSR_BASE].count &&
+        if (p->spec.format == SPMV_CSR && product == host->mul[p->product] && !p->a[SPMV_CSR_BASE].count &&
             host != &spmv__host_plain[SPMV_CSR])
             spmv__run_long(&job, product);
 #endif

@@ -13,10 +13,7 @@
 static uint32_t spmv__value_bytes(const spmv_part *p) { return (uint32_t)spmv_value_size(p->type); }
 
 /* 1 if the part stores, or is to store, doubles as floats. */
-static int spmv__stores_floats(const spmv_part *p) { return p->spec.key[SPMV_KEY_VAL] == 32 && p->type == SPMV_F64; }
-
-/* The type whose products read the part's values as they are stored: sums and vectors are the same. */
-SPMV__SHARED spmv_type spmv__product_type(const spmv_part *p) { return spmv__stores_floats(p) ? SPMV_MIXED : p->type; }
+static int spmv__stores_floats(const spmv_part *p) { return p->product != p->type; }
 
 /* The value in a slot as the CSR matrix has it, in out[0 .. spmv__value_bytes - 1]. */
 SPMV__SHARED void spmv__part_value(const spmv_part *p, uint64_t slot, unsigned char *out)

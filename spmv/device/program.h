@@ -474,7 +474,7 @@ static spmv_status spmv__dev_describe_part(spmv__dev_options *options, const spm
     const char *const *ints = spmv__dev_kernels[format].ints;
     int i, k;
     options->used = 0;
-    spmv__dev_option_types(options, spmv__product_type(p));
+    spmv__dev_option_types(options, p->product);
     if (device->info.nvidia) spmv__dev_option_number(options, "NVIDIA", device->info.nvidia);
     if (device->info.type == SPMV_DEVICE_CPU) spmv__dev_option(options, "CPU", "1");
     if (record->options) record->options(options, p);
