@@ -536,7 +536,7 @@ def draw_koza(plt, results, path):
     points = [p for p in koza_points(results) if p[1] < 100]
     if not points:
         return False
-    figure, axes = plt.subplots(1, 3, figsize=(15, 4.5), constrained_layout=True)
+    figure, axes = plt.subplots(1, 3, figsize=(17, 4.5), constrained_layout=True)
     for which, (label, colour) in {2: ("vector", "C0"), 3: ("scalar", "C1"), 1: ("HYB", "C2")}.items():
         for side, (face, whose) in enumerate(((colour, "ours"), ("none", "paper"))):
             shown = [(p[0], p[2 + side][which]) for p in points if p[2 + side][which]]
@@ -554,7 +554,7 @@ def draw_koza(plt, results, path):
         axis.yaxis.set_minor_formatter("{x:g}")
         axis.tick_params(axis="y", which="minor", labelsize=6)
         axis.axhline(1, color="grey", lw=0.8)
-        axis.legend(fontsize=8)
+        axis.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     figure.suptitle(f"Speed-up of CMRS, double. {results.device}", fontsize=10)
     figure.savefig(path, dpi=80)
     return True
@@ -578,7 +578,7 @@ def draw_generator(plt, results, path):
         axis.set_xticks([i + 0.2 for i in range(len(rows))], [n.split("_", 1)[1] for n in rows], rotation=30, ha="right", fontsize=8)
         axis.axhline(1, color="grey", lw=0.8)
         axis.set_title(title, fontsize=10)
-        axis.legend(fontsize=8, loc="lower right")
+        axis.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     figure.suptitle(f"Speed of generated kernels over those by hand, f32. {results.device}", fontsize=10)
     figure.savefig(path, dpi=60)
     return True
