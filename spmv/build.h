@@ -134,14 +134,15 @@ SPMV__SHARED double spmv__spec_index_bytes(const spmv_spec *spec)
 }
 
 /* Estimates the work of a product with a part that takes all of a view; see spmv__estimate. */
-SPMV__SHARED spmv_status spmv__spec_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
+SPMV__SHARED spmv_status spmv__spec_estimate(const spmv_spec *spec, const spmv__analysis *analysis, const spmv_features *features,
+                                             spmv__load *out)
 {
     memset(out, 0, sizeof *out);
-    out->rows = spec->key[SPMV_KEY_ROWS] ? (double)look->rows : (double)features->rows;
+    out->rows = spec->key[SPMV_KEY_ROWS] ? (double)analysis->rows : (double)features->rows;
     out->nnz = out->slots = (double)features->nnz;
     out->gather = features->gather;
-    out->longest = (double)look->longest;
-    return spmv__table[spec->format].estimate(spec, look, features, out);
+    out->longest = (double)analysis->longest;
+    return spmv__table[spec->format].estimate(spec, analysis, features, out);
 }
 
 /* ---- build, update, free ----------------------------------------------------------------------------------------- */

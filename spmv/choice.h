@@ -102,7 +102,7 @@ typedef struct spmv_tuning {
  *   hooks   may be NULL
  * SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
 SPMV_API spmv_status spmv_tuning_create(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks);
-SPMV_API void spmv_tuning_destroy(spmv_tuning *t);
+SPMV_API void spmv_tuning_destroy(spmv_tuning *tuning);
 /* The text of the bundled table for a device, else of one for its class, of the same runtime if there is one; NULL if there is none of the
  * class.
  *   device        its name; NULL: unknown
@@ -114,7 +114,7 @@ SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class d
 /* ---- for tools ---------------------------------------------------------------------------------------------------- */
 
 /* Seconds of a cost of 1 for one of what it counts: 1e-12, or 1 for what takes seconds already. */
-SPMV_API double spmv_cost_unit(spmv_cost c);
+SPMV_API double spmv_cost_unit(spmv_cost cost);
 
 /* ======================================== cost ========================================
  * the estimate: how long a product with a part takes, by the costs of a tuning table and the features of the matrix.
@@ -301,9 +301,9 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
 /* Writes why a plan was chosen: the features of the matrix, a table of the options with their estimates, the least cost first, of what the
  * time of the first consists, and a sentence with the reason; for "cocktail" every inequality, if hints->steps kept them. As snprintf does,
  * it returns the length of the whole text without its end, of which at most size bytes, a 0 at the end included, are written. */
-SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size);
+SPMV_API size_t spmv_explain(const spmv_choice *choice, char *out, size_t size);
 /* Writes the plan of option i as spmv_plan_print does; nothing if there is no such option. */
-SPMV_API size_t spmv_option_print(const spmv_choice *c, int i, char *out, size_t size);
+SPMV_API size_t spmv_option_print(const spmv_choice *choice, int i, char *out, size_t size);
 
 #ifdef __cplusplus
 }

@@ -190,40 +190,40 @@ typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slo
 /* ---- estimates of a part that is not built ------------------------------------------------------------------------ */
 
 /* A view, and what was found out about its rows. */
-typedef struct spmv__look {
-    const spmv_view  *v;
-    const spmv_hooks *h;
+typedef struct spmv__analysis {
+    const spmv_view  *view;
+    const spmv_hooks *hooks;
     uint32_t         *len;    /* the nonzeros of each row of the matrix; NULL: the view shows all, so that its row pointers say it */
     uint64_t         *longer; /* longer[k]: number of rows with k or more nonzeros, k up to longest + 1 */
     uint64_t          longest, nnz, rows; /* rows: those that are not empty */
     uint64_t          longest_row;        /* the first row that is the longest */
     double            weighted;           /* sum over k > 0 of k longer[k] */
-    uint32_t         *tallest;            /* the longest row of each SPMV__LOOK_FEW rows */
-    struct spmv__look_known *known;       /* what estimates have found out so far */
-} spmv__look;
+    uint32_t         *tallest;            /* the longest row of each SPMV__ANALYSIS_FEW rows */
+    struct spmv__analysis_known *known;       /* what estimates have found out so far */
+} spmv__analysis;
 
 enum {
-    SPMV__LOOK_KNOWN = 12, /* more heights, and more tiles, than layouts have */
-    SPMV__LOOK_FEW   = 8,  /* rows whose longest is known: every usual height is a multiple */
-    SPMV__LOOK_GROUP = 32  /* rows whose columns are known together: every height for which they are asked often is a multiple */
+    SPMV__ANALYSIS_KNOWN = 12, /* more heights, and more tiles, than layouts have */
+    SPMV__ANALYSIS_FEW   = 8,  /* rows whose longest is known: every usual height is a multiple */
+    SPMV__ANALYSIS_GROUP = 32  /* rows whose columns are known together: every height for which they are asked often is a multiple */
 };
 
 /* Results that estimates share because each takes a pass over the rows, by the height of slices or the slots of a tile. */
-typedef struct spmv__look_results {
+typedef struct spmv__analysis_results {
     int      count;
-    uint64_t key[SPMV__LOOK_KNOWN];
-    double   result[SPMV__LOOK_KNOWN];
-} spmv__look_results;
+    uint64_t key[SPMV__ANALYSIS_KNOWN];
+    double   result[SPMV__ANALYSIS_KNOWN];
+} spmv__analysis_results;
 
 /* What several estimates need. */
-typedef struct spmv__look_known {
-    spmv__look_results in_order, sorted, tiles; /* slots of sell, of sell with sorted rows, and of tcsr */
-    spmv__look_results narrow;                  /* 1: the columns of every so many adjacent rows fit 16 bits */
+typedef struct spmv__analysis_known {
+    spmv__analysis_results in_order, sorted, tiles; /* slots of sell, of sell with sorted rows, and of tcsr */
+    spmv__analysis_results narrow;                  /* 1: the columns of every so many adjacent rows fit 16 bits */
     int                spanned, spans_fit;      /* 1: the spans are there; each of them fits 16 bits */
     int                warps;                   /* sampled warps of tcsr; 0: none yet */
     int                wide, wider;             /* those whose columns span 2^16 or more, and 2^23 or more */
-    uint32_t          *low, *high; /* of each group of SPMV__LOOK_GROUP rows: first and last column; low > high: no nonzeros */
-} spmv__look_known;
+    uint32_t          *low, *high; /* of each group of SPMV__ANALYSIS_GROUP rows: first and last column; low > high: no nonzeros */
+} spmv__analysis_known;
 
 /* The work of a product with a part. */
 typedef struct spmv__load {
@@ -239,7 +239,8 @@ typedef struct spmv__load {
 /* Estimates the work of a product with a part that takes all of a view. The caller sets in out what holds for most formats: rows,
  * nonzeros, as many slots, gather and the longest row; a format's function changes what differs. SPMV_ERR_UNSUPPORTED, without
  * a message, if such a part makes no sense for the matrix. */
-typedef spmv_status (*spmv__estimate)(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out);
+typedef spmv_status (*spmv__estimate)(const spmv_spec *spec, const spmv__analysis *analysis, const spmv_features *features,
+                                      spmv__load *out);
 
 /* Which rows a format (a block format: which block rows) stores with one width, that of the longest among them. */
 typedef enum spmv__padding { SPMV__PADS_NONE = 0, SPMV__PADS_SLICES, SPMV__PADS_ALL } spmv__padding;
@@ -432,25 +433,25 @@ SPMV__SHARED int spmv__span_fits(uint64_t low, uint64_t high) { return low > hig
 /* ---- estimates that several formats share -------------------------------------------------------------------------- */
 
 /* The nonzeros of a row of the view. */
-SPMV__SHARED uint64_t spmv__look_len(const spmv__look *look, uint64_t r)
+SPMV__SHARED uint64_t spmv__analysis_len(const spmv__analysis *analysis, uint64_t r)
 {
-    return look->len ? look->len[r] : look->v->a->ptr[r + 1] - look->v->a->ptr[r];
+    return analysis->len ? analysis->len[r] : analysis->view->a->ptr[r + 1] - analysis->view->a->ptr[r];
 }
 
 /* The nonzeros of the longest of rows first .. end - 1 of the matrix. */
-SPMV__SHARED uint64_t spmv__look_tallest(const spmv__look *look, uint64_t first, uint64_t end)
+SPMV__SHARED uint64_t spmv__analysis_tallest(const spmv__analysis *analysis, uint64_t first, uint64_t end)
 {
-    const int whole = first % SPMV__LOOK_FEW == 0 && (end % SPMV__LOOK_FEW == 0 || end == look->v->a->rows);
+    const int whole = first % SPMV__ANALYSIS_FEW == 0 && (end % SPMV__ANALYSIS_FEW == 0 || end == analysis->view->a->rows);
     uint64_t most = 0, i;
-    for (i = first / SPMV__LOOK_FEW; whole && i * SPMV__LOOK_FEW < end; i++)
-        if (look->tallest[i] > most) most = look->tallest[i];
+    for (i = first / SPMV__ANALYSIS_FEW; whole && i * SPMV__ANALYSIS_FEW < end; i++)
+        if (analysis->tallest[i] > most) most = analysis->tallest[i];
     for (i = first; !whole && i < end; i++)
-        if (spmv__look_len(look, i) > most) most = spmv__look_len(look, i);
+        if (spmv__analysis_len(analysis, i) > most) most = spmv__analysis_len(analysis, i);
     return most;
 }
 
 /* Finds the result for a key. 0: it is not known. */
-SPMV__SHARED int spmv__look_has(const spmv__look_results *results, uint64_t key, double *result)
+SPMV__SHARED int spmv__analysis_has(const spmv__analysis_results *results, uint64_t key, double *result)
 {
     int i;
     for (i = 0; i < results->count; i++)
@@ -462,32 +463,32 @@ SPMV__SHARED int spmv__look_has(const spmv__look_results *results, uint64_t key,
 }
 
 /* Remembers the result for a key, as long as there is room. */
-SPMV__SHARED void spmv__look_keep(spmv__look_results *results, uint64_t key, double result)
+SPMV__SHARED void spmv__analysis_keep(spmv__analysis_results *results, uint64_t key, double result)
 {
-    if (results->count == SPMV__LOOK_KNOWN) return;
+    if (results->count == SPMV__ANALYSIS_KNOWN) return;
     results->key[results->count] = key;
     results->result[results->count++] = result;
 }
 
-/* A pass over all rows of a look in shares of whole slices of h rows. */
-typedef struct spmv__look_pass {
-    const spmv__look *look;
+/* A pass over all rows of an analysis in shares of whole slices of h rows. */
+typedef struct spmv__analysis_pass {
+    const spmv__analysis *analysis;
     uint64_t          height, shares;
     uint64_t          result[SPMV__MOST_SHARES];
-} spmv__look_pass;
+} spmv__analysis_pass;
 
 /* The row at which a share of a pass begins. */
-static uint64_t spmv__look_first(const spmv__look_pass *pass, uint64_t share)
+static uint64_t spmv__analysis_first(const spmv__analysis_pass *pass, uint64_t share)
 {
-    uint64_t rows = pass->look->v->a->rows, slices = spmv__ceil_div(rows, pass->height);
+    uint64_t rows = pass->analysis->view->a->rows, slices = spmv__ceil_div(rows, pass->height);
     return spmv__smaller(slices / pass->shares * share * pass->height + slices % pass->shares * share / pass->shares * pass->height, rows);
 }
 
 /* Begins a pass and calls work for each share. Each row counts for steps, so that short passes stay in one thread. */
-SPMV__SHARED void spmv__look_run(spmv__look_pass *pass, const spmv__look *look, uint64_t h, uint64_t steps, spmv__work work)
+SPMV__SHARED void spmv__analysis_run(spmv__analysis_pass *pass, const spmv__analysis *analysis, uint64_t h, uint64_t steps, spmv__work work)
 {
-    uint64_t rows = look->v->a->rows;
-    pass->look = look;
+    uint64_t rows = analysis->view->a->rows;
+    pass->analysis = analysis;
     pass->height = rows && h > rows ? rows : h;
     pass->shares = spmv__share_count(rows * steps);
     spmv__share_out(work, pass, pass->shares);
@@ -495,18 +496,18 @@ SPMV__SHARED void spmv__look_run(spmv__look_pass *pass, const spmv__look *look, 
 
 /* Finds the first and the last column of each group of rows of a share, up to a group that does not fit 16 bits: then the share's result
  * is 0, else 1. */
-SPMV__SHARED void spmv__look_spans_share(void *job, uint64_t share)
+SPMV__SHARED void spmv__analysis_spans_share(void *job, uint64_t share)
 {
-    spmv__look_pass *pass = (spmv__look_pass *)job;
-    const spmv_csr *a = pass->look->v->a;
-    spmv__look_known *known = pass->look->known;
-    uint64_t first, r, end, stop = spmv__look_first(pass, share + 1);
+    spmv__analysis_pass *pass = (spmv__analysis_pass *)job;
+    const spmv_csr *a = pass->analysis->view->a;
+    spmv__analysis_known *known = pass->analysis->known;
+    uint64_t first, r, end, stop = spmv__analysis_first(pass, share + 1);
     pass->result[share] = 0;
-    for (first = spmv__look_first(pass, share); first < stop; first = end) {
-        uint64_t low = UINT64_MAX, high = 0, group = first / SPMV__LOOK_GROUP;
-        end = spmv__smaller(first + SPMV__LOOK_GROUP, stop);
+    for (first = spmv__analysis_first(pass, share); first < stop; first = end) {
+        uint64_t low = UINT64_MAX, high = 0, group = first / SPMV__ANALYSIS_GROUP;
+        end = spmv__smaller(first + SPMV__ANALYSIS_GROUP, stop);
         for (r = first; r < end; r++)
-            if (spmv__look_len(pass->look, r)) spmv__span_entries(pass->look->v, a->ptr[r], a->ptr[r + 1], &low, &high);
+            if (spmv__analysis_len(pass->analysis, r)) spmv__span_entries(pass->analysis->view, a->ptr[r], a->ptr[r + 1], &low, &high);
         if (!spmv__span_fits(low, high)) return;
         known->low[group] = low > high ? 1 : (uint32_t)low;
         known->high[group] = (uint32_t)high;
@@ -514,37 +515,37 @@ SPMV__SHARED void spmv__look_spans_share(void *job, uint64_t share)
     pass->result[share] = 1;
 }
 
-/* 1 if, of some groups of SPMV__LOOK_GROUP rows that are spread evenly, at least one does not fit 16 bits. */
-SPMV__SHARED int spmv__look_spans_sample(const spmv__look *look)
+/* 1 if, of some groups of SPMV__ANALYSIS_GROUP rows that are spread evenly, at least one does not fit 16 bits. */
+SPMV__SHARED int spmv__analysis_spans_sample(const spmv__analysis *analysis)
 {
-    const uint64_t samples = 64, groups = look->v->a->rows / SPMV__LOOK_GROUP; /* samples: groups, few beside a pass over all */
+    const uint64_t samples = 64, groups = analysis->view->a->rows / SPMV__ANALYSIS_GROUP; /* samples: groups, few beside a pass over all */
     uint64_t i, r;
     for (i = 0; i < samples && samples < groups; i++) {
-        const uint64_t first = groups / samples * i * SPMV__LOOK_GROUP;
+        const uint64_t first = groups / samples * i * SPMV__ANALYSIS_GROUP;
         uint64_t low = UINT64_MAX, high = 0;
-        for (r = first; r < first + SPMV__LOOK_GROUP; r++)
-            spmv__span_entries(look->v, look->v->a->ptr[r], look->v->a->ptr[r + 1], &low, &high);
+        for (r = first; r < first + SPMV__ANALYSIS_GROUP; r++)
+            spmv__span_entries(analysis->view, analysis->view->a->ptr[r], analysis->view->a->ptr[r + 1], &low, &high);
         if (!spmv__span_fits(low, high)) return 1;
     }
     return 0;
 }
 
 /* Finds the spans of all groups of rows, unless a sample shows that not all fit 16 bits. */
-SPMV__SHARED void spmv__look_spans(const spmv__look *look)
+SPMV__SHARED void spmv__analysis_spans(const spmv__analysis *analysis)
 {
     const uint64_t steps = 8; /* most rows cause a miss of the cache */
-    spmv__look_known *known = look->known;
-    spmv__look_pass pass;
+    spmv__analysis_known *known = analysis->known;
+    spmv__analysis_pass pass;
     uint64_t i;
     known->spanned = 1;
-    if (spmv__look_spans_sample(look)) return;
-    spmv__look_run(&pass, look, SPMV__LOOK_GROUP, steps, spmv__look_spans_share);
+    if (spmv__analysis_spans_sample(analysis)) return;
+    spmv__analysis_run(&pass, analysis, SPMV__ANALYSIS_GROUP, steps, spmv__analysis_spans_share);
     known->spans_fit = 1;
     for (i = 0; i < pass.shares; i++) known->spans_fit = known->spans_fit && pass.result[i];
 }
 
 /* Widens low .. high to the columns of a group of rows, whose spans are known. */
-static void spmv__span_group(const spmv__look_known *known, uint64_t group, uint64_t *low, uint64_t *high)
+static void spmv__span_group(const spmv__analysis_known *known, uint64_t group, uint64_t *low, uint64_t *high)
 {
     if (known->low[group] > known->high[group]) return;
     *low = spmv__smaller(*low, known->low[group]);
@@ -553,21 +554,21 @@ static void spmv__span_group(const spmv__look_known *known, uint64_t group, uint
 
 /* 1 if the columns of rows first .. end - 1 fit 16 bits. If all groups fit, those around the rows usually decide; else rows are read that
  * share a group with others. */
-SPMV__SHARED int spmv__rows_fit(const spmv__look *look, uint64_t first, uint64_t end)
+SPMV__SHARED int spmv__rows_fit(const spmv__analysis *analysis, uint64_t first, uint64_t end)
 {
-    const spmv__look_known *known = look->known;
-    const uint64_t *ptr = look->v->a->ptr;
+    const spmv__analysis_known *known = analysis->known;
+    const uint64_t *ptr = analysis->view->a->ptr;
     uint64_t low = UINT64_MAX, high = 0, r, g;
-    for (g = first / SPMV__LOOK_GROUP; known->spans_fit && g * SPMV__LOOK_GROUP < end; g++) spmv__span_group(known, g, &low, &high);
+    for (g = first / SPMV__ANALYSIS_GROUP; known->spans_fit && g * SPMV__ANALYSIS_GROUP < end; g++) spmv__span_group(known, g, &low, &high);
     if (known->spans_fit && spmv__span_fits(low, high)) return 1;
     low = UINT64_MAX;
     high = 0;
     for (r = first; r < end;) {
-        if (known->spans_fit && r % SPMV__LOOK_GROUP == 0 && end - r >= SPMV__LOOK_GROUP) {
-            spmv__span_group(known, r / SPMV__LOOK_GROUP, &low, &high);
-            r += SPMV__LOOK_GROUP;
+        if (known->spans_fit && r % SPMV__ANALYSIS_GROUP == 0 && end - r >= SPMV__ANALYSIS_GROUP) {
+            spmv__span_group(known, r / SPMV__ANALYSIS_GROUP, &low, &high);
+            r += SPMV__ANALYSIS_GROUP;
         } else {
-            spmv__span_entries(look->v, ptr[r], ptr[r + 1], &low, &high);
+            spmv__span_entries(analysis->view, ptr[r], ptr[r + 1], &low, &high);
             r++;
         }
     }
@@ -577,38 +578,38 @@ SPMV__SHARED int spmv__rows_fit(const spmv__look *look, uint64_t first, uint64_t
 /* Sets the share's result to 1 if the columns of each of its slices fit 16 bits. */
 static void spmv__narrow_share(void *job, uint64_t share)
 {
-    spmv__look_pass *pass = (spmv__look_pass *)job;
-    const uint64_t end = spmv__look_first(pass, share + 1);
-    uint64_t r = spmv__look_first(pass, share), stop;
+    spmv__analysis_pass *pass = (spmv__analysis_pass *)job;
+    const uint64_t end = spmv__analysis_first(pass, share + 1);
+    uint64_t r = spmv__analysis_first(pass, share), stop;
     int fit = 1;
     for (; fit && r < end; r = stop) {
         stop = end - r < pass->height ? end : r + pass->height;
-        fit = spmv__rows_fit(pass->look, r, stop);
+        fit = spmv__rows_fit(pass->analysis, r, stop);
     }
     pass->result[share] = (uint64_t)fit;
 }
 
 /* 1 if the columns of every h adjacent rows fit 16 bits. */
-SPMV__SHARED int spmv__narrow_fits(const spmv__look *look, uint64_t h)
+SPMV__SHARED int spmv__narrow_fits(const spmv__analysis *analysis, uint64_t h)
 {
-    spmv__look_pass pass;
+    spmv__analysis_pass pass;
     double fit = 1;
     uint64_t i;
-    if (look->v->a->cols < SPMV_PAD16) return 1;
-    if (!look->known->spanned) spmv__look_spans(look);
-    if (!look->known->spans_fit && h % SPMV__LOOK_GROUP == 0) return 0;
-    if (look->known->spans_fit && SPMV__LOOK_GROUP % h == 0) return 1; /* all lie within groups */
-    if (spmv__look_has(&look->known->narrow, h, &fit)) return fit > 0;
-    spmv__look_run(&pass, look, h, 1, spmv__narrow_share);
+    if (analysis->view->a->cols < SPMV_PAD16) return 1;
+    if (!analysis->known->spanned) spmv__analysis_spans(analysis);
+    if (!analysis->known->spans_fit && h % SPMV__ANALYSIS_GROUP == 0) return 0;
+    if (analysis->known->spans_fit && SPMV__ANALYSIS_GROUP % h == 0) return 1; /* all lie within groups */
+    if (spmv__analysis_has(&analysis->known->narrow, h, &fit)) return fit > 0;
+    spmv__analysis_run(&pass, analysis, h, 1, spmv__narrow_share);
     for (i = 0; i < pass.shares && fit > 0; i++) fit = (double)pass.result[i];
-    spmv__look_keep(&look->known->narrow, h, fit);
+    spmv__analysis_keep(&analysis->known->narrow, h, fit);
     return fit > 0;
 }
 
 /* SPMV_ERR_UNSUPPORTED if the key idx wants 16-bit columns but those of some h adjacent rows do not fit. */
-SPMV__SHARED spmv_status spmv__estimate_columns(const spmv_spec *spec, const spmv__look *look, uint64_t h)
+SPMV__SHARED spmv_status spmv__estimate_columns(const spmv_spec *spec, const spmv__analysis *analysis, uint64_t h)
 {
-    return spec->key[SPMV_KEY_IDX] == 16 && !spmv__narrow_fits(look, h) ? SPMV_ERR_UNSUPPORTED : SPMV_OK;
+    return spec->key[SPMV_KEY_IDX] == 16 && !spmv__narrow_fits(analysis, h) ? SPMV_ERR_UNSUPPORTED : SPMV_OK;
 }
 
 /* For formats without padding: the slots are the nonzeros, and the rows stay uneven. */

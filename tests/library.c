@@ -9,26 +9,26 @@
 
 spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *slots, double *extra)
 {
-    spmv__look l;
+    spmv__analysis l;
     spmv__load load;
     spmv_features f;
-    spmv_status s = spmv__look_make(&l, v, NULL);
+    spmv_status s = spmv__analysis_make(&l, v, NULL);
     if (s) return s;
-    s = spmv__look_features(&l, &f, UINT64_MAX / 4, 0);
+    s = spmv__analysis_features(&l, &f, UINT64_MAX / 4, 0);
     if (!s) s = spmv__spec_estimate(spec, &l, &f, &load);
     if (!s) *slots = load.slots;
     if (!s) *extra = load.extra;
-    spmv__look_free(&l);
+    spmv__analysis_free(&l);
     return s;
 }
 
 spmv_status library_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks)
 {
-    spmv__look l;
-    spmv_status s = spmv__look_make(&l, v, hooks);
+    spmv__analysis l;
+    spmv_status s = spmv__analysis_make(&l, v, hooks);
     if (s) return s;
-    s = spmv__look_features(&l, out, sample, without);
-    spmv__look_free(&l);
+    s = spmv__analysis_features(&l, out, sample, without);
+    spmv__analysis_free(&l);
     return s;
 }
 

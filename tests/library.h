@@ -11,7 +11,7 @@
  * besides values and columns. */
 spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *slots, double *extra);
 
-/* The features of a matrix as the choice finds them; sample and without are those of spmv__look_sampled. */
+/* The features of a matrix as the choice finds them; sample and without are those of spmv__analysis_sampled. */
 spmv_status library_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks);
 
 /* The text of bundled table i; NULL if there are no more. */

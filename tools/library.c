@@ -30,7 +30,7 @@ spmv_status library_estimates(const spmv_csr *a, const spmv_tuning *t, spmv_type
     spmv__estimator e;
     spmv_build how;
     spmv_view v;
-    spmv__look l;
+    spmv__analysis l;
     spmv_features f;
     size_t i;
     spmv_status s;
@@ -42,8 +42,8 @@ spmv_status library_estimates(const spmv_csr *a, const spmv_tuning *t, spmv_type
     v.a = a;
     v.rows = a->rows;
     s = spmv__estimator_make(&e, a, &how, NULL, t, 0, hooks);
-    if (!s) s = spmv__look_make(&l, &v, hooks);
-    if (!s) s = spmv__look_features(&l, &f, 0, 0);
+    if (!s) s = spmv__analysis_make(&l, &v, hooks);
+    if (!s) s = spmv__analysis_features(&l, &f, 0, 0);
     for (i = 0; i < t->count && !s; i++) {
         const spmv_candidate *k = &t->line[i];
         spmv__load load;
@@ -51,7 +51,7 @@ spmv_status library_estimates(const spmv_csr *a, const spmv_tuning *t, spmv_type
         spmv__cost_parts(&e, k, &k->layout, &load, &out[i]);
         out[i].slots = (uint64_t)load.slots;
     }
-    spmv__look_free(&l);
+    spmv__analysis_free(&l);
     spmv__estimator_free(&e);
     return s;
 }

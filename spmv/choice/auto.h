@@ -10,7 +10,7 @@
 #include "cocktail.h"
 
 typedef struct spmv__chooser {
-    spmv__estimator         e;
+    spmv__estimator         estimator;
     const spmv_build_hints *hints;
     spmv_choice            *out;
     spmv_option             csr; /* csr without keys, also where it must not be used; count 0: the table does not know it */
@@ -22,31 +22,33 @@ typedef struct spmv__chooser {
 #define SPMV__ROW_LIST_TIMES 1.4
 
 /* Appends a part with so many slots and rows, whose product was estimated. */
-static void spmv__option_add(const spmv__chooser *c, spmv_option *o, const spmv_spec *spec, const spmv_candidate *k,
+static void spmv__option_add(const spmv__chooser *chooser, spmv_option *option, const spmv_spec *spec, const spmv_candidate *candidate,
                              const spmv_estimate *by, double slots, double rows)
 {
-    const spmv_tuning *t = c->e.t;
-    const int host = t->device_class == SPMV_DEVICE_CLASS_HOST;
-    const double times = o->count && spec->key[SPMV_KEY_ROWS] && host ? SPMV__ROW_LIST_TIMES : 1;
+    const spmv_tuning *tuning = chooser->estimator.tuning;
+    const int host = tuning->device_class == SPMV_DEVICE_CLASS_HOST;
+    const double times = option->count && spec->key[SPMV_KEY_ROWS] && host ? SPMV__ROW_LIST_TIMES : 1;
     int i;
-    o->part[o->count] = *spec;
+    option->part[option->count] = *spec;
     if (spmv__builder_from(spmv_format_name(spec->format)) != SPMV_BUILDER_COUNT) /* "cmrs" alone would name the builder */
-        o->part[o->count].key[SPMV_KEY_H] = (int64_t)spmv__height(spec);
-    spmv__add_variant(o->variant, sizeof o->variant, o->count++, k->variant);
-    o->predicted += by->seconds * times;
-    for (i = 0; i < SPMV_COST_COUNT; i++) o->share[i] += by->share[i] * times;
-    o->convert += k->begin + k->slot * slots;
-    if (o->count < 2) return;
-    o->convert += t->part * (double)c->e.a->nnz;
-    o->predicted += spmv__read_seconds(&c->e, (double)spmv__csr_bytes(c->e.a), rows * (double)spmv_vector_size(c->e.how->type)); /* y */
+        option->part[option->count].key[SPMV_KEY_H] = (int64_t)spmv__height(spec);
+    spmv__add_variant(option->variant, sizeof option->variant, option->count++, candidate->variant);
+    option->predicted += by->seconds * times;
+    for (i = 0; i < SPMV_COST_COUNT; i++) option->share[i] += by->share[i] * times;
+    option->convert += candidate->begin + candidate->slot * slots;
+    if (option->count < 2) return;
+    option->convert += tuning->part * (double)chooser->estimator.a->nnz;
+    /* y */
+    option->predicted += spmv__read_seconds(&chooser->estimator, (double)spmv__csr_bytes(chooser->estimator.a),
+                                            rows * (double)spmv_vector_size(chooser->estimator.how->type));
 }
 
 /* Has a part any keys? */
-static int spmv__has_keys(const spmv_spec *s)
+static int spmv__has_keys(const spmv_spec *spec)
 {
     int k;
     for (k = 0; k < SPMV_KEY_COUNT; k++)
-        if (s->key[k]) return 1;
+        if (spec->key[k]) return 1;
     return 0;
 }
 
@@ -58,112 +60,116 @@ static double spmv__calls(const spmv_build_hints *hints)
 
 /* By how much more than its predicted time a plan costs, because an estimate may be too low: what it must seem faster by to be preferred to
  * one without that risk. A table of another device, as that of every host but one is, errs more in what it says of formats than of csr. */
-static double spmv__risk(const spmv__chooser *c, int parts, int csr)
+static double spmv__risk(const spmv__chooser *chooser, int parts, int csr)
 {
-    const double error = c->e.t->error > 0 ? c->e.t->error : SPMV__ERROR_UNKNOWN;
-    const int other = !c->e.exact || c->e.t->device_class == SPMV_DEVICE_CLASS_HOST;
+    const double error = chooser->estimator.tuning->error > 0 ? chooser->estimator.tuning->error : SPMV__ERROR_UNKNOWN;
+    const int other = !chooser->estimator.exact || chooser->estimator.tuning->device_class == SPMV_DEVICE_CLASS_HOST;
     return (1 + (spmv__exp2(error) - 1) * (parts - 1)) * (other && !csr ? 1 + SPMV_RISK_DEVICE : 1);
 }
 
 /* Is an option csr without keys? */
-static int spmv__is_csr(const spmv_choice *c, const spmv_option *o)
+static int spmv__is_csr(const spmv_choice *choice, const spmv_option *option)
 {
-    const spmv_spec *part = o->count ? o->part : c->plan.part;
-    return (o->count ? o->count : c->plan.count) == 1 && part->format == SPMV_CSR && !spmv__has_keys(part);
+    const spmv_spec *part = option->count ? option->part : choice->plan.part;
+    return (option->count ? option->count : choice->plan.count) == 1 && part->format == SPMV_CSR && !spmv__has_keys(part);
 }
 
-static double spmv__option_cost(const spmv__chooser *c, const spmv_option *o)
+static double spmv__option_cost(const spmv__chooser *chooser, const spmv_option *option)
 {
-    return o->predicted * spmv__risk(c, o->count, spmv__is_csr(c->out, o)) + o->convert / spmv__calls(c->hints);
+    return option->predicted * spmv__risk(chooser, option->count,
+                                          spmv__is_csr(chooser->out, option)) + option->convert / spmv__calls(chooser->hints);
 }
 
 /* Adds a plan to the options, which stay sorted by cost. */
-static void spmv__offer(spmv__chooser *c, spmv_option *o)
+static void spmv__offer(spmv__chooser *chooser, spmv_option *option)
 {
-    spmv_choice *out = c->out;
+    spmv_choice *out = chooser->out;
     int at;
-    if (!(o->predicted > 0)) return;
-    o->cost = spmv__option_cost(c, o);
-    if (out->count == SPMV_CHOICE_MAX && out->option[out->count - 1].cost <= o->cost) return;
+    if (!(option->predicted > 0)) return;
+    option->cost = spmv__option_cost(chooser, option);
+    if (out->count == SPMV_CHOICE_MAX && out->option[out->count - 1].cost <= option->cost) return;
     at = out->count < SPMV_CHOICE_MAX ? out->count++ : SPMV_CHOICE_MAX - 1;
-    for (; at > 0 && out->option[at - 1].cost > o->cost; at--) out->option[at] = out->option[at - 1];
-    out->option[at] = *o;
+    for (; at > 0 && out->option[at - 1].cost > option->cost; at--) out->option[at] = out->option[at - 1];
+    out->option[at] = *option;
 }
 
 /* Makes csr the last option if it may be used and is none of them: it takes the least memory, so that it may fit where no other does. */
-static void spmv__offer_csr(spmv__chooser *c)
+static void spmv__offer_csr(spmv__chooser *chooser)
 {
-    spmv_choice *out = c->out;
-    spmv_option *o = &out->option[out->count < SPMV_CHOICE_MAX ? out->count : SPMV_CHOICE_MAX - 1];
-    int i, there = !out->count || !spmv__usable(&c->e, SPMV_CSR);
+    spmv_choice *out = chooser->out;
+    spmv_option *option = &out->option[out->count < SPMV_CHOICE_MAX ? out->count : SPMV_CHOICE_MAX - 1];
+    int i, there = !out->count || !spmv__usable(&chooser->estimator, SPMV_CSR);
     for (i = 0; i < out->count; i++) there |= spmv__is_csr(out, &out->option[i]);
     if (there) return;
-    *o = c->csr;
-    o->count = 1;
-    o->part[0].format = SPMV_CSR;
-    o->cost = spmv__option_cost(c, o);
-    out->count = (int)(o - out->option) + 1;
+    *option = chooser->csr;
+    option->count = 1;
+    option->part[0].format = SPMV_CSR;
+    option->cost = spmv__option_cost(chooser, option);
+    out->count = (int)(option - out->option) + 1;
 }
 
 /* ---- one part (clSpMV 3.3: every format competes for the whole matrix) ------------------------------------------------- */
 
 /* Estimates a part for the whole matrix by a line of the table, as an option. Its predicted time stays 0 if it makes no sense there, or is
  * too large. */
-static spmv_status spmv__option_of(const spmv__chooser *c, const spmv_candidate *k, const spmv_spec *spec, const spmv__look *l,
-                                   const spmv_features *f, spmv_option *o)
+static spmv_status spmv__option_of(const spmv__chooser *chooser, const spmv_candidate *candidate, const spmv_spec *spec,
+                                   const spmv__analysis *analysis, const spmv_features *features, spmv_option *option)
 {
     spmv__load load;
     spmv_estimate by;
     spmv_status s;
-    memset(o, 0, sizeof *o);
-    if (!spmv__load_of(&c->e, spec, l, f, &load, &s)) return s;
-    spmv__cost_parts(&c->e, k, spec, &load, &by);
-    spmv__option_add(c, o, spec, k, &by, load.slots, load.rows);
+    memset(option, 0, sizeof *option);
+    if (!spmv__load_of(&chooser->estimator, spec, analysis, features, &load, &s)) return s;
+    spmv__cost_parts(&chooser->estimator, candidate, spec, &load, &by);
+    spmv__option_add(chooser, option, spec, candidate, &by, load.slots, load.rows);
     return SPMV_OK;
 }
 
 /* Offers a candidate for the whole matrix. */
-static spmv_status spmv__offer_whole(spmv__chooser *c, const spmv_candidate *k, const spmv__look *l, const spmv_features *f)
+static spmv_status spmv__offer_whole(spmv__chooser *chooser, const spmv_candidate *candidate, const spmv__analysis *analysis,
+                                     const spmv_features *features)
 {
-    const spmv_format_class category = spmv__format_class_of(k->layout.format);
-    spmv_option o;
-    spmv_status s = spmv__option_of(c, k, &k->layout, l, f, &o);
+    const spmv_format_class category = spmv__format_class_of(candidate->layout.format);
+    spmv_option option;
+    spmv_status s = spmv__option_of(chooser, candidate, &candidate->layout, analysis, features, &option);
     if (s) return s;
-    if (category == SPMV_CLASS_BLOCK) o.sampled = spmv__features_of_block(f, &k->layout)->sampled < 1;
-    if (category == SPMV_CLASS_DIAGONAL) o.sampled = f->diagonals_sampled;
-    spmv__offer(c, &o);
+    if (category == SPMV_CLASS_BLOCK) option.sampled = spmv__features_of_block(features, &candidate->layout)->sampled < 1;
+    if (category == SPMV_CLASS_DIAGONAL) option.sampled = features->diagonals_sampled;
+    spmv__offer(chooser, &option);
     return SPMV_OK;
 }
 
 /* May a line of the table be used, and is it worth an estimate on this matrix? */
-static int spmv__is_candidate(const spmv__chooser *c, const spmv_candidate *k, const spmv_features *f)
+static int spmv__is_candidate(const spmv__chooser *chooser, const spmv_candidate *candidate, const spmv_features *features)
 {
-    const spmv__traits *trait = spmv__trait[k->layout.format];
-    return k->type == c->e.type && spmv__usable(&c->e, k->layout.format) && (!trait->suits || trait->suits(f));
+    const spmv__traits *trait = spmv__trait[candidate->layout.format];
+    return candidate->type == chooser->estimator.type && spmv__usable(&chooser->estimator, candidate->layout.format) &&
+           (!trait->suits || trait->suits(features));
 }
 
 /* Offers every candidate for the whole matrix. */
-static spmv_status spmv__offer_all(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
+static spmv_status spmv__offer_all(spmv__chooser *chooser, const spmv__analysis *analysis, const spmv_features *features)
 {
     size_t i;
     spmv_status s = SPMV_OK;
-    for (i = 0; i < c->e.t->count && !s; i++)
-        if (spmv__is_candidate(c, &c->e.t->line[i], f)) s = spmv__offer_whole(c, &c->e.t->line[i], l, f);
+    for (i = 0; i < chooser->estimator.tuning->count && !s; i++)
+        if (spmv__is_candidate(chooser, &chooser->estimator.tuning->line[i], features))
+            s = spmv__offer_whole(chooser, &chooser->estimator.tuning->line[i], analysis, features);
     return s;
 }
 
 /* Estimates csr, if it is part of the build. */
-static void spmv__find_csr(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
+static void spmv__find_csr(spmv__chooser *chooser, const spmv__analysis *analysis, const spmv_features *features)
 {
     const spmv_spec csr = spmv__plain(SPMV_CSR);
-    const spmv_candidate *k = spmv__line_for(&c->e, &csr, NULL);
+    const spmv_candidate *candidate = spmv__line_for(&chooser->estimator, &csr, NULL);
     spmv__load load;
     spmv_estimate by;
-    if (!k || !spmv_format_built(SPMV_CSR) || spmv__spec_estimate(&csr, l, f, &load)) return;
-    spmv__cost_parts(&c->e, k, &csr, &load, &by);
-    spmv__option_add(c, &c->csr, &csr, k, &by, load.slots, load.rows);
-    c->out->csr = c->csr.predicted;
-    c->out->convert_csr = c->csr.convert;
+    if (!candidate || !spmv_format_built(SPMV_CSR) || spmv__spec_estimate(&csr, analysis, features, &load)) return;
+    spmv__cost_parts(&chooser->estimator, candidate, &csr, &load, &by);
+    spmv__option_add(chooser, &chooser->csr, &csr, candidate, &by, load.slots, load.rows);
+    chooser->out->csr = chooser->csr.predicted;
+    chooser->out->convert_csr = chooser->csr.convert;
 }
 
 /* ---- two parts ------------------------------------------------------------------------------------------------------- */
@@ -173,42 +179,43 @@ static void spmv__find_csr(spmv__chooser *c, const spmv__look *l, const spmv_fea
 #define SPMV__PARTS_GAIN 0.02
 
 /* May a plan of two parts that is predicted to take so many seconds become the best option? */
-static int spmv__parts_pay(const spmv__chooser *c, double seconds)
+static int spmv__parts_pay(const spmv__chooser *chooser, double seconds)
 {
-    const spmv_option *best = &c->out->option[0];
-    return seconds > 0 && c->out->count && seconds * spmv__risk(c, 2, 0) < best->cost * (1 - SPMV__PARTS_GAIN);
+    const spmv_option *best = &chooser->out->option[0];
+    return seconds > 0 && chooser->out->count && seconds * spmv__risk(chooser, 2, 0) < best->cost * (1 - SPMV__PARTS_GAIN);
 }
 
 /* Is it a flat format without fill, which can take whatever another part leaves? */
-static int spmv__takes_rest(const spmv__chooser *c, const spmv_candidate *k)
+static int spmv__takes_rest(const spmv__chooser *chooser, const spmv_candidate *candidate)
 {
-    const spmv_format f = k->layout.format;
-    return k->type == c->e.type && spmv__usable(&c->e, f) && spmv__format_class_of(f) == SPMV_CLASS_FLAT &&
-           !(spmv_format_flags(f) & SPMV_HAS_FILL) && !spmv__is_padded(f) && !spmv__has_keys(&k->layout);
+    const spmv_format format = candidate->layout.format;
+    return candidate->type == chooser->estimator.type && spmv__usable(&chooser->estimator, format) &&
+           spmv__format_class_of(format) == SPMV_CLASS_FLAT &&
+           !(spmv_format_flags(format) & SPMV_HAS_FILL) && !spmv__is_padded(format) && !spmv__has_keys(&candidate->layout);
 }
 
 /* The candidate that is fastest for what another part leaves, and its estimate. NULL: there is none. */
-static const spmv_candidate *spmv__best_rest(const spmv__chooser *c, const spmv__load *l, spmv_estimate *by)
+static const spmv_candidate *spmv__best_rest(const spmv__chooser *chooser, const spmv__load *load, spmv_estimate *by)
 {
     const spmv_candidate *best = NULL;
     spmv_estimate now;
     size_t i;
     by->seconds = 0;
-    for (i = 0; i < c->e.t->count; i++) {
-        const spmv_candidate *k = &c->e.t->line[i];
-        if (!spmv__takes_rest(c, k)) continue;
-        spmv__cost_parts(&c->e, k, &k->layout, l, &now);
+    for (i = 0; i < chooser->estimator.tuning->count; i++) {
+        const spmv_candidate *candidate = &chooser->estimator.tuning->line[i];
+        if (!spmv__takes_rest(chooser, candidate)) continue;
+        spmv__cost_parts(&chooser->estimator, candidate, &candidate->layout, load, &now);
         if (best && now.seconds >= by->seconds) continue;
-        best = k;
+        best = candidate;
         *by = now;
     }
     return best;
 }
 
 /* The layout of a last part: with a list of its rows, if it can have one. */
-static spmv_spec spmv__rest_layout(const spmv_candidate *k)
+static spmv_spec spmv__rest_layout(const spmv_candidate *candidate)
 {
-    spmv_spec spec = k->layout;
+    spmv_spec spec = candidate->layout;
     if (spmv__format_takes_key(spec.format, SPMV_KEY_ROWS)) spec.key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
     return spec;
 }
@@ -218,20 +225,20 @@ enum { SPMV__REACH_SAMPLE = 1 << 13 /* slices */ };
 /* Counts, for every w, the slices (ell: one of all rows) whose longest row has w entries or more. Free *reach. Of many slices only some are
  * read, of which one stands for several: if a slice is w wide at most, as where these counts are used, their slots err by less than
  * w / (2 sqrt(SPMV__REACH_SAMPLE)) a slice, half a percent of w. */
-static spmv_status spmv__slices_reaching(const spmv__look *l, uint64_t h, double **reach)
+static spmv_status spmv__slices_reaching(const spmv__analysis *analysis, uint64_t h, double **reach)
 {
-    const uint64_t rows = l->v->a->rows, slices = spmv__ceil_div(rows, h), step = slices / SPMV__REACH_SAMPLE + 1;
+    const uint64_t rows = analysis->view->a->rows, slices = spmv__ceil_div(rows, h), step = slices / SPMV__REACH_SAMPLE + 1;
     const double times = (double)slices / (double)spmv__ceil_div(slices, step);
     uint64_t i, t, k;
     void *block;
-    spmv_status s = spmv__new(l->h, &block, l->longest + 2, sizeof **reach, 0);
+    spmv_status s = spmv__new(analysis->hooks, &block, analysis->longest + 2, sizeof **reach, 0);
     if (s) return s;
     *reach = (double *)block;
     for (i = 0; i < slices; i += step) {
         t = i + (uint64_t)(spmv__spread(i / step) * (double)spmv__smaller(step, slices - i));
-        (*reach)[slices > 1 ? spmv__look_tallest(l, t * h, spmv__smaller((t + 1) * h, rows)) : l->longest] += times;
+        (*reach)[slices > 1 ? spmv__analysis_tallest(analysis, t * h, spmv__smaller((t + 1) * h, rows)) : analysis->longest] += times;
     }
-    for (k = l->longest; k-- > 0;) (*reach)[k] += (*reach)[k + 1];
+    for (k = analysis->longest; k-- > 0;) (*reach)[k] += (*reach)[k + 1];
     return SPMV_OK;
 }
 
@@ -247,66 +254,68 @@ typedef struct spmv__two {
 } spmv__two;
 
 /* Estimates both parts, and keeps them in best if that takes less time. */
-static void spmv__try_two(const spmv__chooser *c, spmv__two *now, spmv__two *best)
+static void spmv__try_two(const spmv__chooser *chooser, spmv__two *now, spmv__two *best)
 {
     const double before = best->first ? best->first_by.seconds + best->rest_by.seconds : 0;
-    now->rest = spmv__best_rest(c, &now->rest_load, &now->rest_by);
-    if (!now->rest || !spmv__fits(&c->e, now->first_load.slots)) return;
-    spmv__cost_parts(&c->e, now->first, &now->spec, &now->first_load, &now->first_by);
+    now->rest = spmv__best_rest(chooser, &now->rest_load, &now->rest_by);
+    if (!now->rest || !spmv__fits(&chooser->estimator, now->first_load.slots)) return;
+    spmv__cost_parts(&chooser->estimator, now->first, &now->spec, &now->first_load, &now->first_by);
     if (!best->first || now->first_by.seconds + now->rest_by.seconds < before) *best = *now;
 }
 
-static void spmv__offer_two(spmv__chooser *c, const spmv__two *two)
+static void spmv__offer_two(spmv__chooser *chooser, const spmv__two *two)
 {
-    spmv_option o;
+    spmv_option option;
     spmv_spec last;
-    if (!two->first || !spmv__parts_pay(c, two->first_by.seconds + two->rest_by.seconds)) return;
+    if (!two->first || !spmv__parts_pay(chooser, two->first_by.seconds + two->rest_by.seconds)) return;
     last = spmv__rest_layout(two->rest);
-    memset(&o, 0, sizeof o);
-    spmv__option_add(c, &o, &two->spec, two->first, &two->first_by, two->first_load.slots, two->first_load.rows);
-    spmv__option_add(c, &o, &last, two->rest, &two->rest_by, two->rest_load.slots, two->rest_load.rows);
-    spmv__offer(c, &o);
+    memset(&option, 0, sizeof option);
+    spmv__option_add(chooser, &option, &two->spec, two->first, &two->first_by, two->first_load.slots, two->first_load.rows);
+    spmv__option_add(chooser, &option, &last, two->rest, &two->rest_by, two->rest_load.slots, two->rest_load.rows);
+    spmv__offer(chooser, &option);
 }
 
 /* The paper's policies "extract ELL" and "extract SELL": offers a padded candidate with the width with which both parts take the least
  * time, and CSR or another flat format for the rest. */
-static spmv_status spmv__offer_width(spmv__chooser *c, const spmv_candidate *k, const spmv__look *l, const spmv_features *f)
+static spmv_status spmv__offer_width(spmv__chooser *chooser, const spmv_candidate *candidate, const spmv__analysis *analysis,
+                                     const spmv_features *features)
 {
-    const uint64_t rows = l->v->a->rows, h = spmv__padded_rows(&k->layout, rows);
+    const uint64_t rows = analysis->view->a->rows, h = spmv__padded_rows(&candidate->layout, rows);
     const double few = 0.02; /* of the rows: a column that no more of them reach is padding for all others, so it never pays */
     double *reach = NULL;
     uint64_t w, at = 0;
-    double weighted = l->weighted, mean; /* of what is left of the rows: the sum over k > w of k longer[k] */
+    double weighted = analysis->weighted, mean; /* of what is left of the rows: the sum over candidate > w of candidate longer[candidate] */
     spmv__two now, best;
     spmv_status s;
-    if (spmv__has_keys(&k->layout) && !(k->layout.format == SPMV_SELL && !k->layout.key[SPMV_KEY_ROWS] && !k->layout.key[SPMV_KEY_IDX]))
+    if (spmv__has_keys(&candidate->layout) && !(candidate->layout.format == SPMV_SELL && !candidate->layout.key[SPMV_KEY_ROWS] &&
+                                                !candidate->layout.key[SPMV_KEY_IDX]))
         return SPMV_OK;
-    s = spmv__slices_reaching(l, h, &reach);
+    s = spmv__slices_reaching(analysis, h, &reach);
     if (s) return s;
     memset(&now, 0, sizeof now);
     memset(&best, 0, sizeof best);
-    now.first = k;
-    now.spec = k->layout;
+    now.first = candidate;
+    now.spec = candidate->layout;
     now.first_load.rows = (double)rows;
-    now.first_load.gather = now.rest_load.gather = f->gather;
-    for (w = 1; w < l->longest && (double)l->longer[w] >= few * (double)l->rows; w = spmv__next_width(w)) {
+    now.first_load.gather = now.rest_load.gather = features->gather;
+    for (w = 1; w < analysis->longest && (double)analysis->longer[w] >= few * (double)analysis->rows; w = spmv__next_width(w)) {
         for (; at < w; at++) {
             now.first_load.slots += reach[at + 1] * (double)h;
-            now.first_load.nnz += (double)l->longer[at + 1];
-            weighted -= (double)(at + 1) * (double)l->longer[at + 1];
+            now.first_load.nnz += (double)analysis->longer[at + 1];
+            weighted -= (double)(at + 1) * (double)analysis->longer[at + 1];
         }
         now.spec.key[SPMV_KEY_W] = (int64_t)w;
         now.first_load.longest = (double)w;
-        now.rest_load.rows = (double)l->longer[w + 1];
-        now.rest_load.nnz = now.rest_load.slots = (double)l->nnz - now.first_load.nnz;
-        now.rest_load.longest = (double)(l->longest - w);
+        now.rest_load.rows = (double)analysis->longer[w + 1];
+        now.rest_load.nnz = now.rest_load.slots = (double)analysis->nnz - now.first_load.nnz;
+        now.rest_load.longest = (double)(analysis->longest - w);
         mean = now.rest_load.nnz / now.rest_load.rows;
-        now.rest_load.uneven = /* the sum of the squares of k - w is that of (2 (k - w) - 1) longer[k] */
+        now.rest_load.uneven = /* the sum of the squares of candidate - w is that of (2 (candidate - w) - 1) longer[candidate] */
             spmv__square_root((2 * weighted - (2 * (double)w + 1) * now.rest_load.nnz) / now.rest_load.rows - mean * mean) / mean;
-        spmv__try_two(c, &now, &best);
+        spmv__try_two(chooser, &now, &best);
     }
-    spmv_free(l->h, reach);
-    spmv__offer_two(c, &best);
+    spmv_free(analysis->hooks, reach);
+    spmv__offer_two(chooser, &best);
     return SPMV_OK;
 }
 
@@ -316,112 +325,117 @@ static spmv_status spmv__offer_width(spmv__chooser *c, const spmv_candidate *k, 
 #define SPMV__PREFIX_MOST  0.999
 
 /* The load of a first part of the dense blocks of a layout. */
-static void spmv__prefix_blocks(const spmv_features *f, const spmv_spec *spec, spmv__load *l)
+static void spmv__prefix_blocks(const spmv_features *features, const spmv_spec *spec, spmv__load *load)
 {
-    const spmv_block_features *b = spmv__features_of_block(f, spec);
+    const spmv_block_features *block = spmv__features_of_block(features, spec);
     double slots;
-    if (!b || !(b->blocks > 0) || spmv__trait[spec->format]->pads == SPMV__PADS_ALL) return; /* how wide the widest would be is not known */
-    slots = b->dense * (double)(b->bh * b->bw);
-    l->nnz = b->dense_nnz;
-    l->slots = spmv__trait[spec->format]->pads == SPMV__PADS_SLICES ? b->dense_slots : slots;
-    l->skipped = l->slots - slots;
-    l->gather = f->gather / (double)b->bw;
-    l->longest = b->dense_widest * (double)b->bw;
-    l->uneven = f->uneven;
+    if (!block || !(block->blocks > 0) || spmv__trait[spec->format]->pads == SPMV__PADS_ALL)
+        return; /* how wide the widest would be is not known */
+    slots = block->dense * (double)(block->bh * block->bw);
+    load->nnz = block->dense_nnz;
+    load->slots = spmv__trait[spec->format]->pads == SPMV__PADS_SLICES ? block->dense_slots : slots;
+    load->skipped = load->slots - slots;
+    load->gather = features->gather / (double)block->bw;
+    load->longest = block->dense_widest * (double)block->bw;
+    load->uneven = features->uneven;
 }
 
 /* Finds the fastest plan of a first part of dense diagonals or blocks and a flat part for the rest, whose nonzeros are taken to lie
  * anywhere in the rows. */
-static void spmv__find_prefix(const spmv__chooser *c, const spmv_features *f, spmv_format_class category, spmv__two *best)
+static void spmv__find_prefix(const spmv__chooser *chooser, const spmv_features *features, spmv_format_class category, spmv__two *best)
 {
     const double nats = 1.4426950408889634; /* log2 of e */
     size_t i;
     memset(best, 0, sizeof *best);
-    for (i = 0; i < c->e.t->count; i++) {
-        const spmv_candidate *k = &c->e.t->line[i];
+    for (i = 0; i < chooser->estimator.tuning->count; i++) {
+        const spmv_candidate *candidate = &chooser->estimator.tuning->line[i];
         spmv__two now;
-        if (!spmv__is_candidate(c, k, f) || spmv__format_class_of(k->layout.format) != category) continue;
+        if (!spmv__is_candidate(chooser, candidate, features) || spmv__format_class_of(candidate->layout.format) != category) continue;
         memset(&now, 0, sizeof now);
-        now.first = k;
-        now.spec = k->layout;
+        now.first = candidate;
+        now.spec = candidate->layout;
         now.spec.key[SPMV_KEY_D] = (int64_t)(SPMV_FILL_DENSE * 1e6 + 0.5);
-        now.first_load.rows = (double)f->rows;
-        if (category == SPMV_CLASS_BLOCK) spmv__prefix_blocks(f, &k->layout, &now.first_load);
+        now.first_load.rows = (double)features->rows;
+        if (category == SPMV_CLASS_BLOCK) spmv__prefix_blocks(features, &candidate->layout, &now.first_load);
         else {
-            now.first_load.nnz = (double)f->dense_diagonals_nnz;
-            now.first_load.slots = now.first_load.rows * (double)f->dense_diagonals;
+            now.first_load.nnz = (double)features->dense_diagonals_nnz;
+            now.first_load.slots = now.first_load.rows * (double)features->dense_diagonals;
         }
-        if (now.first_load.nnz < SPMV__PREFIX_LEAST * (double)f->nnz || now.first_load.nnz > SPMV__PREFIX_MOST * (double)f->nnz) continue;
-        now.rest_load.nnz = now.rest_load.slots = (double)f->nnz - now.first_load.nnz;
-        now.rest_load.rows = (double)f->rows * (1 - spmv__exp2(-now.rest_load.nnz / (double)f->rows * nats)); /* Poisson's distribution */
-        now.rest_load.gather = f->gather;
-        now.rest_load.uneven = f->uneven;
-        now.rest_load.longest = (double)f->longest;
-        spmv__try_two(c, &now, best);
+        if (now.first_load.nnz < SPMV__PREFIX_LEAST * (double)features->nnz ||
+            now.first_load.nnz > SPMV__PREFIX_MOST * (double)features->nnz) continue;
+        now.rest_load.nnz = now.rest_load.slots = (double)features->nnz - now.first_load.nnz;
+        /* Poisson's distribution */
+        now.rest_load.rows = (double)features->rows * (1 - spmv__exp2(-now.rest_load.nnz / (double)features->rows * nats));
+        now.rest_load.gather = features->gather;
+        now.rest_load.uneven = features->uneven;
+        now.rest_load.longest = (double)features->longest;
+        spmv__try_two(chooser, &now, best);
     }
 }
 
 /* Divides the matrix as such a plan does, so that both parts are counted. *there: 0 if one of them has no nonzeros or would be refused. */
-static spmv_status spmv__count_two(spmv__chooser *c, spmv__two *two, int *there)
+static spmv_status spmv__count_two(spmv__chooser *chooser, spmv__two *two, int *there)
 {
     spmv_spec part[2];
     spmv_split split;
-    spmv_features f;
+    spmv_features features;
     int i;
     spmv_status s;
     part[0] = two->spec;
     part[1] = spmv__rest_layout(two->rest);
-    s = spmv__split_there(&split, part, 2, c->e.a, NULL, c->e.h); /* on failure zeroed */
+    s = spmv__split_there(&split, part, 2, chooser->estimator.a, NULL, chooser->estimator.hooks); /* on failure zeroed */
     *there = !s;
     for (i = 0; i < 2 && !s && *there; i++) {
-        spmv_view own = spmv_split_view(&split, c->e.a, i);
+        spmv_view own = spmv_split_view(&split, chooser->estimator.a, i);
         spmv_estimate *by = i ? &two->rest_by : &two->first_by;
-        spmv__load *l = i ? &two->rest_load : &two->first_load;
-        s = spmv__part_estimate(&c->e, &part[i], i ? two->rest->variant : two->first->variant, &own, &f, by);
+        spmv__load *load = i ? &two->rest_load : &two->first_load;
+        s = spmv__part_estimate(&chooser->estimator, &part[i], i ? two->rest->variant : two->first->variant, &own, &features, by);
         *there = split.nnz[i] && by->seconds > 0;
-        l->slots = (double)by->slots;
-        l->rows = (double)split.rows[i];
+        load->slots = (double)by->slots;
+        load->rows = (double)split.rows[i];
     }
     spmv_split_destroy(&split);
     return s;
 }
 
 /* Offers dense diagonals, or dense blocks, with a flat part for the rest (clSpMV 3.3), if that is predicted to pay. */
-static spmv_status spmv__offer_prefix(spmv__chooser *c, const spmv__look *l, spmv_features *f, spmv_format_class category)
+static spmv_status spmv__offer_prefix(spmv__chooser *chooser, const spmv__analysis *analysis, spmv_features *features,
+                                      spmv_format_class category)
 {
     spmv__two two;
     int there = 0;
     spmv_status s = SPMV_OK;
-    spmv__find_prefix(c, f, category, &two);
-    if (!two.first || !spmv__parts_pay(c, two.first_by.seconds + two.rest_by.seconds)) return s;
-    if (category == SPMV_CLASS_DIAGONAL && f->diagonals_sampled) {
-        s = spmv__look_more_diagonals(l, f);
-        spmv__find_prefix(c, f, category, &two);
+    spmv__find_prefix(chooser, features, category, &two);
+    if (!two.first || !spmv__parts_pay(chooser, two.first_by.seconds + two.rest_by.seconds)) return s;
+    if (category == SPMV_CLASS_DIAGONAL && features->diagonals_sampled) {
+        s = spmv__analysis_more_diagonals(analysis, features);
+        spmv__find_prefix(chooser, features, category, &two);
         if (s || !two.first) return s;
     }
-    s = spmv__count_two(c, &two, &there);
-    if (!s && there) spmv__offer_two(c, &two);
+    s = spmv__count_two(chooser, &two, &there);
+    if (!s && there) spmv__offer_two(chooser, &two);
     return s;
 }
 
 /* ---- counted instead of sampled --------------------------------------------------------------------------------------- */
 
 /* Estimates an option of one part anew, whose blocks or diagonals are counted. Its predicted time is 0 if it would be refused. */
-static spmv_status spmv__count_option(spmv__chooser *c, const spmv__look *l, const spmv_option *o, spmv_option *counted)
+static spmv_status spmv__count_option(spmv__chooser *chooser, const spmv__analysis *analysis, const spmv_option *option,
+                                      spmv_option *counted)
 {
-    spmv_features *f = &c->out->features;
-    const spmv_spec *spec = &o->part[0];
-    const spmv_candidate *k = spmv__line_for(&c->e, spec, o->variant);
+    spmv_features *features = &chooser->out->features;
+    const spmv_spec *spec = &option->part[0];
+    const spmv_candidate *candidate = spmv__line_for(&chooser->estimator, spec, option->variant);
     spmv_estimate by;
     spmv_status s;
     memset(counted, 0, sizeof *counted);
     if (spmv__is_block(spec->format)) {
-        s = spmv__part_counted(&c->e, spec, o->variant, l, f, &by);
-        if (!s) spmv__option_add(c, counted, spec, k, &by, (double)by.slots, 0);
+        s = spmv__part_counted(&chooser->estimator, spec, option->variant, analysis, features, &by);
+        if (!s) spmv__option_add(chooser, counted, spec, candidate, &by, (double)by.slots, 0);
         return s;
     }
-    s = spmv__look_more_diagonals(l, f);
-    return s || f->diagonals_sampled ? s : spmv__option_of(c, k, spec, l, f, counted);
+    s = spmv__analysis_more_diagonals(analysis, features);
+    return s || features->diagonals_sampled ? s : spmv__option_of(chooser, candidate, spec, analysis, features, counted);
 }
 
 /* Rows so many times as long as the mean are too long for a sample of blocks to be trusted, as slices with one of them are rare and wide:
@@ -436,35 +450,36 @@ static spmv_status spmv__count_option(spmv__chooser *c, const spmv__look *l, con
  * which may lack it, says nothing. */
 static int spmv__sample_decides(const spmv_choice *out, const spmv_spec *best)
 {
-    const spmv_features *f = &out->features;
-    const spmv_block_features *b = spmv__features_of_block(f, best);
+    const spmv_features *features = &out->features;
+    const spmv_block_features *block = spmv__features_of_block(features, best);
     double most;
     int i;
-    if (!b || b->slots <= 0 || (double)f->longest > SPMV__SAMPLE_LONGEST * f->mean) return 0;
+    if (!block || block->slots <= 0 || (double)features->longest > SPMV__SAMPLE_LONGEST * features->mean) return 0;
     if (spmv__trait[best->format]->pads == SPMV__PADS_ALL) return 0;
-    most = out->option[0].cost * (1 + SPMV__SAMPLE_ERRORS * b->error);
+    most = out->option[0].cost * (1 + SPMV__SAMPLE_ERRORS * block->error);
     for (i = 1; i < out->count; i++) {
-        const spmv_option *o = &out->option[i];
-        if (o->cost >= most) return 1;
-        if (o->count > 1 || o->part[0].format != best->format || spmv__features_of_block(f, &o->part[0]) != b) return 0;
+        const spmv_option *option = &out->option[i];
+        if (option->cost >= most) return 1;
+        if (option->count > 1 || option->part[0].format != best->format || spmv__features_of_block(features, &option->part[0]) != block)
+            return 0;
     }
     return 1;
 }
 
 /* Counts the blocks or diagonals of the best option if they were estimated from a sample, and puts it in its place by the new estimate,
  * until the best is one whose size is certain, or as certain as the choice needs. An option that cannot be used after all is dropped. */
-static spmv_status spmv__count_best(spmv__chooser *c, const spmv__look *l)
+static spmv_status spmv__count_best(spmv__chooser *chooser, const spmv__analysis *analysis)
 {
-    spmv_choice *out = c->out;
+    spmv_choice *out = chooser->out;
     spmv_status s = SPMV_OK;
     while (!s && out->count && out->option[0].sampled) {
         const spmv_spec *spec = &out->option[0].part[0];
         spmv_option counted;
         if (spmv__is_block(spec->format) && spmv__sample_decides(out, spec)) return SPMV_OK;
-        s = spmv__count_option(c, l, out->option, &counted);
+        s = spmv__count_option(chooser, analysis, out->option, &counted);
         if (s) return s;
         memmove(out->option, out->option + 1, (size_t)--out->count * sizeof *out->option);
-        spmv__offer(c, &counted);
+        spmv__offer(chooser, &counted);
     }
     return s;
 }
@@ -472,72 +487,73 @@ static spmv_status spmv__count_best(spmv__chooser *c, const spmv__look *l)
 /* ---- the whole choice ------------------------------------------------------------------------------------------------ */
 
 /* Reads the matrix once and offers every kind of plan. */
-static spmv_status spmv__choose_all(spmv__chooser *c)
+static spmv_status spmv__choose_all(spmv__chooser *chooser)
 {
-    spmv_features *f = &c->out->features;
-    spmv_view v;
-    spmv__look l;
+    spmv_features *features = &chooser->out->features;
+    spmv_view view;
+    spmv__analysis analysis;
     size_t i;
     spmv_status s;
-    memset(&v, 0, sizeof v);
-    v.a = c->e.a;
-    v.rows = c->e.a->rows;
-    s = spmv__look_make(&l, &v, c->e.h);
+    memset(&view, 0, sizeof view);
+    view.a = chooser->estimator.a;
+    view.rows = chooser->estimator.a->rows;
+    s = spmv__analysis_make(&analysis, &view, chooser->estimator.hooks);
     if (s) return s;
-    s = spmv__look_sampled(&l, f, 0, c->e.without, NULL);
-    if (!s) spmv__find_csr(c, &l, f);
-    if (!s) s = spmv__offer_all(c, &l, f);
-    for (i = 0; i < c->e.t->count && !s; i++) {
-        const spmv_candidate *k = &c->e.t->line[i];
-        if (spmv__is_candidate(c, k, f) && spmv__is_padded(k->layout.format) && spmv__format_class_of(k->layout.format) == SPMV_CLASS_FLAT)
-            s = spmv__offer_width(c, k, &l, f);
+    s = spmv__analysis_sampled(&analysis, features, 0, chooser->estimator.without, NULL);
+    if (!s) spmv__find_csr(chooser, &analysis, features);
+    if (!s) s = spmv__offer_all(chooser, &analysis, features);
+    for (i = 0; i < chooser->estimator.tuning->count && !s; i++) {
+        const spmv_candidate *candidate = &chooser->estimator.tuning->line[i];
+        if (spmv__is_candidate(chooser, candidate, features) && spmv__is_padded(candidate->layout.format) &&
+            spmv__format_class_of(candidate->layout.format) == SPMV_CLASS_FLAT)
+            s = spmv__offer_width(chooser, candidate, &analysis, features);
     }
-    if (!s) s = spmv__offer_prefix(c, &l, f, SPMV_CLASS_DIAGONAL);
-    if (!s) s = spmv__offer_prefix(c, &l, f, SPMV_CLASS_BLOCK);
-    if (!s) s = spmv__count_best(c, &l);
-    spmv__look_free(&l);
+    if (!s) s = spmv__offer_prefix(chooser, &analysis, features, SPMV_CLASS_DIAGONAL);
+    if (!s) s = spmv__offer_prefix(chooser, &analysis, features, SPMV_CLASS_BLOCK);
+    if (!s) s = spmv__count_best(chooser, &analysis);
+    spmv__analysis_free(&analysis);
     return s;
 }
 
 /* Takes the plan and the knobs of an option. */
-static void spmv__take_option(spmv_choice *c, int i)
+static void spmv__take_option(spmv_choice *choice, int i)
 {
-    const spmv_option *o = &c->option[i];
+    const spmv_option *option = &choice->option[i];
     int k;
-    if (!o->count) return; /* it is by cocktail, and taken */
-    c->plan.count = o->count;
-    memcpy(c->plan.part, o->part, sizeof o->part);
-    for (k = 0; k < o->count && c->floats; k++) c->plan.part[k].key[SPMV_KEY_VAL] = 32;
-    memcpy(c->variant, o->variant, sizeof o->variant);
+    if (!option->count) return; /* it is by cocktail, and taken */
+    choice->plan.count = option->count;
+    memcpy(choice->plan.part, option->part, sizeof option->part);
+    for (k = 0; k < option->count && choice->floats; k++) choice->plan.part[k].key[SPMV_KEY_VAL] = 32;
+    memcpy(choice->variant, option->variant, sizeof option->variant);
 }
 
 /* Can the values be stored as floats, and does that pay? In the cache it seldom does on processors, and new values may be no floats. A
  * sample is looked at before all of them. */
-static int spmv__floats_pay(const spmv__estimator *e)
+static int spmv__floats_pay(const spmv__estimator *estimator)
 {
     enum { SAMPLE = 1000 };
-    const double *val = (const double *)e->a->val;
-    const uint64_t step = e->a->nnz / SAMPLE + 1;
+    const double *val = (const double *)estimator->a->val;
+    const uint64_t step = estimator->a->nnz / SAMPLE + 1;
     spmv__floats floats;
     uint64_t k;
-    if (e->how->type != SPMV_F64 || e->how->updatable || !val || !spmv__type_built(SPMV_MIXED)) return 0;
-    if (!(e->cache > 0) || (double)spmv__csr_bytes(e->a) < e->cache * 1048576) return 0;
-    for (k = 0; k < e->a->nnz; k += step)
+    if (estimator->how->type != SPMV_F64 || estimator->how->updatable || !val || !spmv__type_built(SPMV_MIXED)) return 0;
+    if (!(estimator->cache > 0) || (double)spmv__csr_bytes(estimator->a) < estimator->cache * 1048576) return 0;
+    for (k = 0; k < estimator->a->nnz; k += step)
         if (!spmv__is_float(val[k])) return 0;
     floats.from = val;
     floats.map = NULL;
     floats.to = NULL;
-    floats.count = e->a->nnz;
+    floats.count = estimator->a->nnz;
     return spmv__floats_make(&floats) == floats.count;
 }
 
 /* Takes the best option, or, if the table has nothing for any, one part in a format that may be used. */
-static spmv_status spmv__take_best(spmv__chooser *c)
+static spmv_status spmv__take_best(spmv__chooser *chooser)
 {
-    spmv_choice *out = c->out;
+    spmv_choice *out = chooser->out;
     out->plan.count = 1;
-    if (!out->count) return spmv__last_format(&out->plan.part[0].format, spmv__unusable(&c->e), c->e.h);
-    out->floats = spmv__floats_pay(&c->e);
+    if (!out->count) return spmv__last_format(&out->plan.part[0].format, spmv__unusable(&chooser->estimator), chooser->estimator.hooks);
+    out->floats = spmv__floats_pay(&chooser->estimator);
     spmv__take_option(out, 0);
     return SPMV_OK;
 }
@@ -556,67 +572,69 @@ static int spmv__is_tiny(const spmv_csr *a, spmv_device_class device_class, cons
     return calls < (double)SPMV_FEW_CALLS || bytes * calls <= most * usual ? 2 : 0;
 }
 
-/* ---- a matrix on a device that is not worth a look ------------------------------------------------------------------- */
+/* ---- a matrix on a device that is not worth an analysis ------------------------------------------------------------------- */
 
-/* The shares that a look is expected to save: of the time beyond what the slots of padded rows take to be read, or at least of the time
- * itself. */
-#define SPMV__LOOK_SAVES       0.8
-#define SPMV__LOOK_SAVES_LEAST 0.1
+/* The shares that an analysis is expected to save: of the time beyond what the slots of padded rows take to be read, or at least of the
+ * time itself. */
+#define SPMV__ANALYSIS_SAVES       0.8
+#define SPMV__ANALYSIS_SAVES_LEAST 0.1
 
 /* Predicted seconds of a product in a format without keys, with a matrix of which nothing is known but its size and the slots. */
-static double spmv__seconds_by_size(const spmv__estimator *e, spmv_format format, double slots)
+static double spmv__seconds_by_size(const spmv__estimator *estimator, spmv_format format, double slots)
 {
     const spmv_spec spec = spmv__plain(format);
-    const spmv_candidate *k = spmv__line_for(e, &spec, NULL);
-    spmv__load l;
+    const spmv_candidate *candidate = spmv__line_for(estimator, &spec, NULL);
+    spmv__load load;
     spmv_estimate by;
-    memset(&l, 0, sizeof l);
-    l.rows = (double)e->a->rows;
-    l.nnz = (double)e->a->nnz;
-    l.slots = slots;
-    l.longest = slots / l.rows;
-    l.gather = 0.5; /* between banded and scattered */
-    return k ? spmv__cost_parts(e, k, &spec, &l, &by) : 0;
+    memset(&load, 0, sizeof load);
+    load.rows = (double)estimator->a->rows;
+    load.nnz = (double)estimator->a->nnz;
+    load.slots = slots;
+    load.longest = slots / load.rows;
+    load.gather = 0.5; /* between banded and scattered */
+    return candidate ? spmv__cost_parts(estimator, candidate, &spec, &load, &by) : 0;
 }
 
-/* Finds out whether a matrix on a GPU is not worth a look by the host, as the products that are expected cannot save what it takes. Returns
- * the format to store it in, without keys, for which the host needs neither columns nor row pointers, or SPMV_FORMAT_COUNT: it is worth a
- * look.
+/* Finds out whether a matrix on a GPU is not worth an analysis by the host, as the products that are expected cannot save what it takes.
+ * Returns the format to store it in, without keys, for which the host needs neither columns nor row pointers, or SPMV_FORMAT_COUNT: it is
+ * worth a look.
  *   a       rows, columns and nonzeros of the matrix, none of them 0
  *   padded  the slots of sell for each nonzero */
-SPMV__SHARED spmv_format spmv__plan_unseen(const spmv_tuning *t, const spmv_csr *a, const spmv_build *how, const spmv_build_hints *hints,
-                                           double padded)
+SPMV__SHARED spmv_format spmv__plan_unseen(const spmv_tuning *tuning, const spmv_csr *a, const spmv_build *how,
+                                           const spmv_build_hints *hints, double padded)
 {
     const double nnz = (double)a->nnz, rows = (double)a->rows, value = (double)spmv_value_size(how->type);
     const double vectors = (rows + (double)a->cols) * (double)spmv_vector_size(how->type);
-    spmv__estimator e;
+    spmv__estimator estimator;
     double tcsr, sell, least, own, saves;
-    if (t->device_class != SPMV_DEVICE_CLASS_GPU || spmv__estimator_make(&e, a, how, NULL, t, 0, NULL)) return SPMV_FORMAT_COUNT;
-    tcsr = spmv__seconds_by_size(&e, SPMV_TCSR, nnz);
-    sell = spmv__seconds_by_size(&e, SPMV_SELL, padded * nnz);
+    if (tuning->device_class != SPMV_DEVICE_CLASS_GPU || spmv__estimator_make(&estimator, a, how, NULL, tuning, 0, NULL))
+        return SPMV_FORMAT_COUNT;
+    tcsr = spmv__seconds_by_size(&estimator, SPMV_TCSR, nnz);
+    sell = spmv__seconds_by_size(&estimator, SPMV_SELL, padded * nnz);
     own = sell < tcsr ? sell : tcsr;
-    least = t->launch + spmv__read_seconds(&e, padded * nnz * value, padded * nnz * value + vectors);
-    saves = spmv__greater(SPMV__LOOK_SAVES * (own - least), SPMV__LOOK_SAVES_LEAST * own);
-    if (!(tcsr > 0) || !(sell > 0) || spmv__calls(hints) * saves > t->look + t->look_byte * (4 * nnz + 8 * rows)) return SPMV_FORMAT_COUNT;
+    least = tuning->launch + spmv__read_seconds(&estimator, padded * nnz * value, padded * nnz * value + vectors);
+    saves = spmv__greater(SPMV__ANALYSIS_SAVES * (own - least), SPMV__ANALYSIS_SAVES_LEAST * own);
+    if (!(tcsr > 0) || !(sell > 0) || spmv__calls(hints) * saves > tuning->look + tuning->look_byte * (4 * nnz + 8 * rows))
+        return SPMV_FORMAT_COUNT;
     return sell < tcsr ? SPMV_SELL : SPMV_TCSR;
 }
 
 /* The choice where neither a plan was given nor the matrix is tiny. keys: NULL: not by cocktail. */
-static spmv_status spmv__choose_by_table(spmv__chooser *c, const spmv_cocktail_desc *keys)
+static spmv_status spmv__choose_by_table(spmv__chooser *chooser, const spmv_cocktail_desc *keys)
 {
-    spmv_choice *out = c->out;
+    spmv_choice *out = chooser->out;
     spmv_status s = SPMV_OK;
-    memcpy(out->table, c->e.t->device, sizeof out->table);
-    out->build = c->e.t->build;
-    out->call = c->e.t->call;
-    out->exact = c->e.exact;
-    out->error = c->e.t->error;
+    memcpy(out->table, chooser->estimator.tuning->device, sizeof out->table);
+    out->build = chooser->estimator.tuning->build;
+    out->call = chooser->estimator.tuning->call;
+    out->exact = chooser->estimator.exact;
+    out->error = chooser->estimator.tuning->error;
     if (keys) {
-        s = spmv__cocktail_make(out, &c->e, keys, c->hints);
-        c->csr.predicted = out->csr;
-    } else if (c->e.a->nnz) s = spmv__choose_all(c);
-    if (!s && !keys) s = spmv__take_best(c);
-    spmv__offer_csr(c);
+        s = spmv__cocktail_make(out, &chooser->estimator, keys, chooser->hints);
+        chooser->csr.predicted = out->csr;
+    } else if (chooser->estimator.a->nnz) s = spmv__choose_all(chooser);
+    if (!s && !keys) s = spmv__take_best(chooser);
+    spmv__offer_csr(chooser);
     return s;
 }
 
@@ -627,7 +645,7 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     if (!out || !a || !how) return spmv__null(hooks, "spmv_choose", !out ? "out" : !a ? "a" : "how", out, sizeof *out);
     memset(out, 0, sizeof *out);
     if ((unsigned)how->type >= SPMV_TYPE_COUNT) return spmv_log(hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)how->type);
-    spmv__chooser c;
+    spmv__chooser chooser;
     spmv_cocktail_desc keys;
     const int cocktail = text && spmv__is_cocktail(text);
     spmv_status s = SPMV_OK;
@@ -642,12 +660,12 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
         out->plan.part[0].format = SPMV_CSR;
         return SPMV_OK;
     }
-    memset(&c, 0, sizeof c);
-    c.hints = hints;
-    c.out = out;
-    s = spmv__estimator_make(&c.e, a, how, target, hints ? hints->tuning : NULL, hints ? hints->without : 0, hooks);
-    if (!s) s = spmv__choose_by_table(&c, cocktail ? &keys : NULL);
-    spmv__estimator_free(&c.e);
+    memset(&chooser, 0, sizeof chooser);
+    chooser.hints = hints;
+    chooser.out = out;
+    s = spmv__estimator_make(&chooser.estimator, a, how, target, hints ? hints->tuning : NULL, hints ? hints->without : 0, hooks);
+    if (!s) s = spmv__choose_by_table(&chooser, cocktail ? &keys : NULL);
+    spmv__estimator_free(&chooser.estimator);
     if (s) memset(out, 0, sizeof *out);
     return s;
 }
@@ -662,31 +680,34 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     } while (0)
 
 /* Writes the lines about the matrix. */
-static void spmv__explain_features(spmv__text *t, const spmv_features *f)
+static void spmv__explain_features(spmv__text *text, const spmv_features *features)
 {
-    const double filled = (double)(f->rows - f->empty); /* rows, of which the deviation is */
+    const double filled = (double)(features->rows - features->empty); /* rows, of which the deviation is */
     double fill;
     int i, any = 0, sampled = 0;
-    SPMV__SAY(t, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)f->rows, (spmv__ull)f->cols, (spmv__ull)f->nnz);
-    SPMV__SAY(t, "rows      %.*f nonzeros in each that is not empty, deviation %.*f, longest %llu, %llu empty\n",
-              SPMV__FIGURE(filled > 0 ? (double)f->nnz / filled : 0), SPMV__FIGURE(f->deviation), (spmv__ull)f->longest,
-              (spmv__ull)f->empty);
-    SPMV__SAY(t, "x         %.3f of the reads miss a cache of 16384 elements\n", f->gather);
-    if (f->diagonals)
-        SPMV__SAY(t, "diagonals %llu%s; those filled to %.1f or more hold %.2f of the nonzeros", (spmv__ull)f->diagonals,
-            f->diagonals_sampled ? " in a sample" : "", SPMV_FILL_DENSE, f->nnz ? (double)f->dense_diagonals_nnz / (double)f->nnz : 0.0);
-    if (f->diagonals && f->diagonals_sampled) SPMV__SAY(t, " (standard error of a diagonal's fill: up to %.2f)", f->diagonals_error);
-    if (f->diagonals) spmv__put_char(t, '\n');
+    SPMV__SAY(text, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)features->rows, (spmv__ull)features->cols,
+              (spmv__ull)features->nnz);
+    SPMV__SAY(text, "rows      %.*f nonzeros in each that is not empty, deviation %.*f, longest %llu, %llu empty\n",
+              SPMV__FIGURE(filled > 0 ? (double)features->nnz / filled : 0), SPMV__FIGURE(features->deviation),
+              (spmv__ull)features->longest, (spmv__ull)features->empty);
+    SPMV__SAY(text, "x         %.3f of the reads miss a cache of 16384 elements\n", features->gather);
+    if (features->diagonals)
+        SPMV__SAY(text, "diagonals %llu%s; those filled to %.1f or more hold %.2f of the nonzeros", (spmv__ull)features->diagonals,
+            features->diagonals_sampled ? " in a sample" : "", SPMV_FILL_DENSE,
+                  features->nnz ? (double)features->dense_diagonals_nnz / (double)features->nnz : 0.0);
+    if (features->diagonals && features->diagonals_sampled)
+        SPMV__SAY(text, " (standard error of a diagonal's fill: up to %.2f)", features->diagonals_error);
+    if (features->diagonals) spmv__put_char(text, '\n');
     for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
-        const spmv_block_features *b = &f->block[i];
-        if (b->sampled <= 0 || b->blocks <= 0) continue;
-        fill = (double)f->nnz / (b->blocks * (double)(b->bh * b->bw));
-        SPMV__SAY(t, "%s%dx%d %.2f", any++ ? ", " : "blocks    filled to: ", b->bh, b->bw, fill);
-        if (b->error > 0) SPMV__SAY(t, " +-%.2f", fill * b->error);
-        sampled = sampled || b->error > 0;
+        const spmv_block_features *block = &features->block[i];
+        if (block->sampled <= 0 || block->blocks <= 0) continue;
+        fill = (double)features->nnz / (block->blocks * (double)(block->bh * block->bw));
+        SPMV__SAY(text, "%s%dx%d %.2f", any++ ? ", " : "blocks    filled to: ", block->bh, block->bw, fill);
+        if (block->error > 0) SPMV__SAY(text, " +-%.2f", fill * block->error);
+        sampled = sampled || block->error > 0;
     }
-    if (sampled) spmv__put_text(t, " (the most that the standard errors are)");
-    if (any) spmv__put_text(t, "\n");
+    if (sampled) spmv__put_text(text, " (the most that the standard errors are)");
+    if (any) spmv__put_text(text, "\n");
 }
 
 /* The columns of numbers in the table of options; PLAN/VARIANT follows them. */
@@ -699,185 +720,186 @@ static const struct {
 enum { SPMV__EXPLAIN_COLUMNS = sizeof spmv__explain_column / sizeof *spmv__explain_column };
 
 /* Writes text at the right of its column. */
-static void spmv__put_cell(spmv__text *t, int column, const char *text)
+static void spmv__put_cell(spmv__text *out, int column, const char *text)
 {
     size_t n = strlen(text);
-    do spmv__put_char(t, ' ');
+    do spmv__put_char(out, ' ');
     while (n++ < spmv__explain_column[column].width - 1);
-    spmv__put_text(t, text);
+    spmv__put_text(out, text);
 }
 
 /* Writes a figure, or - if it is not known. */
-static void spmv__put_figure_cell(spmv__text *t, int column, double v, int known)
+static void spmv__put_figure_cell(spmv__text *text, int column, double v, int known)
 {
     char s[32] = "-";
     if (known) spmv_print(s, sizeof s, "%.*f", SPMV__FIGURE(v));
-    spmv__put_cell(t, column, s);
+    spmv__put_cell(text, column, s);
 }
 
 /* Writes an option as PLAN/VARIANT. */
-static void spmv__put_option(spmv__text *t, const spmv_choice *c, const spmv_option *o)
+static void spmv__put_option(spmv__text *text, const spmv_choice *choice, const spmv_option *option)
 {
-    const char *variant = o->count ? o->variant : c->variant;
-    spmv__put_parts(t, o->count ? o->part : c->plan.part, o->count ? o->count : c->plan.count);
+    const char *variant = option->count ? option->variant : choice->variant;
+    spmv__put_parts(text, option->count ? option->part : choice->plan.part, option->count ? option->count : choice->plan.count);
     if (!variant[strspn(variant, "+")]) return;
-    spmv__put_char(t, '/');
-    spmv__put_text(t, variant);
+    spmv__put_char(text, '/');
+    spmv__put_text(text, variant);
 }
 
 /* The least gain that counts, as a share of csr's time: below it the three printed digits do not differ. */
 #define SPMV__GAIN_SHOWS 0.001
 
 /* The number of products after which the gain over csr has paid for the longer conversion; own and csr in seconds. 0: it never does. */
-static uint64_t spmv__pays_after(const spmv_choice *c, double convert, double own, double csr)
+static uint64_t spmv__pays_after(const spmv_choice *choice, double convert, double own, double csr)
 {
-    double gain = csr - own, more = convert - c->convert_csr;
+    double gain = csr - own, more = convert - choice->convert_csr;
     if (gain <= csr * SPMV__GAIN_SHOWS) return 0;
     return more > 0 ? (uint64_t)(more / gain) + 1 : 1;
 }
 
 /* Writes the two lines above the table: heads and units. */
-static void spmv__explain_heading(spmv__text *t)
+static void spmv__explain_heading(spmv__text *text)
 {
     int i;
-    spmv__put_char(t, ' ');
-    for (i = 0; i < SPMV__EXPLAIN_COLUMNS; i++) spmv__put_cell(t, i, spmv__explain_column[i].head);
-    spmv__put_text(t, "  plan/variant\n ");
-    for (i = 0; i < SPMV__EXPLAIN_COLUMNS; i++) spmv__put_cell(t, i, spmv__explain_column[i].unit);
-    spmv__put_char(t, '\n');
+    spmv__put_char(text, ' ');
+    for (i = 0; i < SPMV__EXPLAIN_COLUMNS; i++) spmv__put_cell(text, i, spmv__explain_column[i].head);
+    spmv__put_text(text, "  plan/variant\n ");
+    for (i = 0; i < SPMV__EXPLAIN_COLUMNS; i++) spmv__put_cell(text, i, spmv__explain_column[i].unit);
+    spmv__put_char(text, '\n');
 }
 
 /* Writes the line of one option; * marks the chosen one. */
-static void spmv__explain_option(spmv__text *t, const spmv_choice *c, const spmv_option *o)
+static void spmv__explain_option(spmv__text *text, const spmv_choice *choice, const spmv_option *option)
 {
-    const uint64_t pays = spmv__pays_after(c, o->convert, o->predicted, c->csr);
+    const uint64_t pays = spmv__pays_after(choice, option->convert, option->predicted, choice->csr);
     char s[32] = "-";
     int column = 0;
-    spmv__put_char(t, o == c->option ? '*' : ' ');
-    spmv__put_figure_cell(t, column++, o->cost * 1e6, 1);
-    spmv__put_figure_cell(t, column++, o->predicted * 1e6, 1);
-    if (o->measured < 0) spmv__put_cell(t, column++, "cannot run");
-    else spmv__put_figure_cell(t, column++, o->measured * 1e6, o->measured > 0);
-    spmv__put_figure_cell(t, column++, c->csr / o->predicted, c->csr > 0);
-    spmv__put_figure_cell(t, column++, c->csr > 0 ? o->convert / c->csr : 0, c->csr > 0);
+    spmv__put_char(text, option == choice->option ? '*' : ' ');
+    spmv__put_figure_cell(text, column++, option->cost * 1e6, 1);
+    spmv__put_figure_cell(text, column++, option->predicted * 1e6, 1);
+    if (option->measured < 0) spmv__put_cell(text, column++, "cannot run");
+    else spmv__put_figure_cell(text, column++, option->measured * 1e6, option->measured > 0);
+    spmv__put_figure_cell(text, column++, choice->csr / option->predicted, choice->csr > 0);
+    spmv__put_figure_cell(text, column++, choice->csr > 0 ? option->convert / choice->csr : 0, choice->csr > 0);
     if (pays) spmv_print(s, sizeof s, "%llu", (spmv__ull)pays);
-    spmv__put_cell(t, column, s);
-    spmv__put_text(t, "  ");
-    spmv__put_option(t, c, o);
-    spmv__put_char(t, '\n');
+    spmv__put_cell(text, column, s);
+    spmv__put_text(text, "  ");
+    spmv__put_option(text, choice, option);
+    spmv__put_char(text, '\n');
 }
 
 /* Writes the table: the chosen option first, then the others by what they cost. */
-static void spmv__explain_table(spmv__text *t, const spmv_choice *c)
+static void spmv__explain_table(spmv__text *text, const spmv_choice *choice)
 {
     int i;
-    spmv__explain_heading(t);
-    for (i = 0; i < c->count; i++) spmv__explain_option(t, c, &c->option[i]);
+    spmv__explain_heading(text);
+    for (i = 0; i < choice->count; i++) spmv__explain_option(text, choice, &choice->option[i]);
 }
 
 /* The seconds that the sentence uses: measured if the first option was, else predicted. */
-static double spmv__option_seconds(const spmv_option *o, int measured) { return measured ? o->measured : o->predicted; }
+static double spmv__option_seconds(const spmv_option *option, int measured) { return measured ? option->measured : option->predicted; }
 
 /* The same of csr; *measured becomes 0 if it was not. */
-static double spmv__csr_seconds(const spmv_choice *c, int *measured)
+static double spmv__csr_seconds(const spmv_choice *choice, int *measured)
 {
     int i;
-    for (i = 0; i < c->count && *measured; i++)
-        if (spmv__is_csr(c, &c->option[i]) && c->option[i].measured > 0) return c->option[i].measured;
+    for (i = 0; i < choice->count && *measured; i++)
+        if (spmv__is_csr(choice, &choice->option[i]) && choice->option[i].measured > 0) return choice->option[i].measured;
     *measured = 0;
-    return c->csr;
+    return choice->csr;
 }
 
 /* Writes of what the predicted time of the first option consists. */
-static void spmv__explain_costs(spmv__text *t, const spmv_option *o)
+static void spmv__explain_costs(spmv__text *text, const spmv_option *option)
 {
     double sum = 0;
     int i, any = 0;
-    spmv__put_text(t, "\ncosts     ");
+    spmv__put_text(text, "\ncosts     ");
     for (i = 0; i < SPMV_COST_COUNT; i++) {
-        sum += o->share[i];
-        if (o->share[i] > 0)
-            SPMV__SAY(t, "%s%s %.*f", any++ ? " + " : "", spmv__cost_name((spmv_cost)i), SPMV__FIGURE(o->share[i] * 1e6));
+        sum += option->share[i];
+        if (option->share[i] > 0)
+            SPMV__SAY(text, "%s%s %.*f", any++ ? " + " : "", spmv__cost_name((spmv_cost)i), SPMV__FIGURE(option->share[i] * 1e6));
     }
-    SPMV__SAY(t, " = %.*f us", SPMV__FIGURE(sum * 1e6));
-    if (o->predicted > sum * 1.001)
-        SPMV__SAY(t, ", and %.*f with what no cost contains (floors of a GPU, y once more)", SPMV__FIGURE(o->predicted * 1e6));
-    spmv__put_char(t, '\n');
+    SPMV__SAY(text, " = %.*f us", SPMV__FIGURE(sum * 1e6));
+    if (option->predicted > sum * 1.001)
+        SPMV__SAY(text, ", and %.*f with what no cost contains (floors of a GPU, y once more)", SPMV__FIGURE(option->predicted * 1e6));
+    spmv__put_char(text, '\n');
 }
 
 /* Writes one sentence: what the choice gains over csr and over the second option, what preparing costs and when that pays. */
-static void spmv__explain_reason(spmv__text *t, const spmv_choice *c)
+static void spmv__explain_reason(spmv__text *text, const spmv_choice *choice)
 {
-    const spmv_option *o = &c->option[0], *second = c->count > 1 ? &c->option[1] : NULL;
-    const int measured = o->measured > 0, csr = spmv__is_csr(c, o);
+    const spmv_option *option = &choice->option[0], *second = choice->count > 1 ? &choice->option[1] : NULL;
+    const int measured = option->measured > 0, csr = spmv__is_csr(choice, option);
     int csr_measured = measured;
-    const double own = spmv__option_seconds(o, measured), other = spmv__csr_seconds(c, &csr_measured);
-    const double alike = spmv__option_seconds(o, csr_measured); /* found in the same way as the time of csr */
-    uint64_t pays = spmv__pays_after(c, o->convert, alike, other);
-    spmv__put_option(t, c, o);
-    SPMV__SAY(t, " was chosen because a product is %s to take %.*f us", measured ? "measured" : "predicted", SPMV__FIGURE(own * 1e6));
-    if (c->csr > 0 && !csr)
-        SPMV__SAY(t, ", %s%.*f times the speed of csr (%.*f us %s)", measured && !csr_measured ? "by estimates " : "",
+    const double own = spmv__option_seconds(option, measured), other = spmv__csr_seconds(choice, &csr_measured);
+    const double alike = spmv__option_seconds(option, csr_measured); /* found in the same way as the time of csr */
+    uint64_t pays = spmv__pays_after(choice, option->convert, alike, other);
+    spmv__put_option(text, choice, option);
+    SPMV__SAY(text, " was chosen because a product is %s to take %.*f us", measured ? "measured" : "predicted", SPMV__FIGURE(own * 1e6));
+    if (choice->csr > 0 && !csr)
+        SPMV__SAY(text, ", %s%.*f times the speed of csr (%.*f us %s)", measured && !csr_measured ? "by estimates " : "",
                   SPMV__FIGURE(other / alike), SPMV__FIGURE(other * 1e6), csr_measured ? "measured" : "predicted");
     if (second) {
-        SPMV__SAY(t, ", and it ranks at %.*f us, before ", SPMV__FIGURE(o->cost * 1e6));
-        spmv__put_option(t, c, second);
-        SPMV__SAY(t, " at %.*f us", SPMV__FIGURE(second->cost * 1e6));
+        SPMV__SAY(text, ", and it ranks at %.*f us, before ", SPMV__FIGURE(option->cost * 1e6));
+        spmv__put_option(text, choice, second);
+        SPMV__SAY(text, " at %.*f us", SPMV__FIGURE(second->cost * 1e6));
     }
-    if (c->csr > 0) SPMV__SAY(t, "; preparing takes about %.*f products of csr", SPMV__FIGURE(o->convert / c->csr));
-    if (pays && !csr) SPMV__SAY(t, ", which pays after %llu products", (spmv__ull)pays);
-    else if (c->csr > 0 && !csr) spmv__put_text(t, ", which does not pay, as csr is no slower");
-    spmv__put_text(t, ".\n");
+    if (choice->csr > 0) SPMV__SAY(text, "; preparing takes about %.*f products of csr", SPMV__FIGURE(option->convert / choice->csr));
+    if (pays && !csr) SPMV__SAY(text, ", which pays after %llu products", (spmv__ull)pays);
+    else if (choice->csr > 0 && !csr) spmv__put_text(text, ", which does not pay, as csr is no slower");
+    spmv__put_text(text, ".\n");
 }
 
 /* Writes every inequality of the cocktail, and the plan. */
-static void spmv__explain_cocktail(spmv__text *t, const spmv_choice *c)
+static void spmv__explain_cocktail(spmv__text *text, const spmv_choice *choice)
 {
-    const spmv_option *o = c->option;
-    SPMV__SAY(t, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)c->features.rows, (spmv__ull)c->features.cols,
-              (spmv__ull)c->features.nnz);
-    SPMV__SAY(t, "table     %s%s\n", c->table, c->exact ? "" : ", not the device's own");
-    if (c->steps) spmv__put_text(t, c->steps);
-    spmv__put_char(t, '\n');
-    spmv__put_option(t, c, o);
-    spmv__put_text(t, " is the plan by the policies of clSpMV");
-    if (o->predicted > 0) SPMV__SAY(t, "; by the table a product takes %.*f us", SPMV__FIGURE(o->predicted * 1e6));
-    if (o->predicted > 0 && c->csr > 0) SPMV__SAY(t, ", and with csr %.*f us", SPMV__FIGURE(c->csr * 1e6));
-    spmv__put_text(t, ".\n");
+    const spmv_option *option = choice->option;
+    SPMV__SAY(text, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)choice->features.rows, (spmv__ull)choice->features.cols,
+              (spmv__ull)choice->features.nnz);
+    SPMV__SAY(text, "table     %s%s\n", choice->table, choice->exact ? "" : ", not the device's own");
+    if (choice->steps) spmv__put_text(text, choice->steps);
+    spmv__put_char(text, '\n');
+    spmv__put_option(text, choice, option);
+    spmv__put_text(text, " is the plan by the policies of clSpMV");
+    if (option->predicted > 0) SPMV__SAY(text, "; by the table a product takes %.*f us", SPMV__FIGURE(option->predicted * 1e6));
+    if (option->predicted > 0 && choice->csr > 0) SPMV__SAY(text, ", and with csr %.*f us", SPMV__FIGURE(choice->csr * 1e6));
+    spmv__put_text(text, ".\n");
 }
 
-SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
+SPMV_API size_t spmv_explain(const spmv_choice *choice, char *out, size_t size)
 {
-    if (!c) return spmv_print(out, size, "%s", "");
-    spmv__text t;
-    spmv__text_open(&t, out, size);
-    if (c->tiny > 1) return spmv_print(out, size, "plan      csr: the products that are expected cost less than a choice would\n");
-    if (c->tiny)
+    if (!choice) return spmv_print(out, size, "%s", "");
+    spmv__text text;
+    spmv__text_open(&text, out, size);
+    if (choice->tiny > 1) return spmv_print(out, size, "plan      csr: the products that are expected cost less than a choice would\n");
+    if (choice->tiny)
         return spmv_print(out, size, "plan      csr: a matrix of up to %d bytes costs less than a choice would\n", (int)SPMV_TINY_BYTES);
-    if (!c->count && !c->table[0]) return spmv_print(out, size, "plan      as it was given\n");
-    if (!c->count) return spmv_print(out, size, "plan      nothing is known of any format for this matrix\n");
-    if (!c->option[0].count) {
-        spmv__explain_cocktail(&t, c);
-        return spmv__text_close(&t);
+    if (!choice->count && !choice->table[0]) return spmv_print(out, size, "plan      as it was given\n");
+    if (!choice->count) return spmv_print(out, size, "plan      nothing is known of any format for this matrix\n");
+    if (!choice->option[0].count) {
+        spmv__explain_cocktail(&text, choice);
+        return spmv__text_close(&text);
     }
-    spmv__explain_features(&t, &c->features);
-    SPMV__SAY(&t, "table     %s%s\n", c->table, c->exact ? "" : ", not the device's own");
-    if (c->error > 0) SPMV__SAY(&t, "error     estimates err by a factor of %.2f\n", spmv__exp2(c->error));
-    if (c->call > c->option[0].predicted)
-        SPMV__SAY(&t, "launch    at least %.*f us a product, unless products are recorded in a graph\n", SPMV__FIGURE(c->call * 1e6));
-    spmv__put_char(&t, '\n');
-    spmv__explain_table(&t, c);
-    spmv__explain_costs(&t, &c->option[0]);
-    if (c->floats) spmv__put_text(&t, "values    all are floats: val=32 saves four bytes a slot of those that the costs count\n");
-    spmv__explain_reason(&t, c);
-    return spmv__text_close(&t);
+    spmv__explain_features(&text, &choice->features);
+    SPMV__SAY(&text, "table     %s%s\n", choice->table, choice->exact ? "" : ", not the device's own");
+    if (choice->error > 0) SPMV__SAY(&text, "error     estimates err by a factor of %.2f\n", spmv__exp2(choice->error));
+    if (choice->call > choice->option[0].predicted)
+        SPMV__SAY(&text, "launch    at least %.*f us a product, unless products are recorded in a graph\n",
+                  SPMV__FIGURE(choice->call * 1e6));
+    spmv__put_char(&text, '\n');
+    spmv__explain_table(&text, choice);
+    spmv__explain_costs(&text, &choice->option[0]);
+    if (choice->floats) spmv__put_text(&text, "values    all are floats: val=32 saves four bytes a slot of those that the costs count\n");
+    spmv__explain_reason(&text, choice);
+    return spmv__text_close(&text);
 }
 
-SPMV_API size_t spmv_option_print(const spmv_choice *c, int i, char *out, size_t size)
+SPMV_API size_t spmv_option_print(const spmv_choice *choice, int i, char *out, size_t size)
 {
-    if (!c || i < 0 || i >= c->count) return spmv_print(out, size, "%s", "");
-    if (!c->option[i].count) return spmv_plan_print(&c->plan, out, size);
-    return spmv__print_parts(c->option[i].part, c->option[i].count, out, size);
+    if (!choice || i < 0 || i >= choice->count) return spmv_print(out, size, "%s", "");
+    if (!choice->option[i].count) return spmv_plan_print(&choice->plan, out, size);
+    return spmv__print_parts(choice->option[i].part, choice->option[i].count, out, size);
 }
 
 #endif

@@ -11,42 +11,42 @@
 /* ---- keys ------------------------------------------------------------------------------------------------------------------ */
 
 /* Reads one key. */
-static spmv_status spmv__cocktail_key(spmv__scan *c, spmv_cocktail_desc *d)
+static spmv_status spmv__cocktail_key(spmv__scan *scan, spmv_cocktail_desc *desc)
 {
     char key[SPMV__WORD], word[SPMV__WORD];
     const char *at;
     int64_t v;
     int padding;
-    spmv__skip_space(c);
-    at = c->at;
-    spmv__word(c, key, sizeof key);
+    spmv__skip_space(scan);
+    at = scan->at;
+    spmv__word(scan, key, sizeof key);
     padding = !strcmp(key, "padding");
-    if (!padding && strcmp(key, "u") != 0) return spmv__fault(c, at, SPMV_ERR_PLAN, "cocktail has the keys u and padding");
-    if (!spmv__accept(c, '=')) return spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \"=\"");
-    spmv__skip_space(c);
-    at = c->at;
-    spmv__word(c, word, sizeof word);
-    if (!spmv__key_value(SPMV__INT, word, &v)) return spmv__fault(c, at, SPMV_ERR_PLAN, spmv__key_form(SPMV__INT));
-    if (padding && v > 1) return spmv__fault(c, at, SPMV_ERR_PLAN, "padding must be 0 or 1");
-    if (!padding && !v) return spmv__fault(c, at, SPMV_ERR_PLAN, "u must be at least 1");
-    if (padding) d->rates_alone = !v;
-    else d->groups = (uint64_t)v;
+    if (!padding && strcmp(key, "u") != 0) return spmv__fault(scan, at, SPMV_ERR_PLAN, "cocktail has the keys u and padding");
+    if (!spmv__accept(scan, '=')) return spmv__fault(scan, scan->at, SPMV_ERR_PLAN, "expected \"=\"");
+    spmv__skip_space(scan);
+    at = scan->at;
+    spmv__word(scan, word, sizeof word);
+    if (!spmv__key_value(SPMV__INT, word, &v)) return spmv__fault(scan, at, SPMV_ERR_PLAN, spmv__key_form(SPMV__INT));
+    if (padding && v > 1) return spmv__fault(scan, at, SPMV_ERR_PLAN, "padding must be 0 or 1");
+    if (!padding && !v) return spmv__fault(scan, at, SPMV_ERR_PLAN, "u must be at least 1");
+    if (padding) desc->rates_alone = !v;
+    else desc->groups = (uint64_t)v;
     return SPMV_OK;
 }
 
 SPMV_API spmv_status spmv_cocktail_keys(spmv_cocktail_desc *desc, const char *text, int *column, const spmv_hooks *hooks)
 {
-    spmv__scan c = spmv__scan_begin(text, column, hooks);
+    spmv__scan scan = spmv__scan_begin(text, column, hooks);
     spmv_status s = SPMV_OK;
     if (!desc || !text) return spmv__null(hooks, "spmv_cocktail_keys", desc ? "text" : "desc", NULL, 0);
-    if (!spmv__is_cocktail(text)) return spmv__fault(&c, text, SPMV_ERR_PLAN, "expected \"cocktail\"");
-    c.at = spmv__after_name(text, "cocktail");
-    if (spmv__accept(&c, ':')) {
-        do s = spmv__cocktail_key(&c, desc);
-        while (!s && spmv__accept(&c, ','));
+    if (!spmv__is_cocktail(text)) return spmv__fault(&scan, text, SPMV_ERR_PLAN, "expected \"cocktail\"");
+    scan.at = spmv__after_name(text, "cocktail");
+    if (spmv__accept(&scan, ':')) {
+        do s = spmv__cocktail_key(&scan, desc);
+        while (!s && spmv__accept(&scan, ','));
     }
-    spmv__skip_space(&c);
-    return !s && *c.at ? spmv__fault(&c, c.at, SPMV_ERR_PLAN, "expected \",\", \":\" or the end") : s;
+    spmv__skip_space(&scan);
+    return !s && *scan.at ? spmv__fault(&scan, scan.at, SPMV_ERR_PLAN, "expected \",\", \":\" or the end") : s;
 }
 
 /* ---- layouts ------------------------------------------------------------------------------------------------------- */
@@ -82,17 +82,17 @@ typedef struct spmv__brewed {
 
 /* What some parts of a plan leave. */
 typedef struct spmv__brew_left {
-    int           parts;
-    spmv_spec     part[SPMV_COCKTAIL_PARTS];
-    spmv_split    split; /* by them; its last part is what they leave. Not made without parts */
-    spmv_view     view;  /* what they leave */
-    spmv__look    look;  /* at that */
+    int            parts;
+    spmv_spec      part[SPMV_COCKTAIL_PARTS];
+    spmv_split     split;    /* by them; its last part is what they leave. Not made without parts */
+    spmv_view      view;     /* what they leave */
+    spmv__analysis analysis; /* of that */
 } spmv__brew_left;
 
 /* What spmv__cocktail_make works on. */
 typedef struct spmv__brew {
     const spmv__estimator    *e;
-    const spmv_cocktail_desc *d;
+    const spmv_cocktail_desc *desc;
     spmv__text                steps;
     spmv_spec                 layout[SPMV__BREW_END];
     double                    rate[SPMV__BREW_END];  /* of each layout at the current settings; 0: it may not be used */
@@ -119,20 +119,20 @@ static const char *spmv__yes_no(int yes) { return yes ? "yes" : "no"; }
 
 /* Fills in the layouts. The heights of SELL's slices are "multiples of GPU alignment requirement (128 bytes)" (4.3.2), 32 rows in f32;
  * those of SBELL have the default height. */
-static void spmv__brew_layouts(spmv__brew *c)
+static void spmv__brew_layouts(spmv__brew *brew)
 {
     static const spmv_format flat[] = { SPMV_ELL, SPMV_SELL, SPMV_SELL, SPMV_SELL, SPMV_SELL, SPMV_CSR, SPMV_COO };
     static const int64_t heights[] = { 0 /* 32 */, 64, 128, 256 };
     static const spmv_format blocks[SPMV__COCKTAIL_BLOCKS] = { SPMV_SBELL, SPMV_BELL, SPMV_BCSR };
     int i;
-    c->layout[SPMV__BREW_BDIA].format = SPMV_BDIA;
-    c->layout[SPMV__BREW_DIA].format = SPMV_DIA;
-    for (i = SPMV__BREW_ELL; i < SPMV__BREW_BLOCK; i++) c->layout[i].format = flat[i - SPMV__BREW_ELL];
-    for (i = SPMV__BREW_SELL; i < SPMV__BREW_SELL_END; i++) c->layout[i].key[SPMV_KEY_H] = heights[i - SPMV__BREW_SELL];
+    brew->layout[SPMV__BREW_BDIA].format = SPMV_BDIA;
+    brew->layout[SPMV__BREW_DIA].format = SPMV_DIA;
+    for (i = SPMV__BREW_ELL; i < SPMV__BREW_BLOCK; i++) brew->layout[i].format = flat[i - SPMV__BREW_ELL];
+    for (i = SPMV__BREW_SELL; i < SPMV__BREW_SELL_END; i++) brew->layout[i].key[SPMV_KEY_H] = heights[i - SPMV__BREW_SELL];
     for (i = 0; i < SPMV__COCKTAIL_SIZES * SPMV__COCKTAIL_BLOCKS; i++) {
-        spmv_spec *s = &c->layout[SPMV__BREW_BLOCK + i];
-        s->format = blocks[i % SPMV__COCKTAIL_BLOCKS];
-        s->key[SPMV_KEY_B] = (int64_t)spmv__block_sizes[i / SPMV__COCKTAIL_BLOCKS][0] << 8 |
+        spmv_spec *spec = &brew->layout[SPMV__BREW_BLOCK + i];
+        spec->format = blocks[i % SPMV__COCKTAIL_BLOCKS];
+        spec->key[SPMV_KEY_B] = (int64_t)spmv__block_sizes[i / SPMV__COCKTAIL_BLOCKS][0] << 8 |
                              spmv__block_sizes[i / SPMV__COCKTAIL_BLOCKS][1];
     }
 }
@@ -144,9 +144,9 @@ typedef struct spmv__brew_text {
 
 static spmv__brew_text spmv__text_of(const spmv_spec *part, int count)
 {
-    spmv__brew_text s;
-    spmv__print_parts(part, count, s.text, sizeof s.text);
-    return s;
+    spmv__brew_text text;
+    spmv__print_parts(part, count, text.text, sizeof text.text);
+    return text;
 }
 
 static spmv__brew_text spmv__text_of_plan(const spmv__brew_parts *plan) { return spmv__text_of(plan->part, plan->count); }
@@ -173,101 +173,104 @@ static int spmv__is_filled(uint64_t held, uint64_t places, int64_t millionths)
 
 /* Seconds of a product with a banded matrix, on which the paper benchmarks (5.1), that is as large as a part and has a row as long as its
  * longest, whose balance counts in every format. A line of a table that is like the layout costs what its bytes and slots say. */
-static double spmv__banded_seconds(const spmv__estimator *e, const spmv_candidate *k, const spmv_spec *layout, const spmv__load *part)
+static double spmv__banded_seconds(const spmv__estimator *estimator, const spmv_candidate *candidate, const spmv_spec *layout,
+                                   const spmv__load *part)
 {
-    spmv__estimator banded = *e;
-    spmv__load l = *part;
+    spmv__estimator banded = *estimator;
+    spmv__load load = *part;
     spmv_csr a;
     spmv_estimate by;
     memset(&a, 0, sizeof a);
-    a.rows = (uint64_t)l.rows;
-    a.cols = e->a->cols;
-    a.nnz = (uint64_t)l.slots;
+    a.rows = (uint64_t)load.rows;
+    a.cols = estimator->a->cols;
+    a.nnz = (uint64_t)load.slots;
     banded.a = &a;
-    l.nnz = l.slots;
-    l.gather = l.uneven = l.skipped = 0;
-    return spmv__cost_parts(&banded, k, layout, &l, &by);
+    load.nnz = load.slots;
+    load.gather = load.uneven = load.skipped = 0;
+    return spmv__cost_parts(&banded, candidate, layout, &load, &by);
 }
 
 /* A banded matrix of so many rows and slots in a row. */
 static spmv__load spmv__banded(double rows, double per_row)
 {
-    spmv__load l;
-    memset(&l, 0, sizeof l);
-    l.rows = rows;
-    l.nnz = l.slots = rows * per_row;
-    l.longest = per_row;
-    l.bands = 1;
-    return l;
+    spmv__load load;
+    memset(&load, 0, sizeof load);
+    load.rows = rows;
+    load.nnz = load.slots = rows * per_row;
+    load.longest = per_row;
+    load.bands = 1;
+    return load;
 }
 
 /* Seconds of a product with a part as it is, with how x is read and how uneven rows are. */
-static double spmv__full_seconds(const spmv__estimator *e, const spmv_candidate *k, const spmv_spec *layout, const spmv__load *l)
+static double spmv__full_seconds(const spmv__estimator *estimator, const spmv_candidate *candidate, const spmv_spec *layout,
+                                 const spmv__load *load)
 {
     spmv_estimate by;
-    return spmv__cost_parts(e, k, layout, l, &by);
+    return spmv__cost_parts(estimator, candidate, layout, load, &by);
 }
 
 /* The line of the table that is the fastest for a layout of a cocktail, whatever its knobs: with a banded matrix as large as the part or,
  * if full, with the part as it is. The paper's CSR and BCSR have a warp for each row; ours have the lanes of that line, so that products
  * run as they were rated. If no line has the layout, those that are most like it stand in: of the same format and another size, of other
  * blocks, or of csr. NULL: there is none. *seconds: of a product. */
-static const spmv_candidate *spmv__cocktail_line(const spmv__estimator *e, const spmv_spec *layout, const spmv__load *l, int full,
-                                                 double *seconds)
+static const spmv_candidate *spmv__cocktail_line(const spmv__estimator *estimator, const spmv_spec *layout, const spmv__load *load,
+                                                 int full, double *seconds)
 {
-    const spmv_candidate *like = spmv__line_for(e, layout, NULL), *best = NULL;
+    const spmv_candidate *like = spmv__line_for(estimator, layout, NULL), *best = NULL;
     size_t i;
     *seconds = 0;
-    for (i = 0; i < e->t->count && like; i++) {
-        const spmv_candidate *k = &e->t->line[i];
+    for (i = 0; i < estimator->tuning->count && like; i++) {
+        const spmv_candidate *candidate = &estimator->tuning->line[i];
         double now;
-        if (k->type != e->type || k->layout.format != like->layout.format) continue;
-        if (spmv__likeness(k, layout, like->variant) / 2 != spmv__likeness(like, layout, like->variant) / 2) continue;
-        now = full ? spmv__full_seconds(e, k, layout, l) : spmv__banded_seconds(e, k, layout, l);
+        if (candidate->type != estimator->type || candidate->layout.format != like->layout.format) continue;
+        if (spmv__likeness(candidate, layout, like->variant) / 2 != spmv__likeness(like, layout, like->variant) / 2) continue;
+        now = full ? spmv__full_seconds(estimator, candidate, layout, load) : spmv__banded_seconds(estimator, candidate, layout, load);
         if (best && !spmv__is_less(now, *seconds)) continue;
         *seconds = now;
-        best = k;
+        best = candidate;
     }
     return best;
 }
 
 /* The rate of a layout in GFLOP/s; 0 if it is not known, or may not be used. */
-static double spmv__brew_rate(const spmv__brew *c, int layout, double per_row)
+static double spmv__brew_rate(const spmv__brew *brew, int layout, double per_row)
 {
-    const spmv__load l = spmv__banded(c->rows, per_row);
+    const spmv__load load = spmv__banded(brew->rows, per_row);
     double seconds = 0;
-    if (per_row > 0 && spmv__usable(c->e, c->layout[layout].format)) spmv__cocktail_line(c->e, &c->layout[layout], &l, 0, &seconds);
-    return seconds > 0 ? 2e-9 * l.slots / seconds : 0;
+    if (per_row > 0 && spmv__usable(brew->e, brew->layout[layout].format))
+        spmv__cocktail_line(brew->e, &brew->layout[layout], &load, 0, &seconds);
+    return seconds > 0 ? 2e-9 * load.slots / seconds : 0;
 }
 
 /* The layout with the highest rate among those from first to end - 1, the first of equal ones. */
-static int spmv__brew_fastest(const spmv__brew *c, int first, int end)
+static int spmv__brew_fastest(const spmv__brew *brew, int first, int end)
 {
     int i, best = first;
     for (i = first + 1; i < end; i++)
-        if (spmv__is_less(c->rate[best], c->rate[i])) best = i;
+        if (spmv__is_less(brew->rate[best], brew->rate[i])) best = i;
     return best;
 }
 
 /* The highest of those rates; 0: none is known. */
-static double spmv__brew_highest(const spmv__brew *c, int first, int end) { return c->rate[spmv__brew_fastest(c, first, end)]; }
+static double spmv__brew_highest(const spmv__brew *brew, int first, int end) { return brew->rate[spmv__brew_fastest(brew, first, end)]; }
 
-static double spmv__brew_flat(const spmv__brew *c) { return spmv__brew_highest(c, SPMV__BREW_ELL, SPMV__BREW_BLOCK); } /* g_f */
+static double spmv__brew_flat(const spmv__brew *brew) { return spmv__brew_highest(brew, SPMV__BREW_ELL, SPMV__BREW_BLOCK); } /* g_f */
 
 /* The highest rate of a block size. */
-static double spmv__brew_block(const spmv__brew *c, int size)
+static double spmv__brew_block(const spmv__brew *brew, int size)
 {
     int first = SPMV__BREW_BLOCK + size * SPMV__COCKTAIL_BLOCKS;
-    return spmv__brew_highest(c, first, first + SPMV__COCKTAIL_BLOCKS);
+    return spmv__brew_highest(brew, first, first + SPMV__COCKTAIL_BLOCKS);
 }
 
 /* A number of slots over a rate: half the nanoseconds that they take. Negative if the rate is not known, or if there are too many slots for
  * one part, which is written as a line. */
-static double spmv__slots_over(spmv__brew *c, double slots, double rate)
+static double spmv__slots_over(spmv__brew *brew, double slots, double rate)
 {
     if (!(rate > 0)) return -1;
-    if (spmv__fits(c->e, slots)) return slots / rate;
-    SPMV__STEP(c, "  %.0f slots are more than a part may have", slots);
+    if (spmv__fits(brew->e, slots)) return slots / rate;
+    SPMV__STEP(brew, "  %.0f slots are more than a part may have", slots);
     return -1;
 }
 
@@ -275,7 +278,7 @@ static double spmv__slots_over(spmv__brew *c, double slots, double rate)
 
 /* Sets *last to the format for nonzeros that nothing else takes: the first that may be used, beginning with those that hold any in little
  * memory. without: bits of formats that may not be used. */
-SPMV__SHARED spmv_status spmv__last_format(spmv_format *last, unsigned without, const spmv_hooks *h)
+SPMV__SHARED spmv_status spmv__last_format(spmv_format *last, unsigned without, const spmv_hooks *hooks)
 {
     static const spmv_format order[] = { SPMV_CSR, SPMV_COO, SPMV_TCSR, SPMV_CMRS, SPMV_SELL, SPMV_ELL, SPMV_BCSR, SPMV_SBELL, SPMV_BELL,
                                          SPMV_BDIA, SPMV_DIA };
@@ -285,66 +288,66 @@ SPMV__SHARED spmv_status spmv__last_format(spmv_format *last, unsigned without, 
         *last = i < n ? order[i] : (spmv_format)(i - n);
         if (spmv_format_built(*last) && !(without >> *last & 1u)) return SPMV_OK;
     }
-    return spmv_log(h, SPMV_ERR_UNSUPPORTED, "hints.without (and strict or reproducible) leave no format of this build");
+    return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "hints.without (and strict or reproducible) leave no format of this build");
 }
 
 /* Finds the least number of nonzeros of a dense block for each size, e_b > n_b g_f / g_b. */
-static void spmv__brew_dense(const spmv__brew *c, int least[SPMV_BLOCK_SIZES])
+static void spmv__brew_dense(const spmv__brew *brew, int least[SPMV_BLOCK_SIZES])
 {
     int i;
     memset(least, 0, SPMV_BLOCK_SIZES * sizeof *least);
     for (i = 0; i < SPMV__COCKTAIL_SIZES; i++) {
-        const spmv_spec *spec = &c->layout[SPMV__BREW_BLOCK + i * SPMV__COCKTAIL_BLOCKS];
+        const spmv_spec *spec = &brew->layout[SPMV__BREW_BLOCK + i * SPMV__COCKTAIL_BLOCKS];
         const int64_t size = spmv__block_height(spec) * spmv__block_width(spec);
-        const double gf = spmv__brew_flat(c), gb = spmv__brew_block(c, i);
+        const double gf = spmv__brew_flat(brew), gb = spmv__brew_block(brew, i);
         least[i] = (int)(gb > 0 && gf < gb ? spmv__above((double)size * gf / gb) : size + 1);
     }
 }
 
-static void spmv__left_free(spmv__brew_left *l)
+static void spmv__left_free(spmv__brew_left *left)
 {
-    spmv__look_free(&l->look);
-    spmv_split_destroy(&l->split);
-    memset(l, 0, sizeof *l);
+    spmv__analysis_free(&left->analysis);
+    spmv_split_destroy(&left->split);
+    memset(left, 0, sizeof *left);
 }
 
-/* Splits the matrix by the first parts of a plan and looks at the rows of what they leave. Free l. */
-static spmv_status spmv__left_make(const spmv__brew *c, const spmv__brew_parts *plan, int parts, spmv__brew_left *l)
+/* Splits the matrix by the first parts of a plan and looks at the rows of what they leave. Free left. */
+static spmv_status spmv__left_make(const spmv__brew *brew, const spmv__brew_parts *plan, int parts, spmv__brew_left *left)
 {
     spmv_plan first;
     spmv_status s = SPMV_OK;
-    memset(l, 0, sizeof *l);
-    l->parts = parts;
-    memcpy(l->part, plan->part, (size_t)parts * sizeof *l->part);
-    l->view.a = c->e->a;
-    l->view.rows = c->e->a->rows;
+    memset(left, 0, sizeof *left);
+    left->parts = parts;
+    memcpy(left->part, plan->part, (size_t)parts * sizeof *left->part);
+    left->view.a = brew->e->a;
+    left->view.rows = brew->e->a->rows;
     memset(&first, 0, sizeof first);
-    memcpy(first.part, plan->part, (size_t)parts * sizeof *l->part);
-    first.part[parts] = spmv__plain(c->last);
+    memcpy(first.part, plan->part, (size_t)parts * sizeof *left->part);
+    first.part[parts] = spmv__plain(brew->last);
     first.count = parts + 1;
-    if (parts) s = spmv_split_create(&l->split, &first, c->e->a, c->e->h);
-    if (parts && !s) l->view = spmv_split_view(&l->split, c->e->a, parts);
-    return s ? s : spmv__look_make(&l->look, &l->view, c->e->h);
+    if (parts) s = spmv_split_create(&left->split, &first, brew->e->a, brew->e->hooks);
+    if (parts && !s) left->view = spmv_split_view(&left->split, brew->e->a, parts);
+    return s ? s : spmv__analysis_make(&left->analysis, &left->view, brew->e->hooks);
 }
 
 /* Reads all rates at what the parts so far leave, and looks at the blocks and diagonals there that later policies ask for. */
-static spmv_status spmv__brew_settle(spmv__brew *c, spmv__brew_left *l)
+static spmv_status spmv__brew_settle(spmv__brew *brew, spmv__brew_left *left)
 {
     int i, least[SPMV_BLOCK_SIZES];
     spmv_status s;
-    spmv__left_free(l);
-    c->left = l;
-    s = spmv__left_make(c, &c->now.plan, c->now.plan.count, l);
-    c->per_row = (double)l->look.nnz / c->rows;
-    for (i = 0; i < SPMV__BREW_END; i++) c->rate[i] = spmv__brew_rate(c, i, c->per_row);
-    spmv__brew_dense(c, least);
-    return s ? s : spmv__look_sampled(&l->look, &c->f, SPMV__COCKTAIL_SAMPLE, ~c->later, least);
+    spmv__left_free(left);
+    brew->left = left;
+    s = spmv__left_make(brew, &brew->now.plan, brew->now.plan.count, left);
+    brew->per_row = (double)left->analysis.nnz / brew->rows;
+    for (i = 0; i < SPMV__BREW_END; i++) brew->rate[i] = spmv__brew_rate(brew, i, brew->per_row);
+    spmv__brew_dense(brew, least);
+    return s ? s : spmv__analysis_sampled(&left->analysis, &brew->f, SPMV__COCKTAIL_SAMPLE, ~brew->later, least);
 }
 
-static spmv_spec *spmv__brew_add(spmv__brew *c, int layout)
+static spmv_spec *spmv__brew_add(spmv__brew *brew, int layout)
 {
-    spmv_spec *part = &c->now.plan.part[c->now.plan.count++];
-    *part = c->layout[layout];
+    spmv_spec *part = &brew->now.plan.part[brew->now.plan.count++];
+    *part = brew->layout[layout];
     return part;
 }
 
@@ -358,49 +361,50 @@ typedef struct spmv__dense_diagonals {
 } spmv__dense_diagonals;
 
 /* Goes to the next dense diagonal after place *at, which holds so many nonzeros. *all: becomes more by the diagonals on the way. */
-static int spmv__next_dense(const spmv__brew *c, const spmv__diagonals *d, const spmv__dense_diagonals *f, uint64_t *at, uint64_t *number,
-                            uint64_t *held, uint64_t *all)
+static int spmv__next_dense(const spmv__brew *brew, const spmv__diagonals *diagonals, const spmv__dense_diagonals *dense, uint64_t *at,
+                            uint64_t *number, uint64_t *held, uint64_t *all)
 {
-    while (spmv__diagonals_next(d, at, number, held)) {
+    while (spmv__diagonals_next(diagonals, at, number, held)) {
         ++*all;
-        if (spmv__is_filled(*held, spmv__diagonal_length(c->e->a, *number), f->least)) return 1;
+        if (spmv__is_filled(*held, spmv__diagonal_length(brew->e->a, *number), dense->least)) return 1;
     }
     return 0;
 }
 
-/* Counts the dense diagonals, and the bands in which they lie, by their widths. Free f->bands. */
-static spmv_status spmv__count_dense(const spmv__brew *c, const spmv__diagonals *d, spmv__dense_diagonals *f)
+/* Counts the dense diagonals, and the bands in which they lie, by their widths. Free dense->bands. */
+static spmv_status spmv__count_dense(const spmv__brew *brew, const spmv__diagonals *diagonals, spmv__dense_diagonals *dense)
 {
     uint64_t at = 0, number, held, before = 0, width = 0, any = 0;
     void *block;
     spmv_status s;
-    while (spmv__next_dense(c, d, f, &at, &number, &held, &f->all)) {
-        f->dense++;
-        f->nnz += held;
+    while (spmv__next_dense(brew, diagonals, dense, &at, &number, &held, &dense->all)) {
+        dense->dense++;
+        dense->nnz += held;
     }
-    s = spmv__new(c->e->h, &block, f->dense + 2, sizeof *f->bands, 0);
-    f->bands = (uint64_t *)block;
-    for (at = 0; !s && spmv__next_dense(c, d, f, &at, &number, &held, &any); before = number) {
+    s = spmv__new(brew->e->hooks, &block, dense->dense + 2, sizeof *dense->bands, 0);
+    dense->bands = (uint64_t *)block;
+    for (at = 0; !s && spmv__next_dense(brew, diagonals, dense, &at, &number, &held, &any); before = number) {
         if (width && number != before + 1) {
-            f->bands[width]++;
+            dense->bands[width]++;
             width = 0;
         }
-        if (++width > f->widest) f->widest = width;
+        if (++width > dense->widest) dense->widest = width;
     }
-    if (width) f->bands[width]++;
+    if (width) dense->bands[width]++;
     return s;
 }
 
-/* Finds the dense diagonals of what is left. If the features are those of a sample that has none, there are none. Free f->bands. */
-static spmv_status spmv__find_dense(spmv__brew *c, spmv__dense_diagonals *f)
+/* Finds the dense diagonals of what is left. If the features are those of a sample that has none, there are none. Free dense->bands. */
+static spmv_status spmv__find_dense(spmv__brew *brew, spmv__dense_diagonals *dense)
 {
-    spmv__diagonals d;
+    spmv__diagonals diagonals;
     spmv_status s;
-    if (c->f.diagonals_sampled && !c->f.dense_diagonals && (double)f->least >= SPMV_FILL_DENSE * (double)SPMV__ONE) return SPMV_OK;
-    s = spmv__diagonals_count(&d, &c->left->view, c->e->h);
+    if (brew->f.diagonals_sampled && !brew->f.dense_diagonals && (double)dense->least >= SPMV_FILL_DENSE * (double)SPMV__ONE)
+        return SPMV_OK;
+    s = spmv__diagonals_count(&diagonals, &brew->left->view, brew->e->hooks);
     if (s) return s;
-    s = spmv__count_dense(c, &d, f);
-    spmv__diagonals_free(&d, c->e->h);
+    s = spmv__count_dense(brew, &diagonals, dense);
+    spmv__diagonals_free(&diagonals, brew->e->hooks);
     return s;
 }
 
@@ -412,72 +416,72 @@ typedef struct spmv__diagonal_case {
 
 /* Estimates one of the ways, and writes its line: the nonzeros over the time of both parts, in GFLOP/s. Keeps it in best if it takes less
  * time. */
-static void spmv__try_diagonals(spmv__brew *c, const spmv__dense_diagonals *f, uint64_t thick, spmv__diagonal_case *best)
+static void spmv__try_diagonals(spmv__brew *brew, const spmv__dense_diagonals *dense, uint64_t thick, spmv__diagonal_case *best)
 {
-    spmv__diagonal_case k;
+    spmv__diagonal_case found;
     double bands, others, g1, g2, t1, t2;
     uint64_t w;
-    k.thick = thick;
-    for (k.banded = 0, w = thick; w <= f->widest; w++) k.banded += w * f->bands[w];
-    bands = (double)k.banded;
-    others = (double)(f->dense - k.banded);
-    g1 = spmv__brew_rate(c, SPMV__BREW_BDIA, bands);
-    g2 = spmv__brew_rate(c, SPMV__BREW_DIA, others);
-    t1 = bands > 0 ? spmv__slots_over(c, c->rows * bands, g1) : 0;
-    t2 = others > 0 ? spmv__slots_over(c, c->rows * others, g2) : 0;
-    k.time = t1 + t2;
+    found.thick = thick;
+    for (found.banded = 0, w = thick; w <= dense->widest; w++) found.banded += w * dense->bands[w];
+    bands = (double)found.banded;
+    others = (double)(dense->dense - found.banded);
+    g1 = spmv__brew_rate(brew, SPMV__BREW_BDIA, bands);
+    g2 = spmv__brew_rate(brew, SPMV__BREW_DIA, others);
+    t1 = bands > 0 ? spmv__slots_over(brew, brew->rows * bands, g1) : 0;
+    t2 = others > 0 ? spmv__slots_over(brew, brew->rows * others, g2) : 0;
+    found.time = t1 + t2;
     if (t1 < 0 || t2 < 0) return;
     if (others <= 0 || bands <= 0)
-        SPMV__STEP(c, "  only %s: %llu / (%.0f / %.3f) = %.3f", others <= 0 ? "bdia" : "dia", (spmv__ull)f->nnz,
-                   c->rows * (double)f->dense, others <= 0 ? g1 : g2, (double)f->nnz / k.time);
+        SPMV__STEP(brew, "  only %s: %llu / (%.0f / %.3f) = %.3f", others <= 0 ? "bdia" : "dia", (spmv__ull)dense->nnz,
+                   brew->rows * (double)dense->dense, others <= 0 ? g1 : g2, (double)dense->nnz / found.time);
     else
-        SPMV__STEP(c, "  bdia for bands of %llu or more, dia: %llu / (%.0f / %.3f + %.0f / %.3f) = %.3f", (spmv__ull)thick,
-                   (spmv__ull)f->nnz, c->rows * bands, g1, c->rows * others, g2, (double)f->nnz / k.time);
-    if (best->time < 0 || spmv__is_less(k.time, best->time)) *best = k;
+        SPMV__STEP(brew, "  bdia for bands of %llu or more, dia: %llu / (%.0f / %.3f + %.0f / %.3f) = %.3f", (spmv__ull)thick,
+                   (spmv__ull)dense->nnz, brew->rows * bands, g1, brew->rows * others, g2, (double)dense->nnz / found.time);
+    if (best->time < 0 || spmv__is_less(found.time, best->time)) *best = found;
 }
 
 /* Chooses between only BDIA, only DIA, and BDIA for thick bands, and adds the parts. */
-static void spmv__choose_diagonals(spmv__brew *c, const spmv__dense_diagonals *f)
+static void spmv__choose_diagonals(spmv__brew *brew, const spmv__dense_diagonals *dense)
 {
     spmv__diagonal_case best = { 0, 0, -1 };
     uint64_t w, thinnest = 1;
     spmv_spec *part;
-    spmv__try_diagonals(c, f, 1, &best);
-    spmv__try_diagonals(c, f, f->widest + 1, &best);
-    while (thinnest < f->widest && !f->bands[thinnest]) thinnest++;
-    for (w = thinnest + 1; w <= f->widest; w++) /* widths at which the bands of BDIA are other ones */
-        if (f->bands[w]) spmv__try_diagonals(c, f, w, &best);
+    spmv__try_diagonals(brew, dense, 1, &best);
+    spmv__try_diagonals(brew, dense, dense->widest + 1, &best);
+    while (thinnest < dense->widest && !dense->bands[thinnest]) thinnest++;
+    for (w = thinnest + 1; w <= dense->widest; w++) /* widths at which the bands of BDIA are other ones */
+        if (dense->bands[w]) spmv__try_diagonals(brew, dense, w, &best);
     if (best.time < 0) return;
     if (best.banded) {
-        part = spmv__brew_add(c, SPMV__BREW_BDIA);
-        if (f->dense < f->all) part->key[SPMV_KEY_D] = f->least;
-        if (best.banded < f->dense) part->key[SPMV_KEY_W] = (int64_t)best.thick;
+        part = spmv__brew_add(brew, SPMV__BREW_BDIA);
+        if (dense->dense < dense->all) part->key[SPMV_KEY_D] = dense->least;
+        if (best.banded < dense->dense) part->key[SPMV_KEY_W] = (int64_t)best.thick;
     }
-    if (best.banded < f->dense) {
-        part = spmv__brew_add(c, SPMV__BREW_DIA);
-        if (f->dense < f->all) part->key[SPMV_KEY_D] = f->least;
+    if (best.banded < dense->dense) {
+        part = spmv__brew_add(brew, SPMV__BREW_DIA);
+        if (dense->dense < dense->all) part->key[SPMV_KEY_D] = dense->least;
     }
 }
 
 /* "Dense Diagonals" and "BDIA vs DIA". */
-static spmv_status spmv__cocktail_diagonals(spmv__brew *c)
+static spmv_status spmv__cocktail_diagonals(spmv__brew *brew)
 {
-    double gf = spmv__brew_flat(c), gd = spmv__brew_highest(c, SPMV__BREW_BDIA, SPMV__BREW_ELL);
-    spmv__dense_diagonals f;
+    double gf = spmv__brew_flat(brew), gd = spmv__brew_highest(brew, SPMV__BREW_BDIA, SPMV__BREW_ELL);
+    spmv__dense_diagonals dense;
     spmv_status s;
-    memset(&f, 0, sizeof f);
-    c->later &= ~spmv__class_bits(SPMV_CLASS_DIAGONAL);
+    memset(&dense, 0, sizeof dense);
+    brew->later &= ~spmv__class_bits(SPMV_CLASS_DIAGONAL);
     if (gd <= 0) return SPMV_OK;
-    SPMV__STEP(c, "diagonals e_d > n_d x g_f / g_d = n_d x %.3f / %.3f = n_d x %.6f", gf, gd, gf / gd);
+    SPMV__STEP(brew, "diagonals e_d > n_d x g_f / g_d = n_d x %.3f / %.3f = n_d x %.6f", gf, gd, gf / gd);
     if (!spmv__is_less(gf, gd)) return SPMV_OK; /* no diagonal holds more nonzeros than it has places */
-    f.least = spmv__millionths_above(gf / gd);
-    s = spmv__find_dense(c, &f);
-    if (!s && !f.all) SPMV__STEP(c, "  holds for no diagonal of a sample");
-    else if (!s) SPMV__STEP(c, "  holds for %llu of %llu diagonals, with %llu nonzeros", (spmv__ull)f.dense, (spmv__ull)f.all,
-                            (spmv__ull)f.nnz);
-    if (!s && f.dense) spmv__choose_diagonals(c, &f);
-    spmv_free(c->e->h, f.bands);
-    return s || !f.dense ? s : spmv__brew_settle(c, &c->after);
+    dense.least = spmv__millionths_above(gf / gd);
+    s = spmv__find_dense(brew, &dense);
+    if (!s && !dense.all) SPMV__STEP(brew, "  holds for no diagonal of a sample");
+    else if (!s) SPMV__STEP(brew, "  holds for %llu of %llu diagonals, with %llu nonzeros", (spmv__ull)dense.dense, (spmv__ull)dense.all,
+                            (spmv__ull)dense.nnz);
+    if (!s && dense.dense) spmv__choose_diagonals(brew, &dense);
+    spmv_free(brew->e->hooks, dense.bands);
+    return s || !dense.dense ? s : spmv__brew_settle(brew, &brew->after);
 }
 
 /* ---- dense blocks, SBELL or BELL or BCSR ------------------------------------------------------------------------------ */
@@ -490,62 +494,64 @@ typedef struct spmv__block_case {
 
 /* Estimates the dense blocks, or all blocks, in one format, the rest at the rate of the flat category; writes a line, and replaces *best if
  * this is faster. blocks, nnz: those there are of these; widest, sliced: in a block row, and with the padding of slices. */
-static void spmv__try_blocks(spmv__brew *c, int layout, const spmv_block_features *b, double blocks, double nnz, spmv__block_case *best)
+static void spmv__try_blocks(spmv__brew *brew, int layout, const spmv_block_features *block, double blocks, double nnz,
+                             spmv__block_case *best)
 {
-    const spmv_spec *spec = &c->layout[layout];
-    const int all = nnz >= (double)c->f.nnz;
-    const double n = (double)c->f.nnz, rest = n - nnz, size = (double)(b->bh * b->bw), gf = spmv__brew_flat(c);
-    double slots = size * blocks, t, g = c->rate[layout], t_rest = 0;
-    if (!c->d->rates_alone && spec->format == SPMV_SBELL) slots = all ? b->slots : b->dense_slots;
-    if (!c->d->rates_alone && spec->format == SPMV_BELL) slots = (all ? b->widest : b->dense_widest) * (double)b->bw * c->rows;
-    if (!c->d->rates_alone) g = spmv__brew_rate(c, layout, slots / c->rows);
-    t = spmv__slots_over(c, slots, g);
-    if (!all) t_rest = spmv__slots_over(c, rest, gf);
+    const spmv_spec *spec = &brew->layout[layout];
+    const int all = nnz >= (double)brew->f.nnz;
+    const double n = (double)brew->f.nnz, rest = n - nnz, size = (double)(block->bh * block->bw), gf = spmv__brew_flat(brew);
+    double slots = size * blocks, t, g = brew->rate[layout], t_rest = 0;
+    if (!brew->desc->rates_alone && spec->format == SPMV_SBELL) slots = all ? block->slots : block->dense_slots;
+    if (!brew->desc->rates_alone && spec->format == SPMV_BELL)
+        slots = (all ? block->widest : block->dense_widest) * (double)block->bw * brew->rows;
+    if (!brew->desc->rates_alone) g = spmv__brew_rate(brew, layout, slots / brew->rows);
+    t = spmv__slots_over(brew, slots, g);
+    if (!all) t_rest = spmv__slots_over(brew, rest, gf);
     if (!(blocks > 0) || t < 0 || t_rest < 0) return;
     if (!all)
-        SPMV__STEP(c, "    %s, dense: %.0f / (%.0f / %.3f + %.0f / %.3f) = %.3f", spmv__text_of(spec, 1).text, n, slots, g, rest, gf,
+        SPMV__STEP(brew, "    %s, dense: %.0f / (%.0f / %.3f + %.0f / %.3f) = %.3f", spmv__text_of(spec, 1).text, n, slots, g, rest, gf,
                    n / (t + t_rest));
     else
-        SPMV__STEP(c, "    %s, all: %.0f / (%.0f / %.3f) = %.3f > %.3f: %s", spmv__text_of(spec, 1).text, n, slots, g, n / t, gf,
+        SPMV__STEP(brew, "    %s, all: %.0f / (%.0f / %.3f) = %.3f > %.3f: %s", spmv__text_of(spec, 1).text, n, slots, g, n / t, gf,
                    spmv__yes_no(spmv__is_less(gf * t, n)));
     if ((all && !spmv__is_less(gf * t, n)) || (best->layout && !spmv__is_less(t + t_rest, best->time))) return;
     best->layout = layout;
-    best->least = all ? 0 : b->least;
+    best->least = all ? 0 : block->least;
     best->time = t + t_rest;
 }
 
 /* Applies the policies to one block size. */
-static void spmv__cocktail_block_size(spmv__brew *c, int i, spmv__block_case *best)
+static void spmv__cocktail_block_size(spmv__brew *brew, int i, spmv__block_case *best)
 {
-    const spmv_block_features *b = &c->f.block[i];
+    const spmv_block_features *block = &brew->f.block[i];
     const int first = SPMV__BREW_BLOCK + i * SPMV__COCKTAIL_BLOCKS;
-    double gf = spmv__brew_flat(c), gb = spmv__brew_block(c, i);
+    double gf = spmv__brew_flat(brew), gb = spmv__brew_block(brew, i);
     int k;
-    if (gb <= 0 || b->sampled <= 0) return;
-    SPMV__STEP(c, "  %dx%d: n_b x %.3f / %.3f = %.3f", b->bh, b->bw, gf, gb, b->bh * b->bw * gf / gb);
+    if (gb <= 0 || block->sampled <= 0) return;
+    SPMV__STEP(brew, "  %dx%d: n_b x %.3f / %.3f = %.3f", block->bh, block->bw, gf, gb, block->bh * block->bw * gf / gb);
     if (!spmv__is_less(gf, gb)) return; /* no block holds more nonzeros than it has places */
-    SPMV__STEP(c, "    e_b >= %d: %.0f of %.0f blocks%s, with %.0f nonzeros", b->least, b->dense, b->blocks,
-               b->sampled < 1 ? " by a sample" : "", b->dense_nnz);
-    if (spmv__is_less(b->dense_nnz, (double)c->f.nnz))
-        for (k = first; k < first + SPMV__COCKTAIL_BLOCKS; k++) spmv__try_blocks(c, k, b, b->dense, b->dense_nnz, best);
-    for (k = first; k < first + SPMV__COCKTAIL_BLOCKS; k++) spmv__try_blocks(c, k, b, b->blocks, (double)c->f.nnz, best);
+    SPMV__STEP(brew, "    e_b >= %d: %.0f of %.0f blocks%s, with %.0f nonzeros", block->least, block->dense, block->blocks,
+               block->sampled < 1 ? " by a sample" : "", block->dense_nnz);
+    if (spmv__is_less(block->dense_nnz, (double)brew->f.nnz))
+        for (k = first; k < first + SPMV__COCKTAIL_BLOCKS; k++) spmv__try_blocks(brew, k, block, block->dense, block->dense_nnz, best);
+    for (k = first; k < first + SPMV__COCKTAIL_BLOCKS; k++) spmv__try_blocks(brew, k, block, block->blocks, (double)brew->f.nnz, best);
 }
 
 /* "Dense Blocks" and "SBELL vs BELL vs BCSR", over all block sizes. */
-static spmv_status spmv__cocktail_blocks(spmv__brew *c)
+static spmv_status spmv__cocktail_blocks(spmv__brew *brew)
 {
     spmv__block_case best = { 0, 0, 0 };
     spmv_spec *part;
     int i;
-    c->later &= ~spmv__class_bits(SPMV_CLASS_BLOCK);
-    if (spmv__brew_highest(c, SPMV__BREW_BLOCK, SPMV__BREW_END) <= 0) return SPMV_OK;
-    SPMV__STEP(c, "blocks    e_b > n_b x g_f / g_b; then nonzeros / (slots / g + rest / g_f)");
-    for (i = 0; i < SPMV__COCKTAIL_SIZES; i++) spmv__cocktail_block_size(c, i, &best);
+    brew->later &= ~spmv__class_bits(SPMV_CLASS_BLOCK);
+    if (spmv__brew_highest(brew, SPMV__BREW_BLOCK, SPMV__BREW_END) <= 0) return SPMV_OK;
+    SPMV__STEP(brew, "blocks    e_b > n_b x g_f / g_b; then nonzeros / (slots / g + rest / g_f)");
+    for (i = 0; i < SPMV__COCKTAIL_SIZES; i++) spmv__cocktail_block_size(brew, i, &best);
     if (!best.layout) return SPMV_OK;
-    part = spmv__brew_add(c, best.layout);
+    part = spmv__brew_add(brew, best.layout);
     if (best.least)
         part->key[SPMV_KEY_D] = (int64_t)best.least * SPMV__ONE / (spmv__block_height(part) * spmv__block_width(part));
-    return spmv__brew_settle(c, &c->after);
+    return spmv__brew_settle(brew, &brew->after);
 }
 
 /* ---- flat formats ------------------------------------------------------------------------------------------------------ */
@@ -555,43 +561,43 @@ typedef struct spmv__ell_part {
     uint64_t w, slots, nnz; /* the width, and what it covers */
 } spmv__ell_part;
 
-/* "Extract ELL": the greatest width with (z + e) / g < e / m_c, to which so many rows are filled to more than m_c / g. longer[k]: rows of
- * k nonzeros or more. The mean gain falls with every column, so the first that does not hold is the end. */
+/* "Extract ELL": the greatest width with (z + e) / g < e / m_c, to which so many rows are filled to more than m_c / g. longer[ell]: rows of
+ * ell nonzeros or more. The mean gain falls with every column, so the first that does not hold is the end. */
 static spmv__ell_part spmv__extract_ell(const uint64_t *longer, uint64_t longest, uint64_t rows, int64_t fill)
 {
-    spmv__ell_part k = { 0, 0, 0 };
-    while (k.w < longest && spmv__is_filled(k.nnz + longer[k.w + 1], rows * (k.w + 1), fill)) {
-        k.nnz += longer[++k.w];
-        k.slots += rows;
+    spmv__ell_part ell = { 0, 0, 0 };
+    while (ell.w < longest && spmv__is_filled(ell.nnz + longer[ell.w + 1], rows * (ell.w + 1), fill)) {
+        ell.nnz += longer[++ell.w];
+        ell.slots += rows;
     }
-    return k;
+    return ell;
 }
 
 /* "Extract SELL": the same for each slice of h rows, or for a sample of them, whose sums are scaled. longer: scratch. */
-static spmv__ell_part spmv__extract_sell(const spmv__look *l, uint64_t h, int64_t fill, uint64_t *longer)
+static spmv__ell_part spmv__extract_sell(const spmv__analysis *analysis, uint64_t h, int64_t fill, uint64_t *longer)
 {
-    const uint64_t rows = l->v->a->rows, slices = spmv__ceil_div(rows, h), step = slices * h / SPMV__COCKTAIL_SAMPLE + 1;
-    spmv__ell_part sum = { 0, 0, 0 }, k;
+    const uint64_t rows = analysis->view->a->rows, slices = spmv__ceil_div(rows, h), step = slices * h / SPMV__COCKTAIL_SAMPLE + 1;
+    spmv__ell_part sum = { 0, 0, 0 }, ell;
     uint64_t i, r, n, seen = 0;
     double times;
     for (i = 0; i < slices; i += step) {
         const uint64_t first = (i + (uint64_t)(spmv__spread(i / step) * (double)spmv__smaller(step, slices - i))) * h;
-        const uint64_t end = spmv__smaller(first + h, rows), longest = spmv__look_tallest(l, first, end);
+        const uint64_t end = spmv__smaller(first + h, rows), longest = spmv__analysis_tallest(analysis, first, end);
         memset(longer, 0, (size_t)(longest + 2) * sizeof *longer);
         for (r = first; r < end; r++) {
-            n = spmv__look_len(l, r);
+            n = spmv__analysis_len(analysis, r);
             longer[n]++;
             seen += n;
         }
         for (n = longest; n-- > 0;) longer[n] += longer[n + 1];
-        k = spmv__extract_ell(longer, longest, end - first, fill);
-        sum.slots += k.slots;
-        sum.nnz += k.nnz;
-        if (k.w > sum.w) sum.w = k.w;
+        ell = spmv__extract_ell(longer, longest, end - first, fill);
+        sum.slots += ell.slots;
+        sum.nnz += ell.nnz;
+        if (ell.w > sum.w) sum.w = ell.w;
     }
-    times = step > 1 && seen ? (double)l->nnz / (double)seen : 1;
+    times = step > 1 && seen ? (double)analysis->nnz / (double)seen : 1;
     sum.slots = (uint64_t)((double)sum.slots * times);
-    sum.nnz = spmv__smaller((uint64_t)((double)sum.nnz * times), l->nnz);
+    sum.nnz = spmv__smaller((uint64_t)((double)sum.nnz * times), analysis->nnz);
     return sum;
 }
 
@@ -604,90 +610,93 @@ typedef struct spmv__ell_case {
 } spmv__ell_case;
 
 /* Extracts ELL or SELL, writes its lines, and keeps it in best if it takes less time. longer: scratch. */
-static void spmv__try_ell(spmv__brew *c, int layout, double mc, uint64_t *longer, spmv__ell_case *best)
+static void spmv__try_ell(spmv__brew *brew, int layout, double mc, uint64_t *longer, spmv__ell_case *best)
 {
-    const spmv_spec *spec = &c->layout[layout];
-    double g = c->rate[layout], rest, t, t_rest = 0;
-    spmv__ell_case k;
-    k.layout = layout;
-    k.fill = spmv__millionths_above(mc / g);
-    if (spec->format == SPMV_ELL) k.all = spmv__extract_ell(c->left->look.longer, c->left->look.longest, c->e->a->rows, k.fill);
-    else k.all = spmv__extract_sell(&c->left->look, spmv__height(spec), k.fill, longer);
-    SPMV__STEP(c, "%s (z + e) / g < e / m_c, e / (z + e) > %.3f / %.3f = %.6f: widths up to %llu, with %llu nonzeros in %llu slots",
-               spmv__text_of(spec, 1).text, mc, g, mc / g, (spmv__ull)k.all.w, (spmv__ull)k.all.nnz, (spmv__ull)k.all.slots);
-    rest = (double)(c->left->look.nnz - k.all.nnz);
-    if (!c->d->rates_alone) g = spmv__brew_rate(c, layout, (double)k.all.slots / c->rows);
-    t = k.all.w ? spmv__slots_over(c, (double)k.all.slots, g) : -1;
-    if (rest > 0) t_rest = spmv__slots_over(c, rest, mc);
+    const spmv_spec *spec = &brew->layout[layout];
+    double g = brew->rate[layout], rest, t, t_rest = 0;
+    spmv__ell_case found;
+    found.layout = layout;
+    found.fill = spmv__millionths_above(mc / g);
+    if (spec->format == SPMV_ELL)
+        found.all = spmv__extract_ell(brew->left->analysis.longer, brew->left->analysis.longest, brew->e->a->rows, found.fill);
+    else found.all = spmv__extract_sell(&brew->left->analysis, spmv__height(spec), found.fill, longer);
+    SPMV__STEP(brew, "%s (z + e) / g < e / m_c, e / (z + e) > %.3f / %.3f = %.6f: widths up to %llu, with %llu nonzeros in %llu slots",
+               spmv__text_of(spec, 1).text, mc, g, mc / g, (spmv__ull)found.all.w, (spmv__ull)found.all.nnz, (spmv__ull)found.all.slots);
+    rest = (double)(brew->left->analysis.nnz - found.all.nnz);
+    if (!brew->desc->rates_alone) g = spmv__brew_rate(brew, layout, (double)found.all.slots / brew->rows);
+    t = found.all.w ? spmv__slots_over(brew, (double)found.all.slots, g) : -1;
+    if (rest > 0) t_rest = spmv__slots_over(brew, rest, mc);
     if (t < 0 || t_rest < 0) return;
-    k.time = c->d->rates_alone ? 1 / g : t + t_rest;
-    if (c->d->rates_alone) SPMV__STEP(c, "  g = %.3f", g);
+    found.time = brew->desc->rates_alone ? 1 / g : t + t_rest;
+    if (brew->desc->rates_alone) SPMV__STEP(brew, "  g = %.3f", g);
     else
-        SPMV__STEP(c, "  %llu / (%llu / %.3f + %.0f / %.3f) = %.3f", (spmv__ull)c->left->look.nnz, (spmv__ull)k.all.slots, g, rest, mc,
-                   (double)c->left->look.nnz / k.time);
-    if (best->time < 0 || spmv__is_less(k.time, best->time)) *best = k;
+        SPMV__STEP(brew, "  %llu / (%llu / %.3f + %.0f / %.3f) = %.3f", (spmv__ull)brew->left->analysis.nnz, (spmv__ull)found.all.slots, g,
+                   rest, mc, (double)brew->left->analysis.nnz / found.time);
+    if (best->time < 0 || spmv__is_less(found.time, best->time)) *best = found;
 }
 
 /* "ELL and SELL vs CSR and COO", "Extract ELL", "Extract SELL" and "ELL vs SELL". */
-static spmv_status spmv__cocktail_ell(spmv__brew *c)
+static spmv_status spmv__cocktail_ell(spmv__brew *brew)
 {
-    double mc = spmv__brew_highest(c, SPMV__BREW_CSR, SPMV__BREW_BLOCK), me = spmv__brew_highest(c, SPMV__BREW_ELL, SPMV__BREW_CSR);
+    double mc = spmv__brew_highest(brew, SPMV__BREW_CSR, SPMV__BREW_BLOCK), me = spmv__brew_highest(brew, SPMV__BREW_ELL, SPMV__BREW_CSR);
     spmv__ell_case best;
     spmv_spec *part;
     void *longer;
     spmv_status s;
     int i;
-    SPMV__STEP(c, "flat      m_c = max(%.3f, %.3f) > m_e = max(%.3f, %.3f): %s", c->rate[SPMV__BREW_CSR], c->rate[SPMV__BREW_COO],
-               c->rate[SPMV__BREW_ELL], spmv__brew_highest(c, SPMV__BREW_SELL, SPMV__BREW_SELL_END), spmv__yes_no(spmv__is_less(me, mc)));
+    SPMV__STEP(brew, "flat      m_c = max(%.3f, %.3f) > m_e = max(%.3f, %.3f): %s", brew->rate[SPMV__BREW_CSR], brew->rate[SPMV__BREW_COO],
+               brew->rate[SPMV__BREW_ELL], spmv__brew_highest(brew, SPMV__BREW_SELL, SPMV__BREW_SELL_END),
+               spmv__yes_no(spmv__is_less(me, mc)));
     if (spmv__is_less(me, mc)) return SPMV_OK;
     memset(&best, 0, sizeof best);
     best.time = -1;
-    s = spmv__room(c->e->h, &longer, c->left->look.longest + 2, sizeof(uint64_t));
+    s = spmv__room(brew->e->hooks, &longer, brew->left->analysis.longest + 2, sizeof(uint64_t));
     if (s) return s;
     for (i = SPMV__BREW_ELL; i < SPMV__BREW_SELL_END; i++)
-        if (c->rate[i] > 0) spmv__try_ell(c, i, mc, (uint64_t *)longer, &best);
-    spmv_free(c->e->h, longer);
+        if (brew->rate[i] > 0) spmv__try_ell(brew, i, mc, (uint64_t *)longer, &best);
+    spmv_free(brew->e->hooks, longer);
     if (best.time < 0) return SPMV_OK;
-    part = spmv__brew_add(c, best.layout);
-    if (best.all.nnz < c->left->look.nnz && part->format == SPMV_ELL) part->key[SPMV_KEY_W] = (int64_t)best.all.w;
-    else if (best.all.nnz < c->left->look.nnz) part->key[SPMV_KEY_FILL] = best.fill;
-    c->later = 0;
-    return spmv__brew_settle(c, &c->after);
+    part = spmv__brew_add(brew, best.layout);
+    if (best.all.nnz < brew->left->analysis.nnz && part->format == SPMV_ELL) part->key[SPMV_KEY_W] = (int64_t)best.all.w;
+    else if (best.all.nnz < brew->left->analysis.nnz) part->key[SPMV_KEY_FILL] = best.fill;
+    brew->later = 0;
+    return spmv__brew_settle(brew, &brew->after);
 }
 
 /* Finds the most nonzeros of a slice of rows of a share. */
 static void spmv__most_share(void *job, uint64_t share)
 {
-    spmv__look_pass *pass = (spmv__look_pass *)job;
-    uint64_t r = spmv__look_first(pass, share), end = spmv__look_first(pass, share + 1), stop, n;
+    spmv__analysis_pass *pass = (spmv__analysis_pass *)job;
+    uint64_t r = spmv__analysis_first(pass, share), end = spmv__analysis_first(pass, share + 1), stop, n;
     for (pass->result[share] = 0; r < end;) {
-        for (n = 0, stop = spmv__smaller(r + pass->height, end); r < stop; r++) n += spmv__look_len(pass->look, r);
+        for (n = 0, stop = spmv__smaller(r + pass->height, end); r < stop; r++) n += spmv__analysis_len(pass->analysis, r);
         if (n > pass->result[share]) pass->result[share] = n;
     }
 }
 
 /* "CSR vs COO", for all that is left. If neither has a rate, the first format that may be used takes it. */
-static spmv_status spmv__cocktail_csr_or_coo(spmv__brew *c)
+static spmv_status spmv__cocktail_csr_or_coo(spmv__brew *brew)
 {
-    const double g_csr = c->rate[SPMV__BREW_CSR], g_coo = c->rate[SPMV__BREW_COO], n = (double)c->left->look.nnz;
-    const uint64_t rows = c->e->a->rows, units = c->e->t->device_class == SPMV_DEVICE_CLASS_GPU ? 0 : c->e->t->units;
-    const uint64_t given = c->d->groups ? c->d->groups : units, h = given ? spmv__ceil_div(rows, given) : (uint64_t)SPMV__COCKTAIL_ROWS;
+    const double g_csr = brew->rate[SPMV__BREW_CSR], g_coo = brew->rate[SPMV__BREW_COO], n = (double)brew->left->analysis.nnz;
+    const uint64_t rows = brew->e->a->rows, units = brew->e->tuning->device_class == SPMV_DEVICE_CLASS_GPU ? 0 : brew->e->tuning->units;
+    const uint64_t given = brew->desc->groups ? brew->desc->groups : units;
+    const uint64_t h = given ? spmv__ceil_div(rows, given) : (uint64_t)SPMV__COCKTAIL_ROWS;
     uint64_t i, groups = spmv__ceil_div(rows, h), most = 0;
     double work;
     int csr = g_csr > 0;
-    spmv__look_pass pass;
+    spmv__analysis_pass pass;
     if (g_csr > 0 && g_coo > 0) {
-        spmv__look_run(&pass, &c->left->look, h, 1, spmv__most_share);
+        spmv__analysis_run(&pass, &brew->left->analysis, h, 1, spmv__most_share);
         for (i = 0; i < pass.shares; i++) most = most > pass.result[i] ? most : pass.result[i];
         work = (double)groups * (double)most;
         csr = spmv__is_less(work / g_csr, n / g_coo);
-        SPMV__STEP(c, "csr, coo  u max nnz(i) / g_csr = %llu x %llu / %.3f = %.3f < n / g_coo = %.0f / %.3f = %.3f: %s", (spmv__ull)groups,
-                   (spmv__ull)most, g_csr, work / g_csr, n, g_coo, n / g_coo, spmv__yes_no(csr));
+        SPMV__STEP(brew, "csr, coo  u max nnz(i) / g_csr = %llu x %llu / %.3f = %.3f < n / g_coo = %.0f / %.3f = %.3f: %s",
+                   (spmv__ull)groups, (spmv__ull)most, g_csr, work / g_csr, n, g_coo, n / g_coo, spmv__yes_no(csr));
     } else {
-        SPMV__STEP(c, "csr, coo  g_csr = %.3f, g_coo = %.3f: at most one has a rate", g_csr, g_coo);
+        SPMV__STEP(brew, "csr, coo  g_csr = %.3f, g_coo = %.3f: at most one has a rate", g_csr, g_coo);
     }
-    if (csr || g_coo > 0) spmv__brew_add(c, csr ? SPMV__BREW_CSR : SPMV__BREW_COO);
-    else c->now.plan.part[c->now.plan.count++] = spmv__plain(c->last);
+    if (csr || g_coo > 0) spmv__brew_add(brew, csr ? SPMV__BREW_CSR : SPMV__BREW_COO);
+    else brew->now.plan.part[brew->now.plan.count++] = spmv__plain(brew->last);
     return SPMV_OK;
 }
 
@@ -695,59 +704,60 @@ static spmv_status spmv__cocktail_csr_or_coo(spmv__brew *c)
 
 /* Estimates a part of a plan that takes all of what was looked at, and adds it to what the plan takes. It is rated as a banded matrix with
  * as many slots and as long a row. */
-static spmv_status spmv__brewed_add(spmv__brew *c, spmv__brewed *b, const spmv_spec *part, const spmv__look *look)
+static spmv_status spmv__brewed_add(spmv__brew *brew, spmv__brewed *brewed, const spmv_spec *part, const spmv__analysis *analysis)
 {
-    const int i = b->plan.count;
+    const int i = brewed->plan.count;
     spmv_spec layout = *part;
     double seconds;
-    spmv__load l;
+    spmv__load load;
     spmv_status s;
-    if (!look->nnz) return SPMV_OK;
-    s = spmv__look_features(look, &c->of_part, SPMV__COCKTAIL_SAMPLE, ~(1u << part->format));
+    if (!analysis->nnz) return SPMV_OK;
+    s = spmv__analysis_features(analysis, &brew->of_part, SPMV__COCKTAIL_SAMPLE, ~(1u << part->format));
     if (s) return s;
     layout.key[SPMV_KEY_W] = layout.key[SPMV_KEY_FILL] = layout.key[SPMV_KEY_D] = 0;
-    b->plan.part[b->plan.count++] = *part;
-    b->nnz[i] = look->nnz;
-    b->line[i] = spmv__load_of(c->e, &layout, look, &c->of_part, &l, &s) ? spmv__cocktail_line(c->e, &layout, &l, 0, &seconds) : NULL;
-    if (s || !b->line[i] || b->seconds < 0) {
-        b->seconds = b->full = -1;
+    brewed->plan.part[brewed->plan.count++] = *part;
+    brewed->nnz[i] = analysis->nnz;
+    brewed->line[i] = spmv__load_of(brew->e, &layout, analysis, &brew->of_part, &load, &s)
+                          ? spmv__cocktail_line(brew->e, &layout, &load, 0, &seconds) : NULL;
+    if (s || !brewed->line[i] || brewed->seconds < 0) {
+        brewed->seconds = brewed->full = -1;
         return s;
     }
-    b->slots[i] = l.slots;
-    b->seconds += seconds;
-    b->full += spmv__full_seconds(c->e, b->line[i], &layout, &l);
+    brewed->slots[i] = load.slots;
+    brewed->seconds += seconds;
+    brewed->full += spmv__full_seconds(brew->e, brewed->line[i], &layout, &load);
     return SPMV_OK;
 }
 
 /* What the parts before the last one of a plan leave: if that is known, it is not looked for again. */
-static spmv_status spmv__brew_find(spmv__brew *c, const spmv__brew_parts *plan, spmv__brew_left **out)
+static spmv_status spmv__brew_find(spmv__brew *brew, const spmv__brew_parts *plan, spmv__brew_left **out)
 {
     const int parts = plan->count - 1;
-    *out = &c->base;
+    *out = &brew->base;
     if (!parts) return SPMV_OK;
-    *out = &c->after;
-    if (c->after.parts == parts && !memcmp(plan->part, c->after.part, (size_t)parts * sizeof *plan->part)) return SPMV_OK;
-    *out = &c->other;
-    spmv__left_free(&c->other);
-    return spmv__left_make(c, plan, parts, &c->other);
+    *out = &brew->after;
+    if (brew->after.parts == parts && !memcmp(plan->part, brew->after.part, (size_t)parts * sizeof *plan->part)) return SPMV_OK;
+    *out = &brew->other;
+    spmv__left_free(&brew->other);
+    return spmv__left_make(brew, plan, parts, &brew->other);
 }
 
 /* Estimates a plan: the sum over its parts of those that hold nonzeros. The last takes all that is left. */
-static spmv_status spmv__brew_estimate(spmv__brew *c, const spmv__brew_parts *plan, spmv__brewed *out)
+static spmv_status spmv__brew_estimate(spmv__brew *brew, const spmv__brew_parts *plan, spmv__brewed *out)
 {
     spmv__brew_left *left;
-    spmv__look l;
-    spmv_status s = spmv__brew_find(c, plan, &left);
+    spmv__analysis analysis;
+    spmv_status s = spmv__brew_find(brew, plan, &left);
     int i;
     memset(out, 0, sizeof *out);
     for (i = 0; i + 1 < plan->count && !s; i++) {
-        spmv_view v = spmv_split_view(&left->split, c->e->a, i);
+        spmv_view view = spmv_split_view(&left->split, brew->e->a, i);
         if (!left->split.nnz[i]) continue;
-        s = spmv__look_make(&l, &v, c->e->h);
-        if (!s) s = spmv__brewed_add(c, out, &plan->part[i], &l);
-        spmv__look_free(&l);
+        s = spmv__analysis_make(&analysis, &view, brew->e->hooks);
+        if (!s) s = spmv__brewed_add(brew, out, &plan->part[i], &analysis);
+        spmv__analysis_free(&analysis);
     }
-    return s ? s : spmv__brewed_add(c, out, &plan->part[plan->count - 1], &left->look);
+    return s ? s : spmv__brewed_add(brew, out, &plan->part[plan->count - 1], &left->analysis);
 }
 
 /* Makes change number i of a plan: of the first count - 1, it drops part i, whose nonzeros then go to the parts behind it by their keys; of
@@ -773,26 +783,26 @@ static int spmv__merge_change(const spmv__brewed *from, int i, spmv__brew_parts 
 }
 
 /* "Merge small submatrices" into larger ones: makes the best change as long as the estimate falls. */
-static spmv_status spmv__cocktail_merge(spmv__brew *c)
+static spmv_status spmv__cocktail_merge(spmv__brew *brew)
 {
     int i, change, better = 1;
     spmv__brew_parts plan;
     spmv_status s = SPMV_OK;
-    while (!s && better && c->now.seconds > 0) {
-        c->best = c->now;
-        for (i = 0; !s && (change = spmv__merge_change(&c->now, i, &plan)) >= 0; i++) {
+    while (!s && better && brew->now.seconds > 0) {
+        brew->best = brew->now;
+        for (i = 0; !s && (change = spmv__merge_change(&brew->now, i, &plan)) >= 0; i++) {
             if (!change) continue;
-            s = spmv__brew_estimate(c, &plan, &c->trial);
+            s = spmv__brew_estimate(brew, &plan, &brew->trial);
             if (s) break;
-            if (c->trial.seconds < 0) SPMV__STEP(c, "merge     %s: not possible", spmv__text_of_plan(&c->trial.plan).text);
-            if (c->trial.seconds < 0) continue;
-            SPMV__STEP(c, "merge     %s: %.3f < %.3f us, %s: %s", spmv__text_of_plan(&c->trial.plan).text, c->trial.seconds * 1e6,
-                       c->now.seconds * 1e6, spmv__text_of_plan(&c->now.plan).text,
-                       spmv__yes_no(spmv__is_less(c->trial.seconds, c->now.seconds)));
-            if (spmv__is_less(c->trial.seconds, c->best.seconds)) c->best = c->trial;
+            if (brew->trial.seconds < 0) SPMV__STEP(brew, "merge     %s: not possible", spmv__text_of_plan(&brew->trial.plan).text);
+            if (brew->trial.seconds < 0) continue;
+            SPMV__STEP(brew, "merge     %s: %.3f < %.3f us, %s: %s", spmv__text_of_plan(&brew->trial.plan).text, brew->trial.seconds * 1e6,
+                       brew->now.seconds * 1e6, spmv__text_of_plan(&brew->now.plan).text,
+                       spmv__yes_no(spmv__is_less(brew->trial.seconds, brew->now.seconds)));
+            if (spmv__is_less(brew->trial.seconds, brew->best.seconds)) brew->best = brew->trial;
         }
-        better = spmv__is_less(c->best.seconds, c->now.seconds);
-        c->now = c->best;
+        better = spmv__is_less(brew->best.seconds, brew->now.seconds);
+        brew->now = brew->best;
     }
     return s;
 }
@@ -800,40 +810,40 @@ static spmv_status spmv__cocktail_merge(spmv__brew *c)
 /* ---- the last line of defence ------------------------------------------------------------------------------------------ */
 
 /* Finds the format that is the fastest alone, with how x is read and how uneven rows are. */
-static void spmv__brew_alone(spmv__brew *c, spmv__brewed *best)
+static void spmv__brew_alone(spmv__brew *brew, spmv__brewed *best)
 {
-    const spmv_candidate *k;
+    const spmv_candidate *candidate;
     double seconds;
     int i;
     memset(best, 0, sizeof *best);
     for (i = 0; i < SPMV__BREW_END; i++) {
-        if (!(c->whole[i].slots > 0)) continue;
-        k = spmv__cocktail_line(c->e, &c->layout[i], &c->whole[i], 1, &seconds);
-        if (!k || (best->plan.count && !spmv__is_less(seconds, best->full))) continue;
+        if (!(brew->whole[i].slots > 0)) continue;
+        candidate = spmv__cocktail_line(brew->e, &brew->layout[i], &brew->whole[i], 1, &seconds);
+        if (!candidate || (best->plan.count && !spmv__is_less(seconds, best->full))) continue;
         best->plan.count = 1;
-        best->plan.part[0] = c->layout[i];
-        best->line[0] = k;
-        best->slots[0] = c->whole[i].slots;
+        best->plan.part[0] = brew->layout[i];
+        best->line[0] = candidate;
+        best->slots[0] = brew->whole[i].slots;
         best->full = seconds;
     }
 }
 
 /* Takes another plan if the present one is estimated to be slower by more than estimates err: less is no reason to leave the policies. */
-static void spmv__brew_defend(spmv__brew *c, const spmv__brewed *other, const char *what)
+static void spmv__brew_defend(spmv__brew *brew, const spmv__brewed *other, const char *what)
 {
-    const double error = spmv__exp2(c->e->t->error > 0 ? c->e->t->error : SPMV__ERROR_UNKNOWN);
-    const int better = c->now.full > 0 ? spmv__is_less(other->full * error, c->now.full) : 1;
+    const double error = spmv__exp2(brew->e->tuning->error > 0 ? brew->e->tuning->error : SPMV__ERROR_UNKNOWN);
+    const int better = brew->now.full > 0 ? spmv__is_less(other->full * error, brew->now.full) : 1;
     if (!(other->full > 0)) return;
-    SPMV__STEP(c, "defence   with how x and rows are read, %s: %s: %.3f x %.3f < %.3f us, %s: %s", what,
-               spmv__text_of_plan(&other->plan).text, error, other->full * 1e6, c->now.full * 1e6, spmv__text_of_plan(&c->now.plan).text,
-               spmv__yes_no(better));
-    if (better) c->now = *other;
+    SPMV__STEP(brew, "defence   with how x and rows are read, %s: %s: %.3f x %.3f < %.3f us, %s: %s", what,
+               spmv__text_of_plan(&other->plan).text, error, other->full * 1e6, brew->now.full * 1e6,
+               spmv__text_of_plan(&brew->now.plan).text, spmv__yes_no(better));
+    if (better) brew->now = *other;
 }
 
 /* ---- all policies ---------------------------------------------------------------------------------------------------------- */
 
 /* "Priority of the categories": lets each category take its share, the one with the highest rate first. The flat category takes all. */
-static spmv_status spmv__cocktail_categories(spmv__brew *c)
+static spmv_status spmv__cocktail_categories(spmv__brew *brew)
 {
     static const int begin[] = { SPMV__BREW_BDIA, SPMV__BREW_BLOCK, SPMV__BREW_ELL };
     static const int end[] = { SPMV__BREW_ELL, SPMV__BREW_END, SPMV__BREW_BLOCK };
@@ -842,21 +852,21 @@ static spmv_status spmv__cocktail_categories(spmv__brew *c)
     double highest[CATEGORIES];
     int order[CATEGORIES], i, j;
     spmv_status s = SPMV_OK;
-    SPMV__STEP(c, "settings  %.0f rows, %.3f nonzeros in a row; rates in GFLOP/s", c->rows, c->per_row);
+    SPMV__STEP(brew, "settings  %.0f rows, %.3f nonzeros in a row; rates in GFLOP/s", brew->rows, brew->per_row);
     for (i = 0; i < CATEGORIES; i++) {
-        int fastest = spmv__brew_fastest(c, begin[i], end[i]);
-        highest[i] = c->rate[fastest];
-        SPMV__STEP(c, "priority  %s: %.3f, %s", name[i], highest[i],
-                   highest[i] > 0 ? spmv__text_of(&c->layout[fastest], 1).text : "no rate");
+        int fastest = spmv__brew_fastest(brew, begin[i], end[i]);
+        highest[i] = brew->rate[fastest];
+        SPMV__STEP(brew, "priority  %s: %.3f, %s", name[i], highest[i],
+                   highest[i] > 0 ? spmv__text_of(&brew->layout[fastest], 1).text : "no rate");
         for (j = i; j > 0 && spmv__is_less(highest[order[j - 1]], highest[i]); j--) order[j] = order[j - 1];
         order[j] = i;
     }
-    for (i = 0; i < CATEGORIES && c->left->look.nnz && !s; i++) {
-        if (order[i] == DIAGONALS) s = spmv__cocktail_diagonals(c);
-        else if (order[i] == BLOCKS) s = spmv__cocktail_blocks(c);
+    for (i = 0; i < CATEGORIES && brew->left->analysis.nnz && !s; i++) {
+        if (order[i] == DIAGONALS) s = spmv__cocktail_diagonals(brew);
+        else if (order[i] == BLOCKS) s = spmv__cocktail_blocks(brew);
         else {
-            s = spmv__cocktail_ell(c);
-            if (!s && c->left->look.nnz) s = spmv__cocktail_csr_or_coo(c);
+            s = spmv__cocktail_ell(brew);
+            if (!s && brew->left->analysis.nnz) s = spmv__cocktail_csr_or_coo(brew);
             break;
         }
     }
@@ -864,86 +874,88 @@ static spmv_status spmv__cocktail_categories(spmv__brew *c)
 }
 
 /* Looks at the whole matrix, and finds the load of each layout. */
-static spmv_status spmv__brew_whole(spmv__brew *c)
+static spmv_status spmv__brew_whole(spmv__brew *brew)
 {
-    spmv_status s = spmv__last_format(&c->last, spmv__unusable(c->e), c->e->h);
+    spmv_status s = spmv__last_format(&brew->last, spmv__unusable(brew->e), brew->e->hooks);
     int i;
     for (i = 0; i < SPMV__BREW_END; i++)
-        if (spmv__usable(c->e, c->layout[i].format)) c->later |= 1u << c->layout[i].format;
-    if (!s) s = spmv__brew_settle(c, &c->base);
-    for (i = 0; i < SPMV__BREW_END && !s && c->base.look.nnz; i++)
-        if (c->later >> c->layout[i].format & 1u && !spmv__load_of(c->e, &c->layout[i], &c->base.look, &c->f, &c->whole[i], &s))
-            c->whole[i].slots = 0;
+        if (spmv__usable(brew->e, brew->layout[i].format)) brew->later |= 1u << brew->layout[i].format;
+    if (!s) s = spmv__brew_settle(brew, &brew->base);
+    for (i = 0; i < SPMV__BREW_END && !s && brew->base.analysis.nnz; i++)
+        if (brew->later >> brew->layout[i].format & 1u && !spmv__load_of(brew->e, &brew->layout[i], &brew->base.analysis, &brew->f,
+                                                                         &brew->whole[i], &s))
+            brew->whole[i].slots = 0;
     return s;
 }
 
 /* Makes the plan. */
-static spmv_status spmv__brew_plan(spmv__brew *c)
+static spmv_status spmv__brew_plan(spmv__brew *brew)
 {
-    spmv_status s = spmv__brew_whole(c);
-    if (!s && c->left->look.nnz) s = spmv__cocktail_categories(c);
+    spmv_status s = spmv__brew_whole(brew);
+    if (!s && brew->left->analysis.nnz) s = spmv__cocktail_categories(brew);
     if (s) return s;
-    if (!c->now.plan.count) c->now.plan.part[c->now.plan.count++] = spmv__plain(c->last);
-    if (!c->e->a->nnz) return SPMV_OK;
-    s = spmv__brew_estimate(c, &c->now.plan, &c->first);
-    c->now = c->first;
-    if (!s) s = spmv__cocktail_merge(c);
+    if (!brew->now.plan.count) brew->now.plan.part[brew->now.plan.count++] = spmv__plain(brew->last);
+    if (!brew->e->a->nnz) return SPMV_OK;
+    s = spmv__brew_estimate(brew, &brew->now.plan, &brew->first);
+    brew->now = brew->first;
+    if (!s) s = spmv__cocktail_merge(brew);
     if (s) return s;
-    spmv__brew_defend(c, &c->first, "before merging");
-    spmv__brew_alone(c, &c->best);
-    spmv__brew_defend(c, &c->best, "a format alone");
+    spmv__brew_defend(brew, &brew->first, "before merging");
+    spmv__brew_alone(brew, &brew->best);
+    spmv__brew_defend(brew, &brew->best, "a format alone");
     return SPMV_OK;
 }
 
 /* Copies the plan into the choice, as its first option, with the variants by which its parts were rated. */
-static void spmv__brew_take(const spmv__brew *c, spmv_choice *out)
+static void spmv__brew_take(const spmv__brew *brew, spmv_choice *out)
 {
-    const spmv__brewed *b = &c->now;
-    spmv_option *o = out->option;
+    const spmv__brewed *brewed = &brew->now;
+    spmv_option *option = out->option;
     int i;
-    out->plan.count = b->plan.count;
-    memcpy(out->plan.part, b->plan.part, sizeof b->plan.part);
-    for (i = 0; i < b->plan.count; i++) {
-        const spmv_candidate *k = b->line[i];
-        spmv__add_variant(out->variant, sizeof out->variant, i, k && k->layout.format == b->plan.part[i].format ? k->variant : "");
-        if (k) o->convert += k->begin + k->slot * b->slots[i];
-        if (i) o->convert += c->e->t->part * (double)c->e->a->nnz;
+    out->plan.count = brewed->plan.count;
+    memcpy(out->plan.part, brewed->plan.part, sizeof brewed->plan.part);
+    for (i = 0; i < brewed->plan.count; i++) {
+        const spmv_candidate *candidate = brewed->line[i];
+        spmv__add_variant(out->variant, sizeof out->variant, i,
+                          candidate && candidate->layout.format == brewed->plan.part[i].format ? candidate->variant : "");
+        if (candidate) option->convert += candidate->begin + candidate->slot * brewed->slots[i];
+        if (i) option->convert += brew->e->tuning->part * (double)brew->e->a->nnz;
     }
-    if (c->whole[SPMV__BREW_CSR].slots > 0)
-        spmv__cocktail_line(c->e, &c->layout[SPMV__BREW_CSR], &c->whole[SPMV__BREW_CSR], 1, &out->csr);
-    o->predicted = o->cost = b->full > 0 ? b->full : 0;
+    if (brew->whole[SPMV__BREW_CSR].slots > 0)
+        spmv__cocktail_line(brew->e, &brew->layout[SPMV__BREW_CSR], &brew->whole[SPMV__BREW_CSR], 1, &out->csr);
+    option->predicted = option->cost = brewed->full > 0 ? brewed->full : 0;
     out->count = 1;
 }
 
 /* Chooses the plan (clSpMV 3.3).
  *   out    its plan, variant, times and first option are set
- *   e      the table and the matrix
- *   d      what the text "cocktail" sets, else zero
+ *   estimator the table and the matrix
+ *   desc   what the text "cocktail" sets, else zero
  *   hints  NULL, or where the steps go */
-static spmv_status spmv__cocktail_make(spmv_choice *out, const spmv__estimator *e, const spmv_cocktail_desc *d,
+static spmv_status spmv__cocktail_make(spmv_choice *out, const spmv__estimator *estimator, const spmv_cocktail_desc *desc,
                                        const spmv_build_hints *hints)
 {
     void *block;
-    spmv__brew *c;
-    spmv_status s = spmv__new(e->h, &block, 1, sizeof *c, 0);
+    spmv__brew *brew;
+    spmv_status s = spmv__new(estimator->hooks, &block, 1, sizeof *brew, 0);
     if (s) return s;
-    c = (spmv__brew *)block;
-    c->e = e;
-    c->d = d;
-    c->rows = e->a->rows ? (double)e->a->rows : 1;
-    out->features.rows = e->a->rows;
-    out->features.cols = e->a->cols;
-    out->features.nnz = e->a->nnz;
+    brew = (spmv__brew *)block;
+    brew->e = estimator;
+    brew->desc = desc;
+    brew->rows = estimator->a->rows ? (double)estimator->a->rows : 1;
+    out->features.rows = estimator->a->rows;
+    out->features.cols = estimator->a->cols;
+    out->features.nnz = estimator->a->nnz;
     out->steps = hints ? hints->steps : NULL;
-    spmv__text_open(&c->steps, hints ? hints->steps : NULL, out->steps ? SPMV_COCKTAIL_TEXT : 0);
-    spmv__brew_layouts(c);
-    s = spmv__brew_plan(c);
-    spmv__text_close(&c->steps);
-    if (!s) spmv__brew_take(c, out);
-    spmv__left_free(&c->base);
-    spmv__left_free(&c->after);
-    spmv__left_free(&c->other);
-    spmv_free(e->h, block);
+    spmv__text_open(&brew->steps, hints ? hints->steps : NULL, out->steps ? SPMV_COCKTAIL_TEXT : 0);
+    spmv__brew_layouts(brew);
+    s = spmv__brew_plan(brew);
+    spmv__text_close(&brew->steps);
+    if (!s) spmv__brew_take(brew, out);
+    spmv__left_free(&brew->base);
+    spmv__left_free(&brew->after);
+    spmv__left_free(&brew->other);
+    spmv_free(estimator->hooks, block);
     return s;
 }
 

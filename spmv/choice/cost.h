@@ -13,8 +13,8 @@
 typedef struct spmv__estimator {
     const spmv_csr    *a;
     const spmv_build  *how;
-    const spmv_hooks  *h;
-    const spmv_tuning *t;
+    const spmv_hooks  *hooks;
+    const spmv_tuning *tuning;
     spmv_tuning        own;         /* the table if the caller gave none */
     int                exact;       /* 1: the table is the device's own or the caller's */
     spmv_type          type;        /* of the lines that are used */
@@ -24,34 +24,34 @@ typedef struct spmv__estimator {
 } spmv__estimator;
 
 /* May the format be used: by the build, the hints, strict mode and reproducibility? */
-SPMV__SHARED int spmv__usable(const spmv__estimator *e, spmv_format f)
+SPMV__SHARED int spmv__usable(const spmv__estimator *estimator, spmv_format format)
 {
-    unsigned flags = spmv_format_flags(f);
-    if (e->without >> f & 1u || !spmv_format_built(f)) return 0;
-    if (e->how->strict && flags & SPMV_HAS_FILL) return 0;
-    return !e->how->reproducible || (flags & SPMV_REPEATS);
+    unsigned flags = spmv_format_flags(format);
+    if (estimator->without >> format & 1u || !spmv_format_built(format)) return 0;
+    if (estimator->how->strict && flags & SPMV_HAS_FILL) return 0;
+    return !estimator->how->reproducible || (flags & SPMV_REPEATS);
 }
 
 /* The bits of the formats that may not be used. */
-static unsigned spmv__unusable(const spmv__estimator *e)
+static unsigned spmv__unusable(const spmv__estimator *estimator)
 {
     unsigned bits = 0;
     int f;
     for (f = 0; f < SPMV_FORMAT_COUNT; f++)
-        if (!spmv__usable(e, (spmv_format)f)) bits |= 1u << f;
+        if (!spmv__usable(estimator, (spmv_format)f)) bits |= 1u << f;
     return bits;
 }
 
-static int spmv__is_block(spmv_format f) { return spmv__format_class_of(f) == SPMV_CLASS_BLOCK; }
+static int spmv__is_block(spmv_format format) { return spmv__format_class_of(format) == SPMV_CLASS_BLOCK; }
 
 static double spmv__greater(double a, double b) { return a > b ? a : b; }
 
 /* A part without keys. */
-static spmv_spec spmv__plain(spmv_format f)
+static spmv_spec spmv__plain(spmv_format format)
 {
     spmv_spec spec;
     memset(&spec, 0, sizeof spec);
-    spec.format = f;
+    spec.format = format;
     return spec;
 }
 
@@ -68,7 +68,7 @@ static const char *const spmv__general_table =
     "f32 bcsr - 0 1.1 0 0 0 0 1 0 4000\nf32 bcsr:b=3x3 - 0 1.1 0 0 0 0 1 0 4000\nf32 dense - 0 1 0 0 0 0 1 0 2000\n";
 
 /* Reads the bundled table to go by: the device's own, one of its class, or the general one. */
-static spmv_status spmv__bundled_table(spmv_tuning *out, int *exact, const spmv_target *target, const spmv_hooks *h)
+static spmv_status spmv__bundled_table(spmv_tuning *out, int *exact, const spmv_target *target, const spmv_hooks *hooks)
 {
     const char *device = target && target->device ? target->device : "host";
     spmv_device_class device_class = target ? target->device_class : SPMV_DEVICE_CLASS_HOST;
@@ -79,12 +79,12 @@ static spmv_status spmv__bundled_table(spmv_tuning *out, int *exact, const spmv_
         length = strlen(text);
         *exact = 0;
     }
-    return spmv_tuning_create(out, text, length, "the bundled tuning table", h);
+    return spmv_tuning_create(out, text, length, "the bundled tuning table", hooks);
 }
 
 /* The types by whose lines a product of a type is estimated, the first of which the table has any: the type itself, then the one that moves
  * nearly as many bytes. */
-static spmv_type spmv__type_of_lines(const spmv_tuning *t, spmv_type type)
+static spmv_type spmv__type_of_lines(const spmv_tuning *tuning, spmv_type type)
 {
     static const spmv_type order[SPMV_TYPE_COUNT][3] = {
         { SPMV_F64, SPMV_F32, SPMV_MIXED }, /* where the type was left out */
@@ -92,8 +92,8 @@ static spmv_type spmv__type_of_lines(const spmv_tuning *t, spmv_type type)
     };
     size_t i, k;
     for (i = 0; i < 3; i++)
-        for (k = 0; k < t->count; k++)
-            if (t->line[k].type == order[type][i]) return order[type][i];
+        for (k = 0; k < tuning->count; k++)
+            if (tuning->line[k].type == order[type][i]) return order[type][i];
     return type;
 }
 
@@ -102,75 +102,75 @@ static spmv_type spmv__type_of_lines(const spmv_tuning *t, spmv_type type)
 #define SPMV__CACHE_STEP 1.25
 
 /* What a table says of a device, but no more than what the device says of itself (0: nothing), unless the table is its own. */
-static double spmv__at_most(const spmv__estimator *e, double table, double device)
+static double spmv__at_most(const spmv__estimator *estimator, double table, double device)
 {
-    return device > 0 && device < table && !e->exact ? device : table;
+    return device > 0 && device < table && !estimator->exact ? device : table;
 }
 
-static void spmv__estimator_free(spmv__estimator *e) { spmv_tuning_destroy(&e->own); }
+static void spmv__estimator_free(spmv__estimator *estimator) { spmv_tuning_destroy(&estimator->own); }
 
 /* Finds the table to go by: the caller's, one that was read before, or the bundled one.
  *   without  bits of formats that must not be used
  *   given    the caller's table; NULL: the bundled one for the device
- * Free e with spmv__estimator_free, also after a failure. */
-static spmv_status spmv__estimator_make(spmv__estimator *e, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
-                                        const spmv_tuning *given, unsigned without, const spmv_hooks *h)
+ * Free estimator with spmv__estimator_free, also after a failure. */
+static spmv_status spmv__estimator_make(spmv__estimator *estimator, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
+                                        const spmv_tuning *given, unsigned without, const spmv_hooks *hooks)
 {
     spmv_status s = SPMV_OK;
-    memset(e, 0, sizeof *e);
-    e->a = a;
-    e->how = how;
-    e->h = h;
-    e->without = without;
-    e->limit = (double)spmv__most_bytes(a, how->max_bytes);
-    e->exact = given ? 1 : target && target->table ? target->exact : 0;
-    e->t = given ? given : target && target->table ? target->table : &e->own;
-    if (e->t == &e->own) s = spmv__bundled_table(&e->own, &e->exact, target, h);
+    memset(estimator, 0, sizeof *estimator);
+    estimator->a = a;
+    estimator->how = how;
+    estimator->hooks = hooks;
+    estimator->without = without;
+    estimator->limit = (double)spmv__most_bytes(a, how->max_bytes);
+    estimator->exact = given ? 1 : target && target->table ? target->exact : 0;
+    estimator->tuning = given ? given : target && target->table ? target->table : &estimator->own;
+    if (estimator->tuning == &estimator->own) s = spmv__bundled_table(&estimator->own, &estimator->exact, target, hooks);
     if (s) return s;
-    e->type = spmv__type_of_lines(e->t, how->type);
-    e->cache = spmv__at_most(e, e->t->cache, target ? SPMV__CACHE_STEP * (double)target->cache / 1048576 : 0);
-    e->read = spmv__at_most(e, e->t->read, target ? target->read : 0);
+    estimator->type = spmv__type_of_lines(estimator->tuning, how->type);
+    estimator->cache = spmv__at_most(estimator, estimator->tuning->cache, target ? SPMV__CACHE_STEP * (double)target->cache / 1048576 : 0);
+    estimator->read = spmv__at_most(estimator, estimator->tuning->read, target ? target->read : 0);
     return SPMV_OK;
 }
 
 /* The value of a key by which parts are alike: a list of rows changes little, and blocks have a size without a key as well. */
-static int64_t spmv__key_alike(const spmv_spec *s, spmv_key k)
+static int64_t spmv__key_alike(const spmv_spec *spec, spmv_key key)
 {
-    if (k == SPMV_KEY_ROWS && s->key[k] == SPMV_ROWS_NONEMPTY) return 0;
-    if (k == SPMV_KEY_B && spmv__is_block(s->format)) return spmv__block_height(s) << 8 | spmv__block_width(s);
-    return s->key[k];
+    if (key == SPMV_KEY_ROWS && spec->key[key] == SPMV_ROWS_NONEMPTY) return 0;
+    if (key == SPMV_KEY_B && spmv__is_block(spec->format)) return spmv__block_height(spec) << 8 | spmv__block_width(spec);
+    return spec->key[key];
 }
 
 /* How much a line of the table tells of a part: more, the more they have in common. */
-static int spmv__likeness(const spmv_candidate *k, const spmv_spec *spec, const char *variant)
+static int spmv__likeness(const spmv_candidate *candidate, const spmv_spec *spec, const char *variant)
 {
     static const spmv_key keys[] = { SPMV_KEY_B, SPMV_KEY_ROWS, SPMV_KEY_RUN, SPMV_KEY_TILE, SPMV_KEY_IDX };
-    int like = k->layout.format == spec->format ? 64 : 0;
+    int like = candidate->layout.format == spec->format ? 64 : 0;
     size_t i;
-    if (spmv__is_block(k->layout.format) && spmv__is_block(spec->format)) like += 32;
+    if (spmv__is_block(candidate->layout.format) && spmv__is_block(spec->format)) like += 32;
     for (i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const int64_t own = spmv__key_alike(&k->layout, keys[i]), other = spmv__key_alike(spec, keys[i]);
+        const int64_t own = spmv__key_alike(&candidate->layout, keys[i]), other = spmv__key_alike(spec, keys[i]);
         like += (own == other) + 2 * (!own == !other);
     }
-    like += spmv__height(&k->layout) == spmv__height(spec);
-    return 2 * like + !strcmp(k->variant, variant ? variant : "");
+    like += spmv__height(&candidate->layout) == spmv__height(spec);
+    return 2 * like + !strcmp(candidate->variant, variant ? variant : "");
 }
 
 /* The line of the table that is most like a part; NULL: the table has none but of formats that it is unlike. Where no line is of its
  * format, nor of blocks as it is, csr stands in, as what a format costs beside its bytes is in the first place what x does. */
-static const spmv_candidate *spmv__line_for(const spmv__estimator *e, const spmv_spec *spec, const char *variant)
+static const spmv_candidate *spmv__line_for(const spmv__estimator *estimator, const spmv_spec *spec, const char *variant)
 {
     const spmv_candidate *best = NULL;
     const spmv_spec csr = spmv__plain(SPMV_CSR);
     size_t i;
     int like = 63, now; /* less: neither of the same format nor both of blocks */
-    for (i = 0; i < e->t->count; i++) {
-        const spmv_candidate *k = &e->t->line[i];
-        if (k->type != e->type || (now = spmv__likeness(k, spec, variant)) <= like) continue;
+    for (i = 0; i < estimator->tuning->count; i++) {
+        const spmv_candidate *candidate = &estimator->tuning->line[i];
+        if (candidate->type != estimator->type || (now = spmv__likeness(candidate, spec, variant)) <= like) continue;
         like = now;
-        best = k;
+        best = candidate;
     }
-    return best || spec->format == SPMV_CSR ? best : spmv__line_for(e, &csr, NULL);
+    return best || spec->format == SPMV_CSR ? best : spmv__line_for(estimator, &csr, NULL);
 }
 
 /* The error of tables that do not say it, as log2. */
@@ -180,14 +180,14 @@ static const spmv_candidate *spmv__line_for(const spmv__estimator *e, const spmv
 
 /* Seconds to read bytes: from the cache, as long as all of them fit there beside x, y and the rest, else from memory. Padding that is
  * skipped lies between the bytes that are read, so that all may be more than bytes. */
-static double spmv__read_seconds(const spmv__estimator *e, double all, double bytes)
+static double spmv__read_seconds(const spmv__estimator *estimator, double all, double bytes)
 {
     const double served = 0.7, gone = 0.9; /* of the cache's size: up to the first all bytes are read from it, from the second on none */
-    const double slow = bytes / (e->read * 1e9);
+    const double slow = bytes / (estimator->read * 1e9);
     double fast, out;
-    if (!(e->cache > 0) || !(e->t->cache_read > e->read)) return slow;
-    fast = bytes / (e->t->cache_read * 1e9);
-    out = (all / (e->cache * 1048576) - served) / (gone - served);
+    if (!(estimator->cache > 0) || !(estimator->tuning->cache_read > estimator->read)) return slow;
+    fast = bytes / (estimator->tuning->cache_read * 1e9);
+    out = (all / (estimator->cache * 1048576) - served) / (gone - served);
     return out <= 0 ? fast : out >= 1 ? slow : fast + out * (slow - fast);
 }
 
@@ -201,104 +201,110 @@ static double spmv__knob_in(const char *variant, const char *name)
 }
 
 /* The lanes that share a row, block row, strip or run on a GPU: as its knobs say, else by default. */
-static double spmv__lanes(const spmv__estimator *e, const spmv_spec *spec, const char *variant, const spmv__load *l)
+static double spmv__lanes(const spmv__estimator *estimator, const spmv_spec *spec, const char *variant, const spmv__load *load)
 {
-    double lanes = spmv__knob_in(variant, "L="), group = spmv__knob_in(variant, "WG="), rows = l->rows > 1 ? l->rows : 1, mean;
+    double lanes = spmv__knob_in(variant, "L="), group = spmv__knob_in(variant, "WG="), rows = load->rows > 1 ? load->rows : 1, mean;
     uint64_t block = spmv__is_block(spec->format) ? (uint64_t)(spmv__block_height(spec) * spmv__block_width(spec)) : 1;
     if (lanes >= 1) return lanes;
     if (spmv__longest_run(spec) > 0) return group >= 1 ? group : SPMV__RUN_GROUP;
     if (spmv__is_block(spec->format)) rows /= (double)spmv__block_height(spec);
     else if (spec->format == SPMV_CMRS) rows /= (double)spmv__height(spec);
     if (rows < 1) rows = 1;
-    mean = l->slots / rows;
-    if (spec->format == SPMV_BDIA && l->bands > 1) mean /= l->bands; /* lanes share each band of a row */
-    return (double)spmv__lanes_by_default(spmv__trait[spec->format]->lanes, (uint64_t)rows, (uint64_t)mean, block, e->t->units,
+    mean = load->slots / rows;
+    if (spec->format == SPMV_BDIA && load->bands > 1) mean /= load->bands; /* lanes share each band of a row */
+    return (double)spmv__lanes_by_default(spmv__trait[spec->format]->lanes, (uint64_t)rows, (uint64_t)mean, block, estimator->tuning->units,
                                           group >= 1 ? (uint64_t)group : (uint64_t)SPMV__UNIT_GROUP);
 }
 
 /* Seconds that the longest row alone takes, or on a GPU the longest run of csr; 0 if the row is divided among groups in another way. On a
  * GPU its lanes go through it step by step, each waiting for memory, and nothing is known unless the table has the time of a step. On a CPU
  * one core does all of it, at its share of the speed of all, at which the part takes so many seconds. */
-static double spmv__chain_seconds(const spmv__estimator *e, const spmv_spec *spec, const char *variant, const spmv__load *l, double seconds)
+static double spmv__chain_seconds(const spmv__estimator *estimator, const spmv_spec *spec, const char *variant, const spmv__load *load,
+                                  double seconds)
 {
-    const spmv_tuning *t = e->t;
+    const spmv_tuning *tuning = estimator->tuning;
     const double most = spmv__longest_run(spec), piece = (double)spec->key[SPMV_KEY_RUN];
-    const double longest = most > 0 && l->longest > most ? piece : l->longest; /* longer rows are cut into pieces */
+    const double longest = most > 0 && load->longest > most ? piece : load->longest; /* longer rows are cut into pieces */
     const int even = spmv__spec_even(spec);
     double steps;
-    if (t->device_class != SPMV_DEVICE_CLASS_GPU)
-        return !even && t->units > 0 && l->slots > 0 ? l->longest * seconds / l->slots * (double)t->units : 0;
+    if (tuning->device_class != SPMV_DEVICE_CLASS_GPU)
+        return !even && tuning->units > 0 && load->slots > 0 ? load->longest * seconds / load->slots * (double)tuning->units : 0;
     if (even && !(most > 0)) return 0;
-    steps = spmv__spec_steps(spec, longest, (int)spmv_value_size(e->how->type)) / spmv__lanes(e, spec, variant, l);
-    return steps * (steps < (double)t->short_steps ? t->step : t->long_step);
+    steps = spmv__spec_steps(spec, longest, (int)spmv_value_size(estimator->how->type)) / spmv__lanes(estimator, spec, variant, load);
+    return steps * (steps < (double)tuning->short_steps ? tuning->step : tuning->long_step);
 }
 
 /* The slots that a product reads, where one of whose column alone is read counts as the share of its bytes that the column takes. */
-static double spmv__busy_slots(const spmv__estimator *e, const spmv_spec *spec, const spmv__load *l)
+static double spmv__busy_slots(const spmv__estimator *estimator, const spmv_spec *spec, const spmv__load *load)
 {
     double index = spmv__spec_index_bytes(spec);
-    return l->slots - l->skipped * (1 - index / (index + (double)spmv_value_size(e->how->type)));
+    return load->slots - load->skipped * (1 - index / (index + (double)spmv_value_size(estimator->how->type)));
 }
 
 /* The scattered reads of x: one for each nonzero that is not near the one before, or for each block. */
-static double spmv__scattered_reads(const spmv_spec *spec, const spmv__load *l)
+static double spmv__scattered_reads(const spmv_spec *spec, const spmv__load *load)
 {
-    return l->gather * (spmv__is_block(spec->format) ? (l->slots - l->skipped) / (double)spmv__block_height(spec) : l->nnz);
+    return load->gather * (spmv__is_block(spec->format) ? (load->slots - load->skipped) / (double)spmv__block_height(spec) : load->nnz);
 }
 
 /* The bytes of a part, of which so many slots count, of its elements of y and of those of x that it reads. */
-static double spmv__slots_bytes(const spmv__estimator *e, const spmv_spec *spec, const spmv__load *l, double slots)
+static double spmv__slots_bytes(const spmv__estimator *estimator, const spmv_spec *spec, const spmv__load *load, double slots)
 {
-    const double vector = (double)spmv_vector_size(e->how->type), cols = (double)e->a->cols;
-    return slots * ((double)spmv_value_size(e->how->type) + spmv__spec_index_bytes(spec)) + l->rows * vector + l->extra +
-           (cols < l->nnz ? cols : l->nnz) * vector;
+    const double vector = (double)spmv_vector_size(estimator->how->type), cols = (double)estimator->a->cols;
+    return slots * ((double)spmv_value_size(estimator->how->type) + spmv__spec_index_bytes(spec)) + load->rows * vector + load->extra +
+           (cols < load->nnz ? cols : load->nnz) * vector;
 }
 
 /* Fills in of what the costs are multiplied by. On a GPU, what passes through the cache besides counts as well: padding that is skipped and
  * the nonzeros of other parts; processors have several levels of caches, so that it is less clear there. */
-static void spmv__cost_of(const spmv__estimator *e, const spmv_spec *spec, const char *variant, const spmv__load *l,
+static void spmv__cost_of(const spmv__estimator *estimator, const spmv_spec *spec, const char *variant, const spmv__load *load,
                           double of[SPMV_COST_COUNT])
 {
-    const double others = spmv__greater((double)e->a->nnz - l->nnz, 0) * ((double)spmv_value_size(e->how->type) + sizeof(uint32_t));
-    const double bytes = spmv__slots_bytes(e, spec, l, spmv__busy_slots(e, spec, l));
-    const int gpu = e->t->device_class == SPMV_DEVICE_CLASS_GPU;
-    of[SPMV_COST_LAUNCH] = e->t->launch;
-    of[SPMV_COST_BYTES] = spmv__read_seconds(e, gpu ? spmv__slots_bytes(e, spec, l, l->slots) + others : bytes, bytes);
-    of[SPMV_COST_READS] = spmv__scattered_reads(spec, l);
-    of[SPMV_COST_SLOTS] = l->slots - l->skipped;
-    of[SPMV_COST_ROWS] = l->rows;
-    of[SPMV_COST_UNEVEN] = l->uneven * l->nnz;
-    of[SPMV_COST_CHAIN] = spmv__chain_seconds(e, spec, variant, l, of[SPMV_COST_BYTES]);
+    const double others = spmv__greater((double)estimator->a->nnz - load->nnz,
+                                        0) * ((double)spmv_value_size(estimator->how->type) + sizeof(uint32_t));
+    const double bytes = spmv__slots_bytes(estimator, spec, load, spmv__busy_slots(estimator, spec, load));
+    const int gpu = estimator->tuning->device_class == SPMV_DEVICE_CLASS_GPU;
+    of[SPMV_COST_LAUNCH] = estimator->tuning->launch;
+    of[SPMV_COST_BYTES] = spmv__read_seconds(estimator, gpu ? spmv__slots_bytes(estimator, spec, load, load->slots) + others : bytes,
+                                             bytes);
+    of[SPMV_COST_READS] = spmv__scattered_reads(spec, load);
+    of[SPMV_COST_SLOTS] = load->slots - load->skipped;
+    of[SPMV_COST_ROWS] = load->rows;
+    of[SPMV_COST_UNEVEN] = load->uneven * load->nnz;
+    of[SPMV_COST_CHAIN] = spmv__chain_seconds(estimator, spec, variant, load, of[SPMV_COST_BYTES]);
 }
 
 /* Estimates a product with a part that costs what a line of the table says. On a GPU it takes no less than its bytes or its longest row do;
  * processors have faster caches than the one of the table. */
-static double spmv__cost_parts(const spmv__estimator *e, const spmv_candidate *k, const spmv_spec *spec, const spmv__load *l,
-                               spmv_estimate *out)
+static double spmv__cost_parts(const spmv__estimator *estimator, const spmv_candidate *candidate, const spmv_spec *spec,
+                               const spmv__load *load, spmv_estimate *out)
 {
     double sum = 0;
     int i;
     memset(out, 0, sizeof *out);
-    spmv__cost_of(e, spec, k->variant, l, out->of);
-    for (i = 0; i < SPMV_COST_COUNT; i++) sum += out->share[i] = k->cost[i] * out->of[i];
-    if (e->t->device_class == SPMV_DEVICE_CLASS_GPU)
+    spmv__cost_of(estimator, spec, candidate->variant, load, out->of);
+    for (i = 0; i < SPMV_COST_COUNT; i++) sum += out->share[i] = candidate->cost[i] * out->of[i];
+    if (estimator->tuning->device_class == SPMV_DEVICE_CLASS_GPU)
         sum = spmv__greater(sum, spmv__greater(out->of[SPMV_COST_BYTES], out->of[SPMV_COST_CHAIN]));
     return out->seconds = sum;
 }
 
 /* May a part with so many slots be stored, as far as the size of its values shows? */
-static int spmv__fits(const spmv__estimator *e, double slots) { return slots * (double)spmv_value_size(e->how->type) <= e->limit; }
+static int spmv__fits(const spmv__estimator *estimator, double slots)
+{
+    return slots * (double)spmv_value_size(estimator->how->type) <= estimator->limit;
+}
 
 /* Estimates a part of that layout for all of the view. 0: it makes no sense there, is too large, or *s is a failure. */
-SPMV__SHARED int spmv__load_of(const spmv__estimator *e, const spmv_spec *spec, const spmv__look *l, const spmv_features *f,
-                               spmv__load *out, spmv_status *s)
+SPMV__SHARED int spmv__load_of(const spmv__estimator *estimator, const spmv_spec *spec, const spmv__analysis *analysis,
+                               const spmv_features *features, spmv__load *out, spmv_status *s)
 {
-    *s = spmv__spec_estimate(spec, l, f, out);
+    *s = spmv__spec_estimate(spec, analysis, features, out);
     if (*s == SPMV_ERR_UNSUPPORTED) {
         *s = SPMV_OK;
         return 0;
     }
-    return !*s && spmv__fits(e, out->slots);
+    return !*s && spmv__fits(estimator, out->slots);
 }
 
 /* ---- the estimate of any plan --------------------------------------------------------------------------------------- */
@@ -311,48 +317,48 @@ static double spmv__read_slots(const spmv_spec *spec, double slots, double rows)
     return slots * block_rows / (double)spmv__round_up((uint64_t)block_rows, 32);
 }
 
-/* Estimates one part that takes all of the view that l looks at. Its slots and bytes are counted. A part that would be refused gets no
- * seconds. f: the features that its format needs. */
-static spmv_status spmv__part_counted(const spmv__estimator *e, const spmv_spec *spec, const char *variant, const spmv__look *l,
-                                      const spmv_features *f, spmv_estimate *out)
+/* Estimates one part that takes all of the view that analysis looks at. Its slots and bytes are counted. A part that would be refused gets
+ * no seconds. features: the features that its format needs. */
+static spmv_status spmv__part_counted(const spmv__estimator *estimator, const spmv_spec *spec, const char *variant,
+                                      const spmv__analysis *analysis, const spmv_features *features, spmv_estimate *out)
 {
-    const spmv_candidate *k = spmv__line_for(e, spec, variant);
+    const spmv_candidate *candidate = spmv__line_for(estimator, spec, variant);
     spmv__load load;
     spmv_hooks quiet = { NULL, NULL, NULL, NULL, 0 };
     uint64_t slots = 0, bytes = 0;
     double held;
-    spmv_status s = spmv__spec_estimate(spec, l, f, &load);
+    spmv_status s = spmv__spec_estimate(spec, analysis, features, &load);
     memset(out, 0, sizeof *out);
     if (!s) {
-        if (e->h) quiet = *e->h;
+        if (estimator->hooks) quiet = *estimator->hooks;
         quiet.log = spmv__hush;
-        s = spmv__part_weigh(spec, l->v, e->how, &quiet, &slots, &bytes);
+        s = spmv__part_weigh(spec, analysis->view, estimator->how, &quiet, &slots, &bytes);
     }
     if (s == SPMV_ERR_UNSUPPORTED || s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_OVERFLOW || s == SPMV_ERR_STRICT) return SPMV_OK;
     if (s) return s;
     if (spmv__is_block(spec->format)) {
         held = load.slots - load.skipped;
-        load.slots = spmv__read_slots(spec, (double)slots, (double)l->v->a->rows);
+        load.slots = spmv__read_slots(spec, (double)slots, (double)analysis->view->a->rows);
         load.skipped = load.skipped > 0 && load.slots > held ? load.slots - held : 0;
     }
-    if (k) spmv__cost_parts(e, k, spec, &load, out);
+    if (candidate) spmv__cost_parts(estimator, candidate, spec, &load, out);
     out->slots = slots;
     out->bytes = bytes;
     out->skipped = load.skipped;
     return SPMV_OK;
 }
 
-/* Looks at a view and estimates one part that takes all of it. f: becomes what was seen. */
-static spmv_status spmv__part_estimate(const spmv__estimator *e, const spmv_spec *spec, const char *variant, const spmv_view *v,
-                                       spmv_features *f, spmv_estimate *out)
+/* Looks at a view and estimates one part that takes all of it. features: becomes what was seen. */
+static spmv_status spmv__part_estimate(const spmv__estimator *estimator, const spmv_spec *spec, const char *variant, const spmv_view *view,
+                                       spmv_features *features, spmv_estimate *out)
 {
-    spmv__look l;
-    spmv_status s = spmv__look_make(&l, v, e->h);
+    spmv__analysis analysis;
+    spmv_status s = spmv__analysis_make(&analysis, view, estimator->hooks);
     memset(out, 0, sizeof *out);
     if (s) return s;
-    s = spmv__look_features(&l, f, 0, ~(1u << spec->format));
-    if (!s) s = spmv__part_counted(e, spec, variant, &l, f, out);
-    spmv__look_free(&l);
+    s = spmv__analysis_features(&analysis, features, 0, ~(1u << spec->format));
+    if (!s) s = spmv__part_counted(estimator, spec, variant, &analysis, features, out);
+    spmv__analysis_free(&analysis);
     return s;
 }
 
@@ -381,25 +387,25 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
     if (!out || !plan || !a || !how)
         return spmv__null(hooks, "spmv_predict", !out ? "out" : !plan ? "plan" : !a ? "a" : "how", NULL, 0);
     char knobs[SPMV_TUNE_VARIANT];
-    spmv__estimator e;
+    spmv__estimator estimator;
     spmv_split split;
-    spmv_features f;
+    spmv_features features;
     int i;
     spmv_status s = spmv__plan_check(plan, how->strict, hooks);
     if (!s && (unsigned)how->type >= SPMV_TYPE_COUNT) s = spmv_log(hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)how->type);
     if (s) return s;
     memset(out, 0, (size_t)plan->count * sizeof *out);
-    s = spmv__estimator_make(&e, a, how, target, tuning, 0, hooks);
+    s = spmv__estimator_make(&estimator, a, how, target, tuning, 0, hooks);
     if (!s) s = spmv_split_create(&split, plan, a, hooks);
     if (!s) {
         for (i = 0; i < split.count && !s; i++) {
-            spmv_view v = spmv_split_view(&split, a, i);
+            spmv_view view = spmv_split_view(&split, a, i);
             variant = spmv__part_variant(variant, knobs);
-            s = spmv__part_estimate(&e, &plan->part[i], knobs, &v, &f, &out[i]);
+            s = spmv__part_estimate(&estimator, &plan->part[i], knobs, &view, &features, &out[i]);
         }
         spmv_split_destroy(&split);
     }
-    spmv__estimator_free(&e);
+    spmv__estimator_free(&estimator);
     if (s) memset(out, 0, (size_t)plan->count * sizeof *out);
     return s;
 }

@@ -70,7 +70,7 @@ enum { SPMV__BLOCK_SIDE = 8 /* the most rows of a block, and the most columns */
 /* Walks the blocks of one block row by rising column. As the columns of each row rise, it only merges the rows, and needs no memory that
  * depends on the matrix. */
 typedef struct spmv__blocks {
-    const spmv_view *v;
+    const spmv_view *view;
     uint64_t         bw;
     uint64_t         rows;                       /* of the block row, fewer at the end of the matrix */
     uint64_t         from[SPMV__BLOCK_SIDE];     /* the entries of each row in the current block, with those of other parts among them */
@@ -82,16 +82,16 @@ typedef struct spmv__blocks {
 /* Moves row i to its first nonzero of the view from entry k on. */
 static void spmv__blocks_move(spmv__blocks *blocks, uint64_t i, uint64_t k)
 {
-    while (k < blocks->end[i] && !spmv__mine(blocks->v, k)) k++;
+    while (k < blocks->end[i] && !spmv__mine(blocks->view, k)) k++;
     blocks->at[i] = k;
-    blocks->next[i] = k < blocks->end[i] ? blocks->v->a->col[k] : SPMV__NO_BLOCK;
+    blocks->next[i] = k < blocks->end[i] ? blocks->view->a->col[k] : SPMV__NO_BLOCK;
 }
 
 /* Begins a walk over the blocks of the rows from first on, at most bh of them. */
 SPMV__SHARED void spmv__blocks_begin(spmv__blocks *blocks, const spmv_view *view, uint64_t first, uint64_t bh, uint64_t bw)
 {
     uint64_t i;
-    blocks->v = view;
+    blocks->view = view;
     blocks->bw = bw;
     blocks->rows = first < view->a->rows ? spmv__smaller(view->a->rows - first, bh) : 0;
     for (i = 0; i < blocks->rows; i++) {
@@ -103,7 +103,7 @@ SPMV__SHARED void spmv__blocks_begin(spmv__blocks *blocks, const spmv_view *view
 /* Goes to the next block that holds nonzeros of the view and returns its block column; SPMV__NO_BLOCK if there is none. */
 SPMV__SHARED uint32_t spmv__blocks_next(spmv__blocks *blocks)
 {
-    const uint32_t *col = blocks->v->a->col;
+    const uint32_t *col = blocks->view->a->col;
     uint32_t c = SPMV__NO_BLOCK, limit;
     uint64_t i, k;
     for (i = 0; i < blocks->rows; i++)
@@ -115,7 +115,7 @@ SPMV__SHARED uint32_t spmv__blocks_next(spmv__blocks *blocks)
         blocks->from[i] = blocks->at[i];
         if (blocks->next[i] >= limit) continue;
         for (k = blocks->at[i] + 1; k < blocks->end[i] && col[k] < limit; k++) {}
-        if (blocks->v->owner) {
+        if (blocks->view->owner) {
             spmv__blocks_move(blocks, i, k);
             continue;
         }
@@ -130,9 +130,9 @@ SPMV__SHARED uint64_t spmv__blocks_load(const spmv__blocks *blocks)
 {
     uint64_t i, k, n = 0;
     for (i = 0; i < blocks->rows; i++) {
-        if (!blocks->v->owner) n += blocks->at[i] - blocks->from[i];
+        if (!blocks->view->owner) n += blocks->at[i] - blocks->from[i];
         else
-            for (k = blocks->from[i]; k < blocks->at[i]; k++) n += (uint64_t)spmv__mine(blocks->v, k);
+            for (k = blocks->from[i]; k < blocks->at[i]; k++) n += (uint64_t)spmv__mine(blocks->view, k);
     }
     return n;
 }
@@ -645,7 +645,8 @@ SPMV__SHARED void spmv__block_padding(const spmv_block_features *block, spmv__lo
 }
 
 /* The estimate of bcsr, which has no padding; the other two start from it. */
-static spmv_status spmv__block_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
+static spmv_status spmv__block_estimate(const spmv_spec *spec, const spmv__analysis *analysis, const spmv_features *features,
+                                        spmv__load *out)
 {
     const spmv_block_features *block = spmv__features_of_block(features, spec);
     if (!block || block->sampled <= 0) return SPMV_ERR_UNSUPPORTED;
@@ -653,13 +654,14 @@ static spmv_status spmv__block_estimate(const spmv_spec *spec, const spmv__look 
     out->longest = block->widest * (double)block->bw;
     out->gather /= (double)block->bw;
     out->uneven = features->uneven;
-    return spmv__estimate_columns(spec, look, 32 * (uint64_t)block->bh);
+    return spmv__estimate_columns(spec, analysis, 32 * (uint64_t)block->bh);
 }
 
 #ifndef SPMV__NO_BELL
-static spmv_status spmv__bell_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
+static spmv_status spmv__bell_estimate(const spmv_spec *spec, const spmv__analysis *analysis, const spmv_features *features,
+                                       spmv__load *out)
 {
-    spmv_status s = spmv__block_estimate(spec, look, features, out);
+    spmv_status s = spmv__block_estimate(spec, analysis, features, out);
     if (s) return s;
     out->slots = out->longest * (double)features->rows;
     spmv__block_padding(spmv__features_of_block(features, spec), out);
@@ -668,10 +670,11 @@ static spmv_status spmv__bell_estimate(const spmv_spec *spec, const spmv__look *
 #endif
 
 #ifndef SPMV__NO_SBELL
-static spmv_status spmv__sbell_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
+static spmv_status spmv__sbell_estimate(const spmv_spec *spec, const spmv__analysis *analysis, const spmv_features *features,
+                                        spmv__load *out)
 {
     const spmv_block_features *block = spmv__features_of_block(features, spec);
-    spmv_status s = spmv__block_estimate(spec, look, features, out);
+    spmv_status s = spmv__block_estimate(spec, analysis, features, out);
     if (s) return s;
     out->slots = block->slots;
     spmv__block_padding(block, out);
@@ -680,9 +683,10 @@ static spmv_status spmv__sbell_estimate(const spmv_spec *spec, const spmv__look 
 #endif
 
 #ifndef SPMV__NO_BCSR
-static spmv_status spmv__bcsr_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
+static spmv_status spmv__bcsr_estimate(const spmv_spec *spec, const spmv__analysis *analysis, const spmv_features *features,
+                                       spmv__load *out)
 {
-    return spmv__block_estimate(spec, look, features, out);
+    return spmv__block_estimate(spec, analysis, features, out);
 }
 #endif
 

@@ -39,10 +39,10 @@ static spmv_status spmv__coo_size(spmv_part *p, spmv__source *source)
     return SPMV_OK;
 }
 
-static spmv_status spmv__coo_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
+static spmv_status spmv__coo_estimate(const spmv_spec *spec, const spmv__analysis *analysis, const spmv_features *features, spmv__load *out)
 {
     (void)spec;
-    (void)look;
+    (void)analysis;
     return spmv__estimate_entries(features, out);
 }
 

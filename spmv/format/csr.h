@@ -140,21 +140,21 @@ static void spmv__csr_lay(spmv_part *p, spmv__source *source)
 }
 
 /* So many nonzeros has the longest run at least, however short rows share runs: those of the longest row that is not cut, or of a piece. */
-static double spmv__csr_least_run(const spmv_spec *spec, const spmv__look *look)
+static double spmv__csr_least_run(const spmv_spec *spec, const spmv__analysis *analysis)
 {
     const uint64_t most = (uint64_t)spmv__longest_run(spec), piece = (uint64_t)spec->key[SPMV_KEY_RUN];
-    uint64_t k = spmv__smaller(look->longest, most);
-    if (look->longest <= most) return (double)k;
-    while (k > piece && look->longer[k] == look->longer[k + 1]) k--;
+    uint64_t k = spmv__smaller(analysis->longest, most);
+    if (analysis->longest <= most) return (double)k;
+    while (k > piece && analysis->longer[k] == analysis->longer[k + 1]) k--;
     return (double)k;
 }
 
-static spmv_status spmv__csr_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
+static spmv_status spmv__csr_estimate(const spmv_spec *spec, const spmv__analysis *analysis, const spmv_features *features, spmv__load *out)
 {
     double mean = features->mean > 1 ? features->mean : 1, rows = (double)spec->key[SPMV_KEY_RUN] / mean + 1; /* of a run */
     spmv__estimate_entries(features, out);
-    if (spec->key[SPMV_KEY_RUN]) out->longest = spmv__csr_least_run(spec, look);
-    return spmv__estimate_columns(spec, look, (uint64_t)rows);
+    if (spec->key[SPMV_KEY_RUN]) out->longest = spmv__csr_least_run(spec, analysis);
+    return spmv__estimate_columns(spec, analysis, (uint64_t)rows);
 }
 
 /* Fills the columns of rows first .. end - 1 as 16 bits from the bases of their runs. A share begins with a run. */

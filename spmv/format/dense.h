@@ -37,10 +37,11 @@ static spmv_status spmv__dense_size(spmv_part *p, spmv__source *source)
     return SPMV_OK;
 }
 
-static spmv_status spmv__dense_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
+static spmv_status spmv__dense_estimate(const spmv_spec *spec, const spmv__analysis *analysis, const spmv_features *features,
+                                        spmv__load *out)
 {
     (void)spec;
-    (void)look;
+    (void)analysis;
     out->slots = (double)features->rows * (double)features->cols;
     out->longest = (double)features->cols;
     return SPMV_OK;

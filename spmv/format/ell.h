@@ -222,11 +222,11 @@ static spmv_status spmv__ell_size(spmv_part *p, spmv__source *source)
     return SPMV_OK;
 }
 
-static spmv_status spmv__ell_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
+static spmv_status spmv__ell_estimate(const spmv_spec *spec, const spmv__analysis *analysis, const spmv_features *features, spmv__load *out)
 {
     (void)features;
-    out->slots = out->rows * (double)look->longest;
-    return spmv__estimate_columns(spec, look, 32);
+    out->slots = out->rows * (double)analysis->longest;
+    return spmv__estimate_columns(spec, analysis, 32);
 }
 
 #define spmv__ell_lay NULL
@@ -414,26 +414,26 @@ static spmv_status spmv__sell_size(spmv_part *p, spmv__source *source)
 /* Sets the share's result to the sum of the widths of its slices. */
 static void spmv__slots_share(void *job, uint64_t share)
 {
-    spmv__look_pass *pass = (spmv__look_pass *)job;
-    uint64_t r = spmv__look_first(pass, share), end = spmv__look_first(pass, share + 1), widths = 0;
+    spmv__analysis_pass *pass = (spmv__analysis_pass *)job;
+    uint64_t r = spmv__analysis_first(pass, share), end = spmv__analysis_first(pass, share + 1), widths = 0;
     while (r < end) {
         const uint64_t stop = end - r < pass->height ? end : r + pass->height;
-        widths += spmv__look_tallest(pass->look, r, stop);
+        widths += spmv__analysis_tallest(pass->analysis, r, stop);
         r = stop;
     }
     pass->result[share] = widths;
 }
 
 /* The slots of sell if its slices are h rows of the matrix each, in order. */
-static double spmv__slots_in_order(const spmv__look *look, uint64_t h)
+static double spmv__slots_in_order(const spmv__analysis *analysis, uint64_t h)
 {
-    spmv__look_pass pass;
+    spmv__analysis_pass pass;
     double slots = 0;
     uint64_t i;
-    if (spmv__look_has(&look->known->in_order, h, &slots)) return slots;
-    spmv__look_run(&pass, look, h, 1, spmv__slots_share);
+    if (spmv__analysis_has(&analysis->known->in_order, h, &slots)) return slots;
+    spmv__analysis_run(&pass, analysis, h, 1, spmv__slots_share);
     for (i = 0; i < pass.shares; i++) slots += (double)pass.result[i] * (double)h;
-    spmv__look_keep(&look->known->in_order, h, slots);
+    spmv__analysis_keep(&analysis->known->in_order, h, slots);
     return slots;
 }
 
@@ -460,9 +460,10 @@ enum { SPMV__SORTED_SAMPLE = 1 << 15 /* rows: as few show how well the rows of a
  * k is k wide. One that was begun before becomes wider if it is narrower, as it can be at the beginning of a window. Of many windows only a
  * sample is read, whose slots are scaled by its share of the nonzeros; each row that is longer than all in the sample counts as a slice of
  * its own. all: 1: reads every window, as is done in the end if the nonzeros lie so unevenly that the sample says little. */
-static double spmv__slots_of_windows(const spmv__look *look, uint64_t h, uint64_t sigma, spmv__length_counts *counts, int all)
+static double spmv__slots_of_windows(const spmv__analysis *analysis, uint64_t h, uint64_t sigma, spmv__length_counts *counts, int all)
 {
-    const uint64_t rows = look->v->a->rows, windows = spmv__ceil_div(rows, sigma), sampled = spmv__ceil_div(SPMV__SORTED_SAMPLE, sigma);
+    const uint64_t rows = analysis->view->a->rows, windows = spmv__ceil_div(rows, sigma);
+    const uint64_t sampled = spmv__ceil_div(SPMV__SORTED_SAMPLE, sigma);
     const uint64_t step = !all && windows > 2 * sampled && sampled > 1 ? windows / sampled : 1;
     uint64_t i, begin, end, r, k, nnz = 0, longest = 0; /* of the sample: nonzeros, the longest row */
     uint64_t place = 0, open = 0;                       /* rows so far; width of the last slice */
@@ -473,7 +474,7 @@ static double spmv__slots_of_windows(const spmv__look *look, uint64_t h, uint64_
         if (begin >= rows) break;
         end = rows - begin < sigma ? rows : begin + sigma;
         for (r = begin; r < end; r++) {
-            uint64_t n = spmv__look_len(look, r);
+            uint64_t n = spmv__analysis_len(analysis, r);
             counts->with[n]++;
             counts->there[n / 64] |= (uint64_t)(n != 0) << n % 64;
             if (n > most) most = n;
@@ -490,44 +491,45 @@ static double spmv__slots_of_windows(const spmv__look *look, uint64_t h, uint64_
         }
     }
     if (step == 1) return slots;
-    if (nnz * step < look->nnz / 2 || nnz * step / 2 > look->nnz) return spmv__slots_of_windows(look, h, sigma, counts, 1);
-    slots *= (double)look->nnz / (double)nnz;
-    for (k = longest + 1; k <= look->longest; k++) slots += (double)(h - 1) * (double)look->longer[k];
+    if (nnz * step < analysis->nnz / 2 || nnz * step / 2 > analysis->nnz) return spmv__slots_of_windows(analysis, h, sigma, counts, 1);
+    slots *= (double)analysis->nnz / (double)nnz;
+    for (k = longest + 1; k <= analysis->longest; k++) slots += (double)(h - 1) * (double)analysis->longer[k];
     return slots;
 }
 
 /* The slots of sell if empty rows are left out and rows are sorted by length within windows of sigma rows (0: all rows). Counts the rows
  * of each length instead of sorting them. */
-static spmv_status spmv__slots_sorted(const spmv__look *look, uint64_t h, uint64_t sigma, double *slots)
+static spmv_status spmv__slots_sorted(const spmv__analysis *analysis, uint64_t h, uint64_t sigma, double *slots)
 {
-    const uint64_t words = look->longest / 64 + 1, key = sigma << 32 | h; /* h is 65536 at most */
+    const uint64_t words = analysis->longest / 64 + 1, key = sigma << 32 | h; /* h is 65536 at most */
     spmv__length_counts counts;
     void *block;
     spmv_status s;
-    if (spmv__look_has(&look->known->sorted, key, slots)) return SPMV_OK;
-    s = spmv__new(look->h, &block, words * 8 + (look->longest + 1) * 4, 1, 0);
+    if (spmv__analysis_has(&analysis->known->sorted, key, slots)) return SPMV_OK;
+    s = spmv__new(analysis->hooks, &block, words * 8 + (analysis->longest + 1) * 4, 1, 0);
     if (s) return s;
     counts.there = (uint64_t *)block;
     counts.with = (uint32_t *)(void *)(counts.there + words);
-    *slots = spmv__slots_of_windows(look, h, sigma ? sigma : look->v->a->rows, &counts, 0);
-    spmv__look_keep(&look->known->sorted, key, *slots);
-    spmv_free(look->h, block);
+    *slots = spmv__slots_of_windows(analysis, h, sigma ? sigma : analysis->view->a->rows, &counts, 0);
+    spmv__analysis_keep(&analysis->known->sorted, key, *slots);
+    spmv_free(analysis->hooks, block);
     return SPMV_OK;
 }
 
 /* Sorting leaves little padding; its cost is narrow slices and writing y in any order, which uneven stands for. */
-static spmv_status spmv__sell_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
+static spmv_status spmv__sell_estimate(const spmv_spec *spec, const spmv__analysis *analysis, const spmv_features *features,
+                                       spmv__load *out)
 {
     uint64_t sigma = (uint64_t)spec->key[SPMV_KEY_SIGMA];
-    uint64_t h = spmv__sell_height(spec, spec->key[SPMV_KEY_ROWS] ? look->rows : features->rows);
+    uint64_t h = spmv__sell_height(spec, spec->key[SPMV_KEY_ROWS] ? analysis->rows : features->rows);
     spmv_status s = SPMV_OK;
     if (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED) {
-        s = spmv__slots_sorted(look, h, sigma, &out->slots);
+        s = spmv__slots_sorted(analysis, h, sigma, &out->slots);
         out->uneven = features->uneven;
     } else {
-        out->slots = spmv__slots_in_order(look, h);
+        out->slots = spmv__slots_in_order(analysis, h);
     }
-    return s ? s : spmv__estimate_columns(spec, look, sigma ? sigma : h);
+    return s ? s : spmv__estimate_columns(spec, analysis, sigma ? sigma : h);
 }
 
 /* What the shares of spmv__sell_lay have in common. */

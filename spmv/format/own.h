@@ -274,11 +274,12 @@ static void spmv__extra_fill(spmv_part *p, const spmv__source *source, spmv__sin
         spmv__extra_of(&spmv__##name##_extra, p, &matrix);                                                                          \
         spmv__##name##_visit(&matrix, visit, user);                                                                                 \
     }                                                                                                                               \
-    static spmv_status spmv__##name##_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features,        \
+    static spmv_status spmv__##name##_estimate(const spmv_spec *spec, const spmv__analysis *analysis,                                      \
+                                               const spmv_features *features,                                                              \
                                                spmv__load *out)                                                                     \
     {                                                                                                                               \
         (void)spec;                                                                                                                 \
-        (void)look;                                                                                                                 \
+        (void)analysis;                                                                                                                 \
         return spmv__estimate_entries(features, out);                                                                               \
     }
 SPMV_EXTRA_LIST(SPMV__EXTRA_FORMAT)

@@ -351,29 +351,30 @@ static void spmv__nonzero_span(const spmv_view *view, uint64_t k, uint64_t end, 
 
 /* Samples warps at equal distances: 512 nonzeros each, as padding is rare. Shares found in them have a standard error of at most
  * 1 / (2 sqrt(128)), 0.044. */
-static void spmv__tcsr_sample(const spmv__look *look)
+static void spmv__tcsr_sample(const spmv__analysis *analysis)
 {
-    const uint64_t samples = 128, warps = spmv__ceil_div(look->v->a->nnz, SPMV__TCSR_WARP), step = spmv__ceil_div(warps, samples);
+    const uint64_t samples = 128, warps = spmv__ceil_div(analysis->view->a->nnz, SPMV__TCSR_WARP), step = spmv__ceil_div(warps, samples);
     uint64_t t;
-    if (look->v->a->cols <= 1u << 16) look->known->warps = 1; /* no columns span more */
-    for (t = 0; t < warps && look->v->a->cols > 1u << 16; t += step) {
+    if (analysis->view->a->cols <= 1u << 16) analysis->known->warps = 1; /* no columns span more */
+    for (t = 0; t < warps && analysis->view->a->cols > 1u << 16; t += step) {
         uint32_t low, high;
-        spmv__nonzero_span(look->v, t * SPMV__TCSR_WARP, spmv__smaller((t + 1) * SPMV__TCSR_WARP, look->v->a->nnz), &low, &high);
-        look->known->warps++;
-        look->known->wide += low < high && high - low >= 1u << 16;
-        look->known->wider += low < high && high - low >= 1u << SPMV__TCSR_BITS;
+        spmv__nonzero_span(analysis->view, t * SPMV__TCSR_WARP, spmv__smaller((t + 1) * SPMV__TCSR_WARP, analysis->view->a->nnz), &low,
+                           &high);
+        analysis->known->warps++;
+        analysis->known->wide += low < high && high - low >= 1u << 16;
+        analysis->known->wider += low < high && high - low >= 1u << SPMV__TCSR_BITS;
     }
 }
 
 /* With 16-bit columns, the bytes of the bases and those of the high bytes; SPMV_ERR_UNSUPPORTED if columns do not fit. */
-static spmv_status spmv__tcsr_estimate_columns(const spmv__look *look, spmv__load *out)
+static spmv_status spmv__tcsr_estimate_columns(const spmv__analysis *analysis, spmv__load *out)
 {
     const double base = 8; /* bytes a warp, that of high_at included */
     double wide = 0;
-    if (!look->known->warps) spmv__tcsr_sample(look);
-    if (look->known->wider) return SPMV_ERR_UNSUPPORTED;
-    if (look->known->warps) wide = (double)look->known->wide / look->known->warps;
-    if (spmv__tcsr_all_wide((uint64_t)look->known->wide, (uint64_t)look->known->warps)) wide = 1;
+    if (!analysis->known->warps) spmv__tcsr_sample(analysis);
+    if (analysis->known->wider) return SPMV_ERR_UNSUPPORTED;
+    if (analysis->known->warps) wide = (double)analysis->known->wide / analysis->known->warps;
+    if (spmv__tcsr_all_wide((uint64_t)analysis->known->wide, (uint64_t)analysis->known->warps)) wide = 1;
     out->extra = out->slots * (base / (double)SPMV__TCSR_WARP + wide);
     return SPMV_OK;
 }
@@ -381,14 +382,14 @@ static spmv_status spmv__tcsr_estimate_columns(const spmv__look *look, spmv__loa
 /* Walks the rows from *r on, the first of which begins a tile, to the last one or until there are at least most slots. Returns the slots,
  * padding included, as in a build; *r becomes the row behind them. If the view shows all nonzeros, only rows that do not fit into the rest
  * of a tile are looked at. */
-static uint64_t spmv__tcsr_end(const spmv__look *look, uint64_t tile, uint64_t most, uint64_t *r)
+static uint64_t spmv__tcsr_end(const spmv__analysis *analysis, uint64_t tile, uint64_t most, uint64_t *r)
 {
-    const uint64_t *ptr = look->v->a->ptr, rows = look->v->a->rows;
+    const uint64_t *ptr = analysis->view->a->ptr, rows = analysis->view->a->rows;
     uint64_t at = 0;
     for (; *r < rows && at < most; ++*r) {
         uint64_t n;
-        if (!look->len && (*r = spmv__tile_full(ptr, rows, tile, *r, &at)) == rows) break;
-        n = spmv__look_len(look, *r);
+        if (!analysis->len && (*r = spmv__tile_full(ptr, rows, tile, *r, &at)) == rows) break;
+        n = spmv__analysis_len(analysis, *r);
         if (n) at = spmv__tile_slot(tile, at, n) + n;
     }
     return at;
@@ -397,32 +398,33 @@ static uint64_t spmv__tcsr_end(const spmv__look *look, uint64_t tile, uint64_t m
 /* The slots of tcsr. Of many tiles only a sample is looked at, as each takes some misses of the cache: stretches that begin at equal
  * distances of nonzeros. As less than a 16th of a tile is padding, the slots then err by less than a 32nd over the root of the number of
  * stretches, 0.6%, if what these hold is independent. */
-static double spmv__tcsr_slots(const spmv__look *look, uint64_t tile)
+static double spmv__tcsr_slots(const spmv__analysis *analysis, uint64_t tile)
 {
     const uint64_t stretches = 32, length = 8 * tile; /* slots of each */
-    const uint64_t *ptr = look->v->a->ptr, rows = look->v->a->rows;
+    const uint64_t *ptr = analysis->view->a->ptr, rows = analysis->view->a->rows;
     uint64_t i, first = 0, r = 0;
     double times = 0; /* slots for each nonzero, summed over the stretches */
-    if (look->len || look->nnz < 2 * stretches * length)
-        return (double)(spmv__ceil_div(spmv__tcsr_end(look, tile, UINT64_MAX, &r), tile) * tile);
+    if (analysis->len || analysis->nnz < 2 * stretches * length)
+        return (double)(spmv__ceil_div(spmv__tcsr_end(analysis, tile, UINT64_MAX, &r), tile) * tile);
     for (i = 0; i < stretches; i++) {
         uint64_t slots;
-        first = r = spmv__tile_row(ptr, first, rows - 1, look->nnz / stretches * i);
-        slots = spmv__tcsr_end(look, tile, length, &r);
+        first = r = spmv__tile_row(ptr, first, rows - 1, analysis->nnz / stretches * i);
+        slots = spmv__tcsr_end(analysis, tile, length, &r);
         times += slots ? (double)slots / (double)(ptr[r] - ptr[first]) : 1;
     }
-    return times / (double)stretches * (double)look->nnz;
+    return times / (double)stretches * (double)analysis->nnz;
 }
 
-static spmv_status spmv__tcsr_estimate(const spmv_spec *spec, const spmv__look *look, const spmv_features *features, spmv__load *out)
+static spmv_status spmv__tcsr_estimate(const spmv_spec *spec, const spmv__analysis *analysis, const spmv_features *features,
+                                       spmv__load *out)
 {
     const uint64_t tile = spmv__tile_slots(spec);
     spmv__estimate_entries(features, out);
-    if (!spmv__look_has(&look->known->tiles, tile, &out->slots)) {
-        out->slots = spmv__tcsr_slots(look, tile);
-        spmv__look_keep(&look->known->tiles, tile, out->slots);
+    if (!spmv__analysis_has(&analysis->known->tiles, tile, &out->slots)) {
+        out->slots = spmv__tcsr_slots(analysis, tile);
+        spmv__analysis_keep(&analysis->known->tiles, tile, out->slots);
     }
-    return spec->key[SPMV_KEY_IDX] == 16 ? spmv__tcsr_estimate_columns(look, out) : SPMV_OK;
+    return spec->key[SPMV_KEY_IDX] == 16 ? spmv__tcsr_estimate_columns(analysis, out) : SPMV_OK;
 }
 
 /* Stores a column in a slot. */
