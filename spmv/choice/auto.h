@@ -527,8 +527,8 @@ static void spmv__take_option(spmv_choice *choice, int i)
     memcpy(choice->variant, option->variant, sizeof option->variant);
 }
 
-/* Can the values be stored as floats, and does that pay? In the cache it seldom does on processors, and new values may be no floats. A
- * sample is looked at before all of them. */
+/* Can the values be stored as floats, and does that pay? In the cache it seldom does on processors ([M22] of docs/measurements.md), and new
+ * values may be no floats. A sample is looked at before all of them. */
 static int spmv__floats_pay(const spmv__estimator *estimator)
 {
     enum { SAMPLE = 1000 };
