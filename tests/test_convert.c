@@ -1333,7 +1333,7 @@ Test(convert, val_keeps_every_bit, .timeout = 300)
         desc.plan = text;
         desc.hooks.log = say_nothing;
         desc.reproducible = (int)(p % 2);
-        desc.convert = host ? 0 : SPMV_CONVERT_ON_DEVICE; /* which leaves updatable parts to the host */
+        desc.convert = host ? SPMV_CONVERT_DEFAULT : SPMV_CONVERT_ON_DEVICE; /* which leaves updatable parts to the host */
         if (spmv_create(&a, &desc) == SPMV_OK) { /* else it has no reproducible product */
             sprintf(narrow, "%s%cval=32", text, strchr(text, ':') ? ',' : ':');
             if (strchr(text, '+')) strcpy(narrow, "ell:w=2,val=32+csr:val=32");
