@@ -160,9 +160,8 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
  * the plan "cocktail": the greedy policies of clSpMV (Su, Keutzer 2012, section 3.3), rule by rule.
  *
  * Keys may follow the name:
- *     cocktail:u=N        u, the number of CSR's work-groups, in "CSR vs COO"; default: one for each four rows on GPUs, else one for each
- *                         compute unit
- *     cocktail:padding=0  ell and sell, and the block formats of each size, are compared by their rates alone; default 1: with padding
+ *     cocktail:u=N  u, the number of CSR's work-groups, in "CSR vs COO"; default: one for each four rows on GPUs, else one for each
+ *                   compute unit
  *
  * All that the policies know of a device is the rate of each format at a number of rows and of nonzeros in a row, by the costs of a tuning
  * table with banded matrices (5.1). Where a table has no line for a format or block size, the line that is most like it says what its bytes
@@ -183,24 +182,24 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
  * - SBELL vs BELL vs BCSR: the fastest: spmv__try_blocks. The formats are compared for each size, once with the dense blocks alone and
  *   once with all blocks, as there is a histogram for either; the rest counts as n / g_f, and all blocks must be faster than that. The
  *   size of the fastest case is taken.
- * - ELL and SELL vs CSR and COO: only CSR or COO if m_c = max(g_CSR, g_COO) > m_e = max(g_ELL, g_SELL): spmv__cocktail_ell.
+ * - ELL and SELL vs CSR and COO: only CSR or COO if m_c = max(g_CSR, g_COO) > m_e = max(g_ELL, g_SELL): spmv__cocktail_ell. Where "CSR vs
+ *   COO" takes COO, although CSR has m_c, the rate of COO is tried as m_c, too.
  * - Extract ELL: the greatest width w with (z + e) / g_ELL < e / m_c: spmv__extract_ell. It goes up to the longest row: beyond there is
  *   only padding. It bounds the mean gain over all columns; the last one by itself may cost more than it gains.
  * - Extract SELL: the same for each slice by itself. The last slice has the rows that there are.
  * - ELL vs SELL: the faster: spmv__try_ell.
- * - CSR vs COO: CSR if u max nnz(i) / g_CSR < n / g_COO: spmv__cocktail_csr_or_coo. The rows are divided among u work-groups in equal
+ * - CSR vs COO: CSR if u max nnz(i) / g_CSR < n / g_COO: spmv__csr_is_less. The rows are divided among u work-groups in equal
  *   numbers of adjacent rows. u is what a launch of the paper's CSR has, a warp for each row (4.3.3) and four warps in a group.
  * - CSR and BCSR (4.3.3, 4.4.3) have a warp for each row; here they have the lanes that the table's lines have, so that parts run as they
  *   were rated.
  * - Merge small submatrices: spmv__cocktail_merge lets a submatrix go into larger ones: it drops a part, whose nonzeros then go to the
  *   parts behind it by their keys, or lets a part take all that is left, so that no part follows it. The best such change is made as long
  *   as the sum of the estimates falls. These are by rates too, but for the longest row, whose balance counts in every format.
- * Not of the paper is the last line of defence, as rates know neither uneven rows nor scattered reads of x: if the estimate by which
- * "auto" chooses says that the plan before merging, or the fastest of these formats alone, takes less time by more than the table's error,
- * that is the plan: spmv__brew_defend.
+ * Not of the paper is the last line of defence, as rates know neither uneven rows nor scattered reads of x: the plan is the one that takes
+ * the least time by the estimate by which "auto" chooses, of those that were estimated while merging and of each of these formats alone.
+ * Several parts are left for one format only where that is faster by more than the table's error: spmv__brew_defend.
  * Where GFLOP/s of different cases are compared, a part counts with its fill and padding, at the rate of a matrix with as many slots in a
- * row. With padding=0, ELL and SELL, and the block formats, are compared by their rates at the current settings instead, which changes
- * the plan of every second matrix ([M21] of docs/measurements.md).
+ * row.
  * The plan says which diagonals, blocks and columns of slices a part takes by the keys d and fill, in millionths, and the policies count by
  * these: what exceeds a bound by less than a millionth is left.
  */
@@ -212,12 +211,11 @@ enum {
 
 /* What the keys of the text say. Zero-initialise; zero is the default of every member. */
 typedef struct spmv_cocktail_desc {
-    uint64_t groups;      /* u, the work-groups of CSR; 0: those of the device */
-    int      rates_alone; /* 1: ell and sell, and the block formats of each size, are compared by their rates, without padding */
+    uint64_t groups; /* u, the work-groups of CSR; 0: those of the device */
 } spmv_cocktail_desc;
 
-/* Reads the keys of a text such as "cocktail:u=64,padding=0".
- *   desc    its groups and rates_alone are set as far as the text has these keys
+/* Reads the keys of a text such as "cocktail:u=64".
+ *   desc    its groups are set if the text has the key
  *   text    "cocktail", and keys
  *   column  the 1-based column of the fault in text; 0: there is none. May be NULL
  *   hooks   may be NULL

@@ -10,27 +10,23 @@
 
 /* ---- keys ------------------------------------------------------------------------------------------------------------------ */
 
-/* Reads one key. */
+/* Reads the key u. */
 static spmv_status spmv__cocktail_key(spmv__scan *scan, spmv_cocktail_desc *desc)
 {
-    char key[SPMV__WORD], word[SPMV__WORD];
+    char word[SPMV__WORD];
     const char *at;
     int64_t v;
-    int padding;
     spmv__skip_space(scan);
     at = scan->at;
-    spmv__word(scan, key, sizeof key);
-    padding = !strcmp(key, "padding");
-    if (!padding && strcmp(key, "u") != 0) return spmv__fault(scan, at, SPMV_ERR_PLAN, "cocktail has the keys u and padding");
+    spmv__word(scan, word, sizeof word);
+    if (strcmp(word, "u") != 0) return spmv__fault(scan, at, SPMV_ERR_PLAN, "cocktail has the key u");
     if (!spmv__accept(scan, '=')) return spmv__fault(scan, scan->at, SPMV_ERR_PLAN, "expected \"=\"");
     spmv__skip_space(scan);
     at = scan->at;
     spmv__word(scan, word, sizeof word);
     if (!spmv__key_value(SPMV__INT, word, &v)) return spmv__fault(scan, at, SPMV_ERR_PLAN, spmv__key_form(SPMV__INT));
-    if (padding && v > 1) return spmv__fault(scan, at, SPMV_ERR_PLAN, "padding must be 0 or 1");
-    if (!padding && !v) return spmv__fault(scan, at, SPMV_ERR_PLAN, "u must be at least 1");
-    if (padding) desc->rates_alone = !v;
-    else desc->groups = (uint64_t)v;
+    if (!v) return spmv__fault(scan, at, SPMV_ERR_PLAN, "u must be at least 1");
+    desc->groups = (uint64_t)v;
     return SPMV_OK;
 }
 
@@ -103,7 +99,7 @@ typedef struct spmv__brew {
     spmv__brew_left          *left;                  /* base or after */
     spmv_features             f, of_part;            /* of what is left; of a part that is looked at */
     spmv_format               last;                  /* for nonzeros that no policy takes, because no flat format has a rate */
-    spmv__brewed              now, first, best, trial; /* now: the plan so far; first: before merging */
+    spmv__brewed              now, best, trial, least; /* now: the plan so far; least: of all that were estimated the fastest */
 } spmv__brew;
 
 /* Adds a line to the steps. */
@@ -210,6 +206,13 @@ static double spmv__full_seconds(const spmv__estimator *estimator, const spmv_ca
     return spmv__cost_parts(estimator, candidate, layout, load, &by);
 }
 
+/* Does a line of the table tell as much of a layout as another one, whatever its knobs? */
+static int spmv__is_like(const spmv__estimator *estimator, const spmv_candidate *line, const spmv_candidate *other, const spmv_spec *layout)
+{
+    return line->type == estimator->type && line->layout.format == other->layout.format &&
+           spmv__likeness(line, layout, other->variant) / 2 == spmv__likeness(other, layout, other->variant) / 2;
+}
+
 /* The line of the table that is the fastest for a layout of a cocktail, whatever its knobs: with a banded matrix as large as the part or,
  * if full, with the part as it is. The paper's CSR and BCSR have a warp for each row; ours have the lanes of that line, so that products
  * run as they were rated. If no line has the layout, those that are most like it stand in: of the same format and another size, of other
@@ -221,14 +224,36 @@ static const spmv_candidate *spmv__cocktail_line(const spmv__estimator *estimato
     size_t i;
     *seconds = 0;
     for (i = 0; i < estimator->tuning->count && like; i++) {
-        const spmv_candidate *candidate = &estimator->tuning->line[i];
+        const spmv_candidate *line = &estimator->tuning->line[i];
         double now;
-        if (candidate->type != estimator->type || candidate->layout.format != like->layout.format) continue;
-        if (spmv__likeness(candidate, layout, like->variant) / 2 != spmv__likeness(like, layout, like->variant) / 2) continue;
-        now = full ? spmv__full_seconds(estimator, candidate, layout, load) : spmv__banded_seconds(estimator, candidate, layout, load);
+        if (!spmv__is_like(estimator, line, like, layout)) continue;
+        now = full ? spmv__full_seconds(estimator, line, layout, load) : spmv__banded_seconds(estimator, line, layout, load);
         if (best && !spmv__is_less(now, *seconds)) continue;
         *seconds = now;
-        best = candidate;
+        best = line;
+    }
+    return best;
+}
+
+/* How many times as long as the present plan another one may be estimated to take by mistake: the errors of so many estimates together. */
+static double spmv__brew_error(const spmv__estimator *estimator, double estimates)
+{
+    return spmv__exp2(spmv__square_root(estimates) * (estimator->tuning->error > 0 ? estimator->tuning->error : SPMV__ERROR_UNKNOWN));
+}
+
+/* The line by whose knobs a part runs: the fastest, but one without knobs if that is slower by no more than both estimates err ([M21] of
+ * docs/measurements.md). */
+static const spmv_candidate *spmv__line_to_run(const spmv__estimator *estimator, const spmv_spec *layout, const spmv__load *load,
+                                               double *seconds)
+{
+    const double error = spmv__brew_error(estimator, 2);
+    const spmv_candidate *best = spmv__cocktail_line(estimator, layout, load, 1, seconds);
+    size_t i;
+    for (i = 0; i < estimator->tuning->count && best && best->variant[0]; i++) {
+        const spmv_candidate *line = &estimator->tuning->line[i];
+        if (!line->variant[0] && spmv__is_like(estimator, line, best, layout) &&
+            !spmv__is_less(*seconds * error, spmv__full_seconds(estimator, line, layout, load)))
+            return line;
     }
     return best;
 }
@@ -500,11 +525,10 @@ static void spmv__try_blocks(spmv__brew *brew, int layout, const spmv_block_feat
     const spmv_spec *spec = &brew->layout[layout];
     const int all = nnz >= (double)brew->f.nnz;
     const double n = (double)brew->f.nnz, rest = n - nnz, size = (double)(block->bh * block->bw), gf = spmv__brew_flat(brew);
-    double slots = size * blocks, t, g = brew->rate[layout], t_rest = 0;
-    if (!brew->desc->rates_alone && spec->format == SPMV_SBELL) slots = all ? block->slots : block->dense_slots;
-    if (!brew->desc->rates_alone && spec->format == SPMV_BELL)
-        slots = (all ? block->widest : block->dense_widest) * (double)block->bw * brew->rows;
-    if (!brew->desc->rates_alone) g = spmv__brew_rate(brew, layout, slots / brew->rows);
+    double slots = size * blocks, t, g, t_rest = 0;
+    if (spec->format == SPMV_SBELL) slots = all ? block->slots : block->dense_slots;
+    if (spec->format == SPMV_BELL) slots = (all ? block->widest : block->dense_widest) * (double)block->bw * brew->rows;
+    g = spmv__brew_rate(brew, layout, slots / brew->rows);
     t = spmv__slots_over(brew, slots, g);
     if (!all) t_rest = spmv__slots_over(brew, rest, gf);
     if (!(blocks > 0) || t < 0 || t_rest < 0) return;
@@ -555,6 +579,41 @@ static spmv_status spmv__cocktail_blocks(spmv__brew *brew)
 }
 
 /* ---- flat formats ------------------------------------------------------------------------------------------------------ */
+
+/* Finds the most nonzeros of a slice of rows of a share. */
+static void spmv__most_share(void *job, uint64_t share)
+{
+    spmv__analysis_pass *pass = (spmv__analysis_pass *)job;
+    uint64_t r = spmv__analysis_first(pass, share), end = spmv__analysis_first(pass, share + 1), stop, n;
+    for (pass->result[share] = 0; r < end;) {
+        for (n = 0, stop = spmv__smaller(r + pass->height, end); r < stop; r++) n += spmv__analysis_len(pass->analysis, r);
+        if (n > pass->result[share]) pass->result[share] = n;
+    }
+}
+
+/* "CSR vs COO": does csr take less time than coo for all that is left? */
+static int spmv__csr_is_less(spmv__brew *brew)
+{
+    const double g_csr = brew->rate[SPMV__BREW_CSR], g_coo = brew->rate[SPMV__BREW_COO], n = (double)brew->left->analysis.nnz;
+    const uint64_t rows = brew->e->a->rows, units = brew->e->tuning->device_class == SPMV_DEVICE_CLASS_GPU ? 0 : brew->e->tuning->units;
+    const uint64_t given = brew->desc->groups ? brew->desc->groups : units;
+    const uint64_t h = given ? spmv__ceil_div(rows, given) : (uint64_t)SPMV__COCKTAIL_ROWS;
+    uint64_t i, groups = spmv__ceil_div(rows, h), most = 0;
+    double work;
+    int csr;
+    spmv__analysis_pass pass;
+    if (!(g_csr > 0 && g_coo > 0)) {
+        SPMV__STEP(brew, "csr, coo  g_csr = %.3f, g_coo = %.3f: at most one has a rate", g_csr, g_coo);
+        return g_csr > 0;
+    }
+    spmv__analysis_run(&pass, &brew->left->analysis, h, 1, spmv__most_share);
+    for (i = 0; i < pass.shares; i++) most = most > pass.result[i] ? most : pass.result[i];
+    work = (double)groups * (double)most;
+    csr = spmv__is_less(work / g_csr, n / g_coo);
+    SPMV__STEP(brew, "csr, coo  u max nnz(i) / g_csr = %llu x %llu / %.3f = %.3f < n / g_coo = %.0f / %.3f = %.3f: %s",
+               (spmv__ull)groups, (spmv__ull)most, g_csr, work / g_csr, n, g_coo, n / g_coo, spmv__yes_no(csr));
+    return csr;
+}
 
 /* The ELL part of all rows, or of those of a slice, or the sums over slices. */
 typedef struct spmv__ell_part {
@@ -609,11 +668,11 @@ typedef struct spmv__ell_case {
     double         time; /* of the part, and of the rest at m_c; in units of spmv__slots_over; negative: not possible */
 } spmv__ell_case;
 
-/* Extracts ELL or SELL, writes its lines, and keeps it in best if it takes less time. longer: scratch. */
-static void spmv__try_ell(spmv__brew *brew, int layout, double mc, uint64_t *longer, spmv__ell_case *best)
+/* Extracts ELL or SELL, writes its lines, and keeps it in best if it takes less time, where what is left goes to taker. longer: scratch. */
+static void spmv__try_ell(spmv__brew *brew, int layout, double mc, int taker, uint64_t *longer, spmv__ell_case *best)
 {
     const spmv_spec *spec = &brew->layout[layout];
-    double g = brew->rate[layout], rest, t, t_rest = 0;
+    double g = brew->rate[layout], g_rest, rest, t, t_rest = 0;
     spmv__ell_case found;
     found.layout = layout;
     found.fill = spmv__millionths_above(mc / g);
@@ -623,79 +682,63 @@ static void spmv__try_ell(spmv__brew *brew, int layout, double mc, uint64_t *lon
     SPMV__STEP(brew, "%s (z + e) / g < e / m_c, e / (z + e) > %.3f / %.3f = %.6f: widths up to %llu, with %llu nonzeros in %llu slots",
                spmv__text_of(spec, 1).text, mc, g, mc / g, (spmv__ull)found.all.w, (spmv__ull)found.all.nnz, (spmv__ull)found.all.slots);
     rest = (double)(brew->left->analysis.nnz - found.all.nnz);
-    if (!brew->desc->rates_alone) g = spmv__brew_rate(brew, layout, (double)found.all.slots / brew->rows);
+    g = spmv__brew_rate(brew, layout, (double)found.all.slots / brew->rows);
+    g_rest = spmv__brew_rate(brew, taker, rest / brew->rows);
     t = found.all.w ? spmv__slots_over(brew, (double)found.all.slots, g) : -1;
-    if (rest > 0) t_rest = spmv__slots_over(brew, rest, mc);
+    if (rest > 0) t_rest = spmv__slots_over(brew, rest, g_rest);
     if (t < 0 || t_rest < 0) return;
-    found.time = brew->desc->rates_alone ? 1 / g : t + t_rest;
-    if (brew->desc->rates_alone) SPMV__STEP(brew, "  g = %.3f", g);
-    else
-        SPMV__STEP(brew, "  %llu / (%llu / %.3f + %.0f / %.3f) = %.3f", (spmv__ull)brew->left->analysis.nnz, (spmv__ull)found.all.slots, g,
-                   rest, mc, (double)brew->left->analysis.nnz / found.time);
+    found.time = t + t_rest;
+    SPMV__STEP(brew, "  %llu / (%llu / %.3f + %.0f / %.3f) = %.3f", (spmv__ull)brew->left->analysis.nnz, (spmv__ull)found.all.slots, g,
+               rest, g_rest, (double)brew->left->analysis.nnz / found.time);
     if (best->time < 0 || spmv__is_less(found.time, best->time)) *best = found;
 }
 
-/* "ELL and SELL vs CSR and COO", "Extract ELL", "Extract SELL" and "ELL vs SELL". */
-static spmv_status spmv__cocktail_ell(spmv__brew *brew)
+/* "ELL and SELL vs CSR and COO", "Extract ELL", "Extract SELL" and "ELL vs SELL". The greater rate of CSR and COO is no measure of what is
+ * left where CSR has it and rows are too uneven for CSR, so that the rate of COO is tried as m_c as well. *csr: would CSR take what is
+ * left? */
+static spmv_status spmv__cocktail_ell(spmv__brew *brew, int *csr)
 {
-    double mc = spmv__brew_highest(brew, SPMV__BREW_CSR, SPMV__BREW_BLOCK), me = spmv__brew_highest(brew, SPMV__BREW_ELL, SPMV__BREW_CSR);
+    double mc[2], me = spmv__brew_highest(brew, SPMV__BREW_ELL, SPMV__BREW_CSR);
     spmv__ell_case best;
     spmv_spec *part;
     void *longer;
     spmv_status s;
     int i;
+    *csr = spmv__csr_is_less(brew);
+    mc[0] = spmv__brew_highest(brew, SPMV__BREW_CSR, SPMV__BREW_BLOCK);
+    mc[1] = brew->rate[*csr ? SPMV__BREW_CSR : SPMV__BREW_COO];
     SPMV__STEP(brew, "flat      m_c = max(%.3f, %.3f) > m_e = max(%.3f, %.3f): %s", brew->rate[SPMV__BREW_CSR], brew->rate[SPMV__BREW_COO],
                brew->rate[SPMV__BREW_ELL], spmv__brew_highest(brew, SPMV__BREW_SELL, SPMV__BREW_SELL_END),
-               spmv__yes_no(spmv__is_less(me, mc)));
-    if (spmv__is_less(me, mc)) return SPMV_OK;
+               spmv__yes_no(spmv__is_less(me, mc[0])));
     memset(&best, 0, sizeof best);
     best.time = -1;
     s = spmv__room(brew->e->hooks, &longer, brew->left->analysis.longest + 2, sizeof(uint64_t));
     if (s) return s;
-    for (i = SPMV__BREW_ELL; i < SPMV__BREW_SELL_END; i++)
-        if (brew->rate[i] > 0) spmv__try_ell(brew, i, mc, (uint64_t *)longer, &best);
+    for (i = 0; i < 2; i++) {
+        int k;
+        if (spmv__is_less(me, mc[i]) || (i && !spmv__is_less(mc[1], mc[0]))) continue;
+        for (k = SPMV__BREW_ELL; k < SPMV__BREW_SELL_END; k++)
+            if (brew->rate[k] > 0)
+                spmv__try_ell(brew, k, mc[i], *csr ? SPMV__BREW_CSR : SPMV__BREW_COO, (uint64_t *)longer, &best);
+    }
     spmv_free(brew->e->hooks, longer);
     if (best.time < 0) return SPMV_OK;
     part = spmv__brew_add(brew, best.layout);
     if (best.all.nnz < brew->left->analysis.nnz && part->format == SPMV_ELL) part->key[SPMV_KEY_W] = (int64_t)best.all.w;
     else if (best.all.nnz < brew->left->analysis.nnz) part->key[SPMV_KEY_FILL] = best.fill;
     brew->later = 0;
-    return spmv__brew_settle(brew, &brew->after);
+    s = spmv__brew_settle(brew, &brew->after);
+    if (!s && brew->left->analysis.nnz) *csr = spmv__csr_is_less(brew);
+    return s;
 }
 
-/* Finds the most nonzeros of a slice of rows of a share. */
-static void spmv__most_share(void *job, uint64_t share)
+/* The flat category: it takes all. If neither csr nor coo has a rate, the first format that may be used takes what ell and sell leave. */
+static spmv_status spmv__cocktail_flat(spmv__brew *brew)
 {
-    spmv__analysis_pass *pass = (spmv__analysis_pass *)job;
-    uint64_t r = spmv__analysis_first(pass, share), end = spmv__analysis_first(pass, share + 1), stop, n;
-    for (pass->result[share] = 0; r < end;) {
-        for (n = 0, stop = spmv__smaller(r + pass->height, end); r < stop; r++) n += spmv__analysis_len(pass->analysis, r);
-        if (n > pass->result[share]) pass->result[share] = n;
-    }
-}
-
-/* "CSR vs COO", for all that is left. If neither has a rate, the first format that may be used takes it. */
-static spmv_status spmv__cocktail_csr_or_coo(spmv__brew *brew)
-{
-    const double g_csr = brew->rate[SPMV__BREW_CSR], g_coo = brew->rate[SPMV__BREW_COO], n = (double)brew->left->analysis.nnz;
-    const uint64_t rows = brew->e->a->rows, units = brew->e->tuning->device_class == SPMV_DEVICE_CLASS_GPU ? 0 : brew->e->tuning->units;
-    const uint64_t given = brew->desc->groups ? brew->desc->groups : units;
-    const uint64_t h = given ? spmv__ceil_div(rows, given) : (uint64_t)SPMV__COCKTAIL_ROWS;
-    uint64_t i, groups = spmv__ceil_div(rows, h), most = 0;
-    double work;
-    int csr = g_csr > 0;
-    spmv__analysis_pass pass;
-    if (g_csr > 0 && g_coo > 0) {
-        spmv__analysis_run(&pass, &brew->left->analysis, h, 1, spmv__most_share);
-        for (i = 0; i < pass.shares; i++) most = most > pass.result[i] ? most : pass.result[i];
-        work = (double)groups * (double)most;
-        csr = spmv__is_less(work / g_csr, n / g_coo);
-        SPMV__STEP(brew, "csr, coo  u max nnz(i) / g_csr = %llu x %llu / %.3f = %.3f < n / g_coo = %.0f / %.3f = %.3f: %s",
-                   (spmv__ull)groups, (spmv__ull)most, g_csr, work / g_csr, n, g_coo, n / g_coo, spmv__yes_no(csr));
-    } else {
-        SPMV__STEP(brew, "csr, coo  g_csr = %.3f, g_coo = %.3f: at most one has a rate", g_csr, g_coo);
-    }
-    if (csr || g_coo > 0) spmv__brew_add(brew, csr ? SPMV__BREW_CSR : SPMV__BREW_COO);
+    int csr;
+    spmv_status s = spmv__cocktail_ell(brew, &csr);
+    if (s || !brew->left->analysis.nnz) return s;
+    if (csr || brew->rate[SPMV__BREW_COO] > 0) spmv__brew_add(brew, csr ? SPMV__BREW_CSR : SPMV__BREW_COO);
     else brew->now.plan.part[brew->now.plan.count++] = spmv__plain(brew->last);
     return SPMV_OK;
 }
@@ -708,7 +751,7 @@ static spmv_status spmv__brewed_add(spmv__brew *brew, spmv__brewed *brewed, cons
 {
     const int i = brewed->plan.count;
     spmv_spec layout = *part;
-    double seconds;
+    double seconds, full;
     spmv__load load;
     spmv_status s;
     if (!analysis->nnz) return SPMV_OK;
@@ -717,15 +760,15 @@ static spmv_status spmv__brewed_add(spmv__brew *brew, spmv__brewed *brewed, cons
     layout.key[SPMV_KEY_W] = layout.key[SPMV_KEY_FILL] = layout.key[SPMV_KEY_D] = 0;
     brewed->plan.part[brewed->plan.count++] = *part;
     brewed->nnz[i] = analysis->nnz;
-    brewed->line[i] = spmv__load_of(brew->e, &layout, analysis, &brew->of_part, &load, &s)
-                          ? spmv__cocktail_line(brew->e, &layout, &load, 0, &seconds) : NULL;
-    if (s || !brewed->line[i] || brewed->seconds < 0) {
+    if (!spmv__load_of(brew->e, &layout, analysis, &brew->of_part, &load, &s) || brewed->seconds < 0 ||
+        !spmv__cocktail_line(brew->e, &layout, &load, 0, &seconds)) {
         brewed->seconds = brewed->full = -1;
         return s;
     }
+    brewed->line[i] = spmv__line_to_run(brew->e, &layout, &load, &full);
     brewed->slots[i] = load.slots;
     brewed->seconds += seconds;
-    brewed->full += spmv__full_seconds(brew->e, brewed->line[i], &layout, &load);
+    brewed->full += full;
     return SPMV_OK;
 }
 
@@ -740,6 +783,12 @@ static spmv_status spmv__brew_find(spmv__brew *brew, const spmv__brew_parts *pla
     *out = &brew->other;
     spmv__left_free(&brew->other);
     return spmv__left_make(brew, plan, parts, &brew->other);
+}
+
+/* Keeps a plan, with how x is read and how uneven rows are, if no other that was looked at is estimated to be as fast. */
+static void spmv__brew_keep(spmv__brew *brew, const spmv__brewed *plan)
+{
+    if (plan->full > 0 && (!(brew->least.full > 0) || spmv__is_less(plan->full, brew->least.full))) brew->least = *plan;
 }
 
 /* Estimates a plan: the sum over its parts of those that hold nonzeros. The last takes all that is left. */
@@ -757,7 +806,9 @@ static spmv_status spmv__brew_estimate(spmv__brew *brew, const spmv__brew_parts 
         if (!s) s = spmv__brewed_add(brew, out, &plan->part[i], &analysis);
         spmv__analysis_free(&analysis);
     }
-    return s ? s : spmv__brewed_add(brew, out, &plan->part[plan->count - 1], &left->analysis);
+    if (!s) s = spmv__brewed_add(brew, out, &plan->part[plan->count - 1], &left->analysis);
+    if (!s) spmv__brew_keep(brew, out);
+    return s;
 }
 
 /* Makes change number i of a plan: of the first count - 1, it drops part i, whose nonzeros then go to the parts behind it by their keys; of
@@ -809,33 +860,29 @@ static spmv_status spmv__cocktail_merge(spmv__brew *brew)
 
 /* ---- the last line of defence ------------------------------------------------------------------------------------------ */
 
-/* Finds the format that is the fastest alone, with how x is read and how uneven rows are. */
-static void spmv__brew_alone(spmv__brew *brew, spmv__brewed *best)
+/* Looks at each format alone. */
+static void spmv__brew_alone(spmv__brew *brew)
 {
-    const spmv_candidate *candidate;
-    double seconds;
+    spmv__brewed *alone = &brew->trial;
     int i;
-    memset(best, 0, sizeof *best);
     for (i = 0; i < SPMV__BREW_END; i++) {
         if (!(brew->whole[i].slots > 0)) continue;
-        candidate = spmv__cocktail_line(brew->e, &brew->layout[i], &brew->whole[i], 1, &seconds);
-        if (!candidate || (best->plan.count && !spmv__is_less(seconds, best->full))) continue;
-        best->plan.count = 1;
-        best->plan.part[0] = brew->layout[i];
-        best->line[0] = candidate;
-        best->slots[0] = brew->whole[i].slots;
-        best->full = seconds;
+        memset(alone, 0, sizeof *alone);
+        alone->plan.count = 1;
+        alone->plan.part[0] = brew->layout[i];
+        alone->slots[0] = brew->whole[i].slots;
+        alone->line[0] = spmv__line_to_run(brew->e, &brew->layout[i], &brew->whole[i], &alone->full);
+        spmv__brew_keep(brew, alone);
     }
 }
 
-/* Takes another plan if the present one is estimated to be slower by more than estimates err: less is no reason to leave the policies. */
-static void spmv__brew_defend(spmv__brew *brew, const spmv__brewed *other, const char *what)
+/* Takes another plan if the present one is estimated to be more than so many times as slow. */
+static void spmv__brew_defend(spmv__brew *brew, const spmv__brewed *other, double times, const char *what)
 {
-    const double error = spmv__exp2(brew->e->tuning->error > 0 ? brew->e->tuning->error : SPMV__ERROR_UNKNOWN);
-    const int better = brew->now.full > 0 ? spmv__is_less(other->full * error, brew->now.full) : 1;
+    const int better = brew->now.full > 0 ? spmv__is_less(other->full * times, brew->now.full) : 1;
     if (!(other->full > 0)) return;
     SPMV__STEP(brew, "defence   with how x and rows are read, %s: %s: %.3f x %.3f < %.3f us, %s: %s", what,
-               spmv__text_of_plan(&other->plan).text, error, other->full * 1e6, brew->now.full * 1e6,
+               spmv__text_of_plan(&other->plan).text, times, other->full * 1e6, brew->now.full * 1e6,
                spmv__text_of_plan(&brew->now.plan).text, spmv__yes_no(better));
     if (better) brew->now = *other;
 }
@@ -865,8 +912,7 @@ static spmv_status spmv__cocktail_categories(spmv__brew *brew)
         if (order[i] == DIAGONALS) s = spmv__cocktail_diagonals(brew);
         else if (order[i] == BLOCKS) s = spmv__cocktail_blocks(brew);
         else {
-            s = spmv__cocktail_ell(brew);
-            if (!s && brew->left->analysis.nnz) s = spmv__cocktail_csr_or_coo(brew);
+            s = spmv__cocktail_flat(brew);
             break;
         }
     }
@@ -896,13 +942,14 @@ static spmv_status spmv__brew_plan(spmv__brew *brew)
     if (s) return s;
     if (!brew->now.plan.count) brew->now.plan.part[brew->now.plan.count++] = spmv__plain(brew->last);
     if (!brew->e->a->nnz) return SPMV_OK;
-    s = spmv__brew_estimate(brew, &brew->now.plan, &brew->first);
-    brew->now = brew->first;
+    s = spmv__brew_estimate(brew, &brew->now.plan, &brew->trial);
+    brew->now = brew->trial;
     if (!s) s = spmv__cocktail_merge(brew);
     if (s) return s;
-    spmv__brew_defend(brew, &brew->first, "before merging");
-    spmv__brew_alone(brew, &brew->best);
-    spmv__brew_defend(brew, &brew->best, "a format alone");
+    spmv__brew_defend(brew, &brew->least, 1, "before a merger");
+    memset(&brew->least, 0, sizeof brew->least);
+    spmv__brew_alone(brew);
+    spmv__brew_defend(brew, &brew->least, brew->now.plan.count > 1 ? spmv__brew_error(brew->e, 1) : 1, "a format alone");
     return SPMV_OK;
 }
 
