@@ -35,6 +35,8 @@ extern "C" {
  *     error 0.25 63 2900          of the fit: error of estimates for structures left out of it, as log2; structures; samples; optional
  *     regret f64 1.040 1.30       of the same: times as long as with the best candidate takes the one that is estimated to be the best:
  *                                 geometric mean, most; optional
+ *     blocks f64 bcsr 1.03 1.03 0.74 1.08 1.27 0.94 0.81 1.02  cocktail: of each of clSpMV's block sizes, 1x4 2x4 4x4 8x4 1x8 2x8 4x8 8x8,
+ *                                 how many times as long a product takes as the line says that is most like it; optional
  *     # type plan knobs  launch bytes reads slots rows uneven chain  prepare: us, ps a slot
  *     f64 csr -          0.47   0.97  4.53  0     2.63 1.86   0.98   65 750
  *
@@ -47,7 +49,8 @@ extern "C" {
 
 enum {
     SPMV_TUNE_VARIANT = 40, /* bytes of the text of a variant of one part, with its end */
-    SPMV_TUNE_NAME    = 128 /* bytes of the name of a device, with its end */
+    SPMV_TUNE_NAME    = 128, /* bytes of the name of a device, with its end */
+    SPMV_TUNE_BLOCKS  = 8    /* block sizes of clSpMV: the first of SPMV_BLOCK_LIST */
 };
 
 /* X(IDENT, "name", seconds of a cost of 1): of what a product consists. The first, second and last are seconds already. */
@@ -89,6 +92,7 @@ typedef struct spmv_tuning {
     double          error;             /* of estimates for structures that were left out of the fit, as log2; 0: not known */
     uint64_t        structures, samples;
     double          regret[SPMV_TYPE_COUNT], worst[SPMV_TYPE_COUNT]; /* 0: not known */
+    float           blocks[SPMV_TYPE_COUNT][SPMV_FORMAT_COUNT][SPMV_TUNE_BLOCKS];   /* of block formats; 0: not known */
     size_t          count;
     spmv_candidate *line;
     spmv_hooks      hooks;

@@ -2707,6 +2707,33 @@ Test(cocktail, defence)
     mixed(&m, &h, "cocktail", "csr", LINES("a format alone: csr: 1.000 x 0.54", "us, coo: yes\n"));
 }
 
+/* What a table says of a size of blocks counts in their rate and in their estimate. */
+Test(cocktail, block_sizes_of_the_table)
+{
+    static const char table[] = HEAD "memory 1000000\nlaunch 1\nblocks f64 bcsr 1 1 4 1 1 1 1 1\n"
+        F64("csr", "500") F64("bcsr:b=4x4", "200");
+    static const int full[2][2] = { { 16, 16 }, { 16, 16 } };
+    static char steps[SPMV_COCKTAIL_TEXT];
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
+    matrix m;
+    spmv_csr a;
+    matrix_open(&m, "full blocks", 8, 8);
+    add_blocks(&m, full);
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    hints.steps = steps;
+    hints.without = ~(1u << SPMV_CSR | 1u << SPMV_BCSR);
+    cr_assert_eq(choose(c, "cocktail", &a, table, &hints, &how, NULL), SPMV_OK);
+    cr_assert_str_eq(plan_of(c, 0), "bcsr:b=1x4"); /* by the line of 4x4, which takes four times as long itself */
+    cr_assert(strstr(c->steps, "1x4: n_b x 4.000 / 10.000 = 1.600\n") && strstr(c->steps, "4x4: n_b x 4.000 / 2.500 = 25.600\n"), "%s",
+              c->steps);
+    spmv_csr_destroy(&a);
+    matrix_free(&m);
+    free(c);
+}
+
 /* Without any rate, and where formats are excluded, some format takes all. */
 Test(cocktail, without_rates)
 {

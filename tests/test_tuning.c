@@ -43,7 +43,7 @@ Test(tuning, whole_table)
     static const char text[] =
         "# made by hand\n\nspmv tuning table 2\r\n# units\n  device\tNVIDIA H200  \nclass gpu\ndriver 580.1 (x)\ndate 2026-11-21\n"
         "units 132\nlaunch 0.86\ncall 3.5\nmemory 4100\ncache 42.5 7800\nstep 0.065 512 0.067\nprepare 1910 174000 1000 320\n"
-        "error 0.25 63 2900\nregret f64 1.04 1.3\n"
+        "error 0.25 63 2900\nregret f64 1.04 1.3\nblocks f64 bcsr 1 1.5 0.75 2 1 1 1 0.5\n"
         "f64 csr:run=1024 WG=256,NT=1 1.6 0.97 5.28 0.5 11 1.23 0.77 65 750\nf32 sbell:b=4x4,h=32 - 1 2 3 4 5 6 7 8 9\nmixed coo -" COSTS;
     spmv_tuning t = good(text);
     const double cost[SPMV_COST_COUNT] = { 1.6, 0.97, 5.28e-12, 0.5e-12, 11e-12, 1.23e-12, 0.77 };
@@ -57,6 +57,7 @@ Test(tuning, whole_table)
     cr_assert(same(t.step, 0.065e-6) && t.short_steps == 512 && same(t.long_step, 0.067e-6));
     cr_assert(same(t.part, 1910e-12) && same(t.build, 0.174) && same(t.look, 1e-3) && same(t.look_byte, 320e-12));
     cr_assert(same(t.error, 0.25) && t.structures == 63 && t.samples == 2900);
+    cr_assert(same((double)t.blocks[SPMV_F64][SPMV_BCSR][2], 0.75) && t.blocks[SPMV_F32][SPMV_BCSR][2] <= 0);
     cr_assert(same(t.regret[SPMV_F64], 1.04) && same(t.worst[SPMV_F64], 1.3) && t.regret[SPMV_F32] <= 0);
     cr_assert_eq(t.count, 3);
     cr_assert(t.line[0].type == SPMV_F64 && t.line[0].layout.format == SPMV_CSR && t.line[0].layout.key[SPMV_KEY_RUN] == 1024);
@@ -106,6 +107,10 @@ static const fault faults[] = {
     {5, HEAD "error x 46 5120\n"},
     {5, HEAD "regret f16 1.1 2\n"},
     {5, HEAD "regret f64 1.1\n"},
+    {5, HEAD "blocks f16 bcsr 1 1 1 1 1 1 1 1\n"},
+    {5, HEAD "blocks f64 csr 1 1 1 1 1 1 1 1\n"},
+    {5, HEAD "blocks f64 bcsr 1 1 1 1 1 1 1\n"},
+    {5, HEAD "blocks f64 bcsr 1 1 1 1 1 1 1 1 1\n"},
     {5, HEAD "colour blue\n"},
     {5, HEAD "f16 csr -" COSTS "\n"},
     {5, HEAD "f64\n"},

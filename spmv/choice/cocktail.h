@@ -48,7 +48,7 @@ SPMV_API spmv_status spmv_cocktail_keys(spmv_cocktail_desc *desc, const char *te
 /* ---- layouts ------------------------------------------------------------------------------------------------------- */
 
 enum {
-    SPMV__COCKTAIL_SIZES  = 8, /* of blocks: the paper's, which are the first of SPMV_BLOCK_LIST */
+    SPMV__COCKTAIL_SIZES  = SPMV_TUNE_BLOCKS,
     SPMV__COCKTAIL_BLOCKS = 3, /* formats for each of them */
     SPMV__COCKTAIL_SAMPLE = 1 << 14, /* nonzeros that are read for each block size, and rows for each height of slices */
     SPMV__COCKTAIL_ROWS   = 4  /* rows of a work-group of the paper's CSR: 128 work-items, of which each 32, a warp, have one */
@@ -167,15 +167,29 @@ static int spmv__is_filled(uint64_t held, uint64_t places, int64_t millionths)
     return (double)held * (double)SPMV__ONE >= (double)millionths * (double)places;
 }
 
-/* Seconds of a product with a banded matrix, on which the paper benchmarks (5.1), that is as large as a part and has a row as long as its
- * longest, whose balance counts in every format. A line of a table that is like the layout costs what its bytes and slots say. */
+/* Seconds of a product with a part as it is, with how x is read and how uneven rows are, which is like a line of the table: it costs what
+ * its bytes and slots say, times what the table says of blocks of that size. */
+static double spmv__full_seconds(const spmv__estimator *estimator, const spmv_candidate *candidate, const spmv_spec *layout,
+                                 const spmv__load *load)
+{
+    const float *times = estimator->tuning->blocks[estimator->type][layout->format];
+    spmv_estimate by;
+    const double seconds = spmv__cost_parts(estimator, candidate, layout, load, &by);
+    int i = 0;
+    if (!spmv__is_block(layout->format)) return seconds;
+    while (i < SPMV_TUNE_BLOCKS && (spmv__block_sizes[i][0] != spmv__block_height(layout) ||
+                                    spmv__block_sizes[i][1] != spmv__block_width(layout))) i++;
+    return i < SPMV_TUNE_BLOCKS && times[i] > 0 ? seconds * times[i] : seconds;
+}
+
+/* The same with a banded matrix, on which the paper benchmarks (5.1), that is as large as a part and has a row as long as its longest,
+ * whose balance counts in every format. */
 static double spmv__banded_seconds(const spmv__estimator *estimator, const spmv_candidate *candidate, const spmv_spec *layout,
                                    const spmv__load *part)
 {
     spmv__estimator banded = *estimator;
     spmv__load load = *part;
     spmv_csr a;
-    spmv_estimate by;
     memset(&a, 0, sizeof a);
     a.rows = (uint64_t)load.rows;
     a.cols = estimator->a->cols;
@@ -183,7 +197,7 @@ static double spmv__banded_seconds(const spmv__estimator *estimator, const spmv_
     banded.a = &a;
     load.nnz = load.slots;
     load.gather = load.uneven = load.skipped = 0;
-    return spmv__cost_parts(&banded, candidate, layout, &load, &by);
+    return spmv__full_seconds(&banded, candidate, layout, &load);
 }
 
 /* A banded matrix of so many rows and slots in a row. */
@@ -196,14 +210,6 @@ static spmv__load spmv__banded(double rows, double per_row)
     load.longest = per_row;
     load.bands = 1;
     return load;
-}
-
-/* Seconds of a product with a part as it is, with how x is read and how uneven rows are. */
-static double spmv__full_seconds(const spmv__estimator *estimator, const spmv_candidate *candidate, const spmv_spec *layout,
-                                 const spmv__load *load)
-{
-    spmv_estimate by;
-    return spmv__cost_parts(estimator, candidate, layout, load, &by);
 }
 
 /* Does a line of the table tell as much of a layout as another one, whatever its knobs? */

@@ -114,6 +114,28 @@ static spmv_status spmv__tune_regret(spmv_tuning *tuning, spmv__lines *lines)
     return s ? s : spmv__tune_number(lines, 1, &tuning->worst[type]);
 }
 
+/* Reads the rest of a line "blocks". */
+static spmv_status spmv__tune_blocks(spmv_tuning *tuning, spmv__lines *lines)
+{
+    spmv_type type;
+    spmv_format format;
+    double v = 0;
+    int i;
+    spmv_status s = SPMV_OK;
+    spmv__next_word(lines);
+    type = spmv_type_from(lines->word);
+    if (type == SPMV_TYPE_COUNT) return spmv__bad_line(lines, "expected a type");
+    spmv__next_word(lines);
+    format = spmv_format_from(lines->word);
+    if (format == SPMV_FORMAT_COUNT || spmv__format_class_of(format) != SPMV_CLASS_BLOCK)
+        return spmv__bad_line(lines, "expected a block format");
+    for (i = 0; i < SPMV_TUNE_BLOCKS && !s; i++) {
+        s = spmv__tune_number(lines, 1, &v);
+        tuning->blocks[type][format][i] = (float)v;
+    }
+    return s;
+}
+
 /* The numbers of the head: the word of their line, of which there may be several in order, where they go, and their unit; 0: a count. */
 static const struct {
     const char *word;
@@ -158,6 +180,7 @@ static spmv_status spmv__tune_head(spmv_tuning *tuning, spmv__lines *lines, int 
     if (!strcmp(lines->word, "driver")) return spmv__rest_of_line(lines, tuning->driver, sizeof tuning->driver), SPMV_OK;
     if (!strcmp(lines->word, "date")) return spmv__rest_of_line(lines, tuning->date, sizeof tuning->date), SPMV_OK;
     if (!strcmp(lines->word, "regret")) return spmv__tune_regret(tuning, lines);
+    if (!strcmp(lines->word, "blocks")) return spmv__tune_blocks(tuning, lines);
     if (strcmp(lines->word, "class") != 0) return spmv__tune_numbers(tuning, lines, known);
     spmv__next_word(lines);
     tuning->device_class = spmv__device_class_from(lines->word);

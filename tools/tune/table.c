@@ -33,6 +33,17 @@ static void add_numbers(growing *out, const char *word, int n, const double *v)
     growing_add(out, "\n");
 }
 
+/* Adds the line "blocks" of a format, if there is one. */
+static void add_blocks(growing *out, const spmv_tuning *t, spmv_type type, int format)
+{
+    int i, known = 0;
+    for (i = 0; i < SPMV_TUNE_BLOCKS; i++) known |= t->blocks[type][format][i] > 0;
+    if (!known) return;
+    growing_add(out, "blocks %s %s", spmv_type_name(type), spmv_format_name((spmv_format)format));
+    for (i = 0; i < SPMV_TUNE_BLOCKS; i++) growing_add(out, " %.2f", (double)t->blocks[type][format][i]);
+    growing_add(out, "\n");
+}
+
 static void add_head(growing *out, const spmv_tuning *t)
 {
     int k;
@@ -52,6 +63,7 @@ static void add_head(growing *out, const spmv_tuning *t)
         growing_add(out, "error %.3f %llu %llu\n", t->error, (unsigned long long)t->structures, (unsigned long long)t->samples);
     for (k = 0; k < SPMV_TYPE_COUNT; k++)
         if (t->regret[k] > 0) growing_add(out, "regret %s %.3f %.2f\n", spmv_type_name((spmv_type)k), t->regret[k], t->worst[k]);
+    for (k = 0; k < SPMV_TYPE_COUNT * SPMV_FORMAT_COUNT; k++) add_blocks(out, t, (spmv_type)(k / SPMV_FORMAT_COUNT), k % SPMV_FORMAT_COUNT);
     growing_add(out, "# seconds = launch L + bytes / speed B + (reads R + slots S + rows W + uneven U) ps + chain C, see docs/tuning.md\n"
                      "# type plan                    knobs            L     B     R     S     W     U     C  prepare: us, ps a slot\n");
 }
