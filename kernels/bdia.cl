@@ -63,7 +63,7 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
                     #pragma unroll
                     for (uint w = 0; w < V; w++)
                         if (WANTED(v[w]))
-                            MULADD(sum[w], (VEC)v[w], own[d + w]);
+                            MULADD(sum[w], VALUE(v[w]), own[d + w]);
                 }
             barrier(CLK_LOCAL_MEM_FENCE);
         }
@@ -80,7 +80,7 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
         for (uint d = left + lane; d < right; d += L) {
             const VAL v = LOAD_VAL(val, (first + d) * (IDX)ld + r);
             if (WANTED(v))
-                MULADD(sum[0], (VEC)v, X(column + d));
+                MULADD(sum[0], VALUE(v), X(column + d));
         }
 #else
         for (uint d = lane; d < count; d += L)

@@ -82,14 +82,14 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
         const uint c = LOAD_UINT(index, k);
 #endif
 #if STAGE
-        MULADD(mine[i * WG], (VEC)LOAD_VAL(val, k), X(c));
+        MULADD(mine[i * WG], VALUE(LOAD_VAL(val, k)), X(c));
 #else
         if (i != now) {
             acc[now] += sum;
             sum = 0;
             now = i;
         }
-        MULADD(sum, (VEC)LOAD_VAL(val, k), X(c));
+        MULADD(sum, VALUE(LOAD_VAL(val, k)), X(c));
 #endif
     }
 #if STAGE

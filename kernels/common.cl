@@ -21,6 +21,10 @@
 #ifndef VEC
 #define VEC float /* an element of x and y, and what sums are formed in */
 #endif
+#ifndef CODES
+#define CODES 0 // lint: CODES=1 VAL=uchar ENTRY=float ; CODES=2 VAL=uchar ENTRY=float
+/* 1: VAL is uchar, and val has the numbers of values in a dictionary; 2: val has nothing, since every value is the first of it */
+#endif
 #ifndef OFF
 #define OFF uint /* an element of an array of pointers (offsets into other arrays) */
 #endif
@@ -120,14 +124,25 @@ INLINE uint wide_column(uint c, uint first, uint scale)
     return c == 0xffffu ? PAD : first + c * scale;
 }
 
+/* VALUE(v) is the value that val has as v, converted to VEC. */
+#if CODES
+#define DICTIONARY_PARAM __global const ENTRY *restrict dictionary UNUSED,
+#define DICTIONARY_ARG dictionary,
+#define VALUE(v) ((VEC)dictionary[v])
+#else
+#define DICTIONARY_PARAM
+#define DICTIONARY_ARG
+#define VALUE(v) ((VEC)(v))
+#endif
+
 /* X(i) loads x[i] from the buffer, or through an image of it (clSpMV 4; Grewe 4.3.1), in which x begins at element x0. The image
  * holds floats, or doubles as pairs of 32-bit words. The buffer is passed in both cases. */
 #ifndef IMG
 #define IMG 0 // tune: 0 1
 #endif
 #if IMG
-#define X_PARAMS __global const VEC *restrict x UNUSED, ulong x0 UNUSED, __read_only image1d_buffer_t image
-#define X_ARGS x, x0, image
+#define X_PARAMS DICTIONARY_PARAM __global const VEC *restrict x UNUSED, ulong x0 UNUSED, __read_only image1d_buffer_t image
+#define X_ARGS DICTIONARY_ARG x, x0, image
 #define IMAGE_PARAM , __read_only image1d_buffer_t image UNUSED
 #ifdef F64
 #define X(i) as_double(read_imageui(image, (int)(x0 + (i))).xy)
@@ -135,8 +150,8 @@ INLINE uint wide_column(uint c, uint first, uint scale)
 #define X(i) read_imagef(image, (int)(x0 + (i))).x
 #endif
 #else
-#define X_PARAMS __global const VEC *restrict x UNUSED
-#define X_ARGS x
+#define X_PARAMS DICTIONARY_PARAM __global const VEC *restrict x UNUSED
+#define X_ARGS DICTIONARY_ARG x
 #define IMAGE_PARAM
 #define X(i) x[i]
 #endif
@@ -149,7 +164,7 @@ INLINE uint wide_column(uint c, uint first, uint scale)
 #ifndef ZERO
 #define ZERO 0
 #endif
-#define WANTED(v) (!ZERO || (v) != (VAL)0)
+#define WANTED(v) (!ZERO || VALUE(v) != (VEC)0)
 
 #ifndef BODY
 #define BODY body
@@ -168,6 +183,12 @@ INLINE uint wide_column(uint c, uint first, uint scale)
 NT_LOAD(float, "f32", "f")
 NT_LOAD(uint, "u32", "r")
 NT_LOAD(ushort, "u16", "h")
+INLINE uchar nt_uchar(__global const uchar *p)
+{
+    ushort v; /* no register has 8 bits */
+    __asm__("ld.global.nc.L1::no_allocate.u8 %0, [%1];" : "=h"(v) : "l"((ulong)p));
+    return (uchar)v;
+}
 #ifdef F64
 NT_LOAD(double, "f64", "d")
 #endif
@@ -193,6 +214,16 @@ NT_LOAD2(ushort, "u16", "h")
 NT_LOAD4(float, "f32", "f")
 NT_LOAD4(uint, "u32", "r")
 NT_LOAD4(ushort, "u16", "h")
+INLINE uchar2 nt2_uchar(__global const uchar *p)
+{
+    const uint v = nt_ushort((__global const ushort *)p);
+    return VECTOR2(uchar, (uchar)v, (uchar)(v >> 8));
+}
+INLINE uchar4 nt4_uchar(__global const uchar *p)
+{
+    const uint v = nt_uint((__global const uint *)p);
+    return VECTOR4(uchar, (uchar)v, (uchar)(v >> 8), (uchar)(v >> 16), (uchar)(v >> 24));
+}
 #ifdef F64
 NT_LOAD2(double, "f64", "d")
 INLINE double4 nt4_double(__global const double *p)
@@ -202,15 +233,18 @@ INLINE double4 nt4_double(__global const double *p)
     return VECTOR4(double, v.s0, v.s1, w.s0, w.s1);
 }
 #endif
-#define LOAD_VAL(a, i) CAT(nt_, VAL)((a) + (i))
-#define LOAD_COL(a, i) CAT(nt_, COLUMN)((a) + (i))
-#define LOAD_UINT(a, i) nt_uint((a) + (i))
+#define LOAD(type, a, i) CAT(nt_, type)((a) + (i))
 #define LOAD_VECTOR(type, n, p) CAT(CAT(nt, n), CAT(_, type))(p)
 #else
-#define LOAD_VAL(a, i) (a)[i]
-#define LOAD_COL(a, i) (a)[i]
-#define LOAD_UINT(a, i) (a)[i]
+#define LOAD(type, a, i) (a)[i]
 #define LOAD_VECTOR(type, n, p) (*(__global const CAT(type, n) *)(p))
+#endif
+#define LOAD_COL(a, i) LOAD(COLUMN, a, i)
+#define LOAD_UINT(a, i) LOAD(uint, a, i)
+#if CODES == 2
+#define LOAD_VAL(a, i) ((VAL)0) /* a is the empty buffer */
+#else
+#define LOAD_VAL(a, i) LOAD(VAL, a, i)
 #endif
 
 /* With SHUF, on the same devices, a sum over up to 32 adjacent items needs no local memory: shuffle_down returns v of the item d
@@ -251,7 +285,7 @@ INLINE VEC shuffle_down(VEC v, uint d)
 /* The last parameters of every kernel of a product: those that change from one product to the next. */
 #define VECTOR_PARAMS __global const VEC *restrict x UNUSED, ulong x0 UNUSED, __global VEC *restrict y UNUSED, \
                       ulong y0 UNUSED, VEC alpha UNUSED, VEC beta UNUSED
-#define PRODUCT_PARAMS VECTOR_PARAMS IMAGE_PARAM
+#define PRODUCT_PARAMS DICTIONARY_PARAM VECTOR_PARAMS IMAGE_PARAM
 
 /* 1: a vector of n elements can be loaded from or stored to p. */
 #define ALIGNED(p, n) ((ulong)(p) % ((n) * sizeof(VEC)) == 0)
@@ -380,7 +414,7 @@ INLINE uint arrive(__global VEC *carry, ulong carries, size_t first, size_t at, 
 #endif
 /* On CPUs, V adjacent values times V adjacent elements of x are written as vectors where that is possible (BY_VECTORS 1), because
  * compilers do not always make vector instructions of the loop (Intel's runtime: dense takes 0.3 to 0.5 of the time, dia 0.3 to 0.6). */
-#if CPU && V > 1 && V <= 16 && !ZERO && !IMG
+#if CPU && V > 1 && V <= 16 && !ZERO && !IMG && !CODES
 #define VECTOR_V CAT(VEC, V)
 /* Returns sum + val[0 .. V-1] * x[0 .. V-1]. */
 INLINE VECTOR_V sum_of_vectors(VECTOR_V sum, __global const VAL *restrict val, __global const VEC *restrict x)
@@ -399,9 +433,9 @@ INLINE VECTOR_V sum_of_vectors(VECTOR_V sum, __global const VAL *restrict val, _
 #endif
 
 /* Loads V adjacent values into v. The index of the first must be a multiple of V. */
-INLINE void load_rows(VAL *v, __global const VAL *restrict val)
+INLINE void load_rows(VAL *v, __global const VAL *restrict val UNUSED)
 {
-#if V == 4
+#if V == 4 && CODES != 2
     const CAT(VAL, 4) t = LOAD_VECTOR(VAL, 4, val);
     v[0] = t.s0;
     v[1] = t.s1;
@@ -438,7 +472,7 @@ INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const 
     for (uint w = 0; w < V; w++) {
         const uint at = COLUMN_OF(c[w], first, 1);
         if (at != PAD && WANTED(v[w]))
-            MULADD(acc[w], (VEC)v[w], X(at));
+            MULADD(acc[w], VALUE(v[w]), X(at));
     }
 }
 
@@ -461,11 +495,10 @@ INLINE uint add_whole_slabs(VEC *acc, __global const VAL *restrict val, __global
     while (count > 0 && has_padding(col + (slot + (count - 1) * step)))
         count--;
     for (uint k = 0; k < count; k++, slot += step) {
-        __global const VAL *v = val + slot;
         __global const COLUMN *c = col + slot;
         #pragma unroll
         for (uint w = 0; w < V; w++)
-            MULADD(acc[w], (VEC)v[w], X(USED_COLUMN_OF(c[w], first, 1)));
+            MULADD(acc[w], VALUE(LOAD_VAL(val + slot, w)), X(USED_COLUMN_OF(c[w], first, 1)));
     }
     return count;
 }
@@ -496,7 +529,7 @@ INLINE void add_batch(VEC *acc, __global const VAL *restrict val, __global const
     #pragma unroll
     for (uint u = 0; u < UNROLL; u++)
         if (c[u] != PAD && WANTED(v[u]))
-            MULADD(*acc, (VEC)v[u], xs[u]);
+            MULADD(*acc, VALUE(v[u]), xs[u]);
 }
 
 /* Adds count slots of a row in batches. Only the last one, full or not, tests which of its slots exist, so that adjacent items whose counts
@@ -558,14 +591,14 @@ INLINE void add_diagonal(VEC *acc, __global const VAL *restrict val, long c, uin
             xs[w] = X(c + w);
         #pragma unroll
         for (uint w = 0; w < V; w++)
-            MULADD(acc[w], (VEC)v[w], xs[w]);
+            MULADD(acc[w], VALUE(v[w]), xs[w]);
         return;
     }
 #endif
     #pragma unroll
     for (uint w = 0; w < V; w++)
         if (c + w >= 0 && c + w < (long)cols && WANTED(v[w]))
-            MULADD(acc[w], (VEC)v[w], X(c + w));
+            MULADD(acc[w], VALUE(v[w]), X(c + w));
 }
 
 /* ---- block formats: a block has BH x BW elements, stored in units of 1 x UW ----
@@ -590,15 +623,15 @@ INLINE void add_diagonal(VEC *acc, __global const VAL *restrict val, long c, uin
 #endif
 
 /* Loads the UW values of a unit. */
-INLINE void load_unit(VAL *v, __global const VAL *restrict val, IDX unit)
+INLINE void load_unit(VAL *v, __global const VAL *restrict val UNUSED, IDX unit UNUSED)
 {
-#if UW == 4
+#if UW == 4 && CODES != 2
     const CAT(VAL, 4) t = LOAD_VECTOR(VAL, 4, val + unit * 4);
     v[0] = t.s0;
     v[1] = t.s1;
     v[2] = t.s2;
     v[3] = t.s3;
-#elif UW == 2
+#elif UW == 2 && CODES != 2
     const CAT(VAL, 2) t = LOAD_VECTOR(VAL, 2, val + unit * 2);
     v[0] = t.s0;
     v[1] = t.s1;
@@ -682,7 +715,7 @@ INLINE void add_block(VEC *acc, __global const VAL *restrict val, IDX first, IDX
     for (uint i = 0; i < BH; i++)
         #pragma unroll
         for (uint j = 0; j < BW; j++)
-            MULADD(acc[i], (VEC)v[i * BW + j], xs[j]);
+            MULADD(acc[i], VALUE(v[i * BW + j]), xs[j]);
 #else
     if (padded && c == PAD)
         return;
@@ -695,15 +728,15 @@ INLINE void add_block(VEC *acc, __global const VAL *restrict val, IDX first, IDX
             load_unit(v, val, first + (i * ROW_UNITS + u) * step);
 #if CPU && !REPEAT
             /* the additions to acc depend on each other, so there is only one for each unit */
-            VEC sum = (VEC)v[0] * xs[u * UW];
+            VEC sum = VALUE(v[0]) * xs[u * UW];
             #pragma unroll
             for (uint j = 1; j < UW; j++)
-                MULADD(sum, (VEC)v[j], xs[u * UW + j]);
+                MULADD(sum, VALUE(v[j]), xs[u * UW + j]);
             acc[i] += sum;
 #else
             #pragma unroll
             for (uint j = 0; j < UW; j++)
-                MULADD(acc[i], (VEC)v[j], xs[u * UW + j]);
+                MULADD(acc[i], VALUE(v[j]), xs[u * UW + j]);
 #endif
         }
     }

@@ -50,7 +50,7 @@ KERNEL void spmv(COO_PARAMS)
         const ulong k = ((ulong)get_group_id(0) * PER + u) * WG + get_local_id(0);
         if (k < nnz) {
             volatile __global WORD *place = (volatile __global WORD *)(y + row[k]);
-            const VEC v = alpha * ((VEC)LOAD_VAL(val, k) * X(LOAD_UINT(col, k)));
+            const VEC v = alpha * (VALUE(LOAD_VAL(val, k)) * X(LOAD_UINT(col, k)));
             WORD before;
             WORD now = EXCHANGE(place, (WORD)0, (WORD)0); /* an atomic load */
             do {
@@ -68,7 +68,7 @@ KERNEL void spmv(COO_PARAMS)
 #define ROW_ENDS(k, sum) product[k] = (sum) /* stored below */
 #else
 #define PLACE(k) LOAD_UINT(row, base + (k))
-#define ADD(sum, k) MULADD(sum, (VEC)LOAD_VAL(val, base + (k)), X(LOAD_UINT(col, base + (k))))
+#define ADD(sum, k) MULADD(sum, VALUE(LOAD_VAL(val, base + (k))), X(LOAD_UINT(col, base + (k))))
 #define ROW_ENDS(k, sum) put(y, PLACE(k), alpha, sum, (VEC)1)
 #endif
 #define AHEAD (PER < 8 ? PER : 8) /* nonzeros that an item loads before it uses the first */
@@ -108,7 +108,7 @@ KERNEL void spmv(COO_PARAMS)
         #pragma unroll
         for (uint u = 0; u < AHEAD; u++)
             if (i + u * WG < n)
-                product[i + u * WG] = (VEC)v[u] * xs[u];
+                product[i + u * WG] = VALUE(v[u]) * xs[u];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif

@@ -73,7 +73,7 @@ INLINE VEC sum_slots(__global const VAL *restrict val, __global const COLUMN *re
         for (; end - k >= UNROLL * step; k += UNROLL * step) {
             #pragma unroll
             for (uint u = 0; u < UNROLL; u++)
-                MULADD(part[u], (VEC)LOAD_VAL(val + k, u * step), X(COL(col + k, u * step, first, 1)));
+                MULADD(part[u], VALUE(LOAD_VAL(val + k, u * step)), X(COL(col + k, u * step, first, 1)));
         }
         #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
@@ -81,7 +81,7 @@ INLINE VEC sum_slots(__global const VAL *restrict val, __global const COLUMN *re
     }
 #endif
     for (; k < end; k += step)
-        MULADD(sum, (VEC)LOAD_VAL(val, k), X(COL(col, k, first, 1)));
+        MULADD(sum, VALUE(LOAD_VAL(val, k)), X(COL(col, k, first, 1)));
 #endif
     return sum;
 }
@@ -166,9 +166,9 @@ KERNEL void spmv(RUN_PARAMS)
         for (uint u = 0; u < UNROLL; u++)
             if (k + u * WG < n) {
                 if (m == 1)
-                    MULADD(sum, (VEC)v[u], xs[u]);
+                    MULADD(sum, VALUE(v[u]), xs[u]);
                 else
-                    product[k + u * WG] = (VEC)v[u] * xs[u];
+                    product[k + u * WG] = VALUE(v[u]) * xs[u];
             }
     }
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -41,12 +41,12 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
         #pragma unroll
         for (uint w = 0; w < V; w++)
             if (WANTED(LOAD_VAL(row, c + w)))
-                MULADD(sum[w], (VEC)LOAD_VAL(row, c + w), X(c + w));
+                MULADD(sum[w], VALUE(LOAD_VAL(row, c + w)), X(c + w));
     }
 #endif
     for (IDX c = (IDX)whole + lane; c < cols; c += L)
         if (WANTED(LOAD_VAL(row, c)))
-            MULADD(sum[0], (VEC)LOAD_VAL(row, c), X(c));
+            MULADD(sum[0], VALUE(LOAD_VAL(row, c)), X(c));
     #pragma unroll
     for (uint d = V / 2; d > 0; d /= 2)
         for (uint w = 0; w < d; w++)

@@ -93,7 +93,7 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols UNUSED, LIST_PARAM PRODUCT_PARAM
             const uint c = COL(col, begin + k, first, 1);
             const VAL v = LOAD_VAL(val, begin + k);
             if (c != PAD && WANTED(v))
-                MULADD(sum, (VEC)v, X(c));
+                MULADD(sum, VALUE(v), X(c));
         }
     }
     scratch[lid] = sum;

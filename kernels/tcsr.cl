@@ -87,7 +87,7 @@
 #define IMAGE_ARG
 #endif
 #define TILE_ARGS val, col, flags, end_at, row, piece, cut, empty, base, high_at, high, tiles, cuts, empties, LIST_ARG carry, \
-                  x, x0, y, y0, alpha, beta IMAGE_ARG
+                  DICTIONARY_ARG x, x0, y, y0, alpha, beta IMAGE_ARG
 #define PIECE_PARAMS __global const uint *restrict end_at UNUSED, __global const uint *restrict row UNUSED, LIST_PARAM \
                      __global VEC *restrict carry
 #define PIECE_ARGS end_at, row, LIST_ARG carry
@@ -250,15 +250,47 @@ INLINE void load_lane(uint *c, __global const COLUMN *restrict col)
 #define COLUMN_IN(c, first, u) (c)[u]
 #endif
 
+/* The values of UNROLL slots of a lane, of which VALUE_IN is that of slot u. Codes of a lane are adjacent (values.cl), so that one load
+ * brings them. */
+#if CODES == 1
+#define VALUES uint
+#define VALUE_WORDS (UNROLL / 4)
+#define VALUE_STEP(slots) (slots)
+#define VALUE_IN(v, u) VALUE((v)[(u) / 4] >> (u) % 4 * 8 & 255u)
+INLINE void load_values(uint *v, __global const uchar *restrict val)
+{
+#if UNROLL == 16
+    const uint4 four = LOAD_VECTOR(uint, 4, (__global const uint *)val);
+    v[2] = four.s2;
+    v[3] = four.s3;
+#else
+    const uint2 four = LOAD_VECTOR(uint, 2, (__global const uint *)val);
+#endif
+    v[0] = four.s0;
+    v[1] = four.s1;
+}
+#else
+#define VALUES VAL
+#define VALUE_WORDS UNROLL
+#define VALUE_STEP(slots) ((slots) * LANES)
+#define VALUE_IN(v, u) VALUE((v)[u])
+INLINE void load_values(VAL *v, __global const VAL *restrict val UNUSED)
+{
+    #pragma unroll
+    for (uint u = 0; u < UNROLL; u++)
+        v[u] = LOAD_VAL(val, u * LANES);
+}
+#endif
+
 /* y of the rows that end in a tile, and the pieces of rows that are cut. */
 INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
 {
     const uint lid = (uint)get_local_id(0), lane = lid % LANES, own = lid / LANES;
     __local VEC *buf = m->buffer[own];
     const size_t warp = (size_t)tile * WARPS + own;
-    val += warp * WARP_SLOTS + lane; /* from here on at constant distances */
+    val += warp * WARP_SLOTS + (CODES == 1 ? lane * U : lane); /* from here on at constant distances */
     col += warp * WARP_SLOTS + lane * TOGETHER;
-    VAL v[UNROLL];
+    VALUES v[VALUE_WORDS];
     uint c[WORDS];
     VEC p[U];
 #if IDX16
@@ -273,9 +305,7 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     uint highs[U / 4] = {0, 0, 0, 0};
 #endif
     load_lane(c, col);
-    #pragma unroll
-    for (uint u = 0; u < UNROLL; u++)
-        v[u] = LOAD_VAL(val, u * LANES);
+    load_values(v, val);
 #if HIGH
     if (HAS_HIGH) {
         const uint4 four = LOAD_VECTOR(uint, 4, (__global const uint *)(high + (size_t)wide * WARP_SLOTS + lane * U));
@@ -309,22 +339,20 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
         for (uint u = 0; u < UNROLL; u++)
             xs[u] = X(COLUMN_IN(c, b, u));
 #if UNROLL < U /* the next loads are issued before these products are formed */
-        VAL next_v[UNROLL];
+        VALUES next_v[VALUE_WORDS];
         uint next_c[WORDS];
         if (b + UNROLL < U) {
             load_lane(next_c, col + (b + UNROLL) * LANES);
-            #pragma unroll
-            for (uint u = 0; u < UNROLL; u++)
-                next_v[u] = LOAD_VAL(val, (b + UNROLL + u) * LANES);
+            load_values(next_v, val + VALUE_STEP(b + UNROLL));
         }
 #endif
         #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
-            buf[AT((b + u) * LANES) + AT(lane)] = (VEC)v[u] * xs[u];
+            buf[AT((b + u) * LANES) + AT(lane)] = VALUE_IN(v, u) * xs[u];
 #if UNROLL < U
         if (b + UNROLL < U) {
             #pragma unroll
-            for (uint u = 0; u < UNROLL; u++)
+            for (uint u = 0; u < VALUE_WORDS; u++)
                 v[u] = next_v[u];
             #pragma unroll
             for (uint u = 0; u < WORDS; u++)
@@ -457,6 +485,12 @@ KERNEL void spmv(TILE_PARAMS)
 #define COLUMN_AT(u) col[at + (u)]
 #endif
 
+#if CODES == 1 /* where STREAM 1 has them */
+#define VALUE_AT(u) VALUE(val[(at & ~(IDX)(WARP_SLOTS - 1)) | (at + (u)) % LANES * U | at % WARP_SLOTS / LANES])
+#else
+#define VALUE_AT(u) VALUE(LOAD_VAL(val, at + (u)))
+#endif
+
 /* A piece of a row that is cut: the sum of what tile t has of it. */
 INLINE void leave_piece(uint t, uint first UNUSED, uint last, VEC sum, ulong tiles UNUSED, PIECE_PARAMS, __global VEC *y UNUSED,
                         VEC alpha UNUSED, VEC beta UNUSED)
@@ -509,12 +543,12 @@ KERNEL void spmv(TILE_PARAMS)
             VEC s[4] = {sum, 0, 0, 0};
             #pragma unroll
             for (; u < U; u++)
-                MULADD(s[u % 4], (VEC)val[at + u], X(COLUMN_AT(u)));
+                MULADD(s[u % 4], VALUE_AT(u), X(COLUMN_AT(u)));
             sum = (s[0] + s[1]) + (s[2] + s[3]);
         }
         for (; mask; mask &= mask - 1) {
             for (const uint end = 31 - clz(mask & (0u - mask)); u <= end; u++)
-                MULADD(sum, (VEC)val[at + u], X(COLUMN_AT(u)));
+                MULADD(sum, VALUE_AT(u), X(COLUMN_AT(u)));
             if (crossing)
                 leave_piece(tile, from, tile, sum, tiles, PIECE_ARGS, y, alpha, beta);
             else
@@ -524,7 +558,7 @@ KERNEL void spmv(TILE_PARAMS)
             n++;
         }
         for (; u < U; u++)
-            MULADD(sum, (VEC)val[at + u], X(COLUMN_AT(u)));
+            MULADD(sum, VALUE_AT(u), X(COLUMN_AT(u)));
     }
     if (to != tile)
         leave_piece(tile, crossing ? from : tile, to, sum, tiles, PIECE_ARGS, y, alpha, beta);

@@ -466,6 +466,8 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *view
         return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "%s has no reproducible product", spmv_format_name(spec->format));
     if (how->reproducible && spec->format == SPMV_CSR && spec->key[SPMV_KEY_RUN])
         return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "csr with the key run has no reproducible product; leave out run");
+    if (how->updatable && (spec->key[SPMV_KEY_VAL] == 1 || spec->key[SPMV_KEY_VAL] == 8))
+        return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "val=%d cannot be updated; use val=32", (int)spec->key[SPMV_KEY_VAL]);
     if (view->list && !(spmv_format_flags(spec->format) & SPMV_CAN_LIST))
         return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "%s cannot follow a row list", spmv_format_name(spec->format));
     return SPMV_OK;

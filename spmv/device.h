@@ -351,6 +351,7 @@ struct spmv_device_part {
     void        *a[SPMV_MAX_ARRAYS];   /* buffers; NULL: no elements */
     void        *all;                  /* the buffer in which all of them lie; NULL: each is one by itself */
     void        *list;                 /* row list, or NULL */
+    void        *dictionary;           /* the values that codes in a[SPMV_VAL] stand for; NULL: values stand there themselves */
     uint64_t     n[SPMV_MAX_INTS];
     uint64_t     groups;               /* work-groups of the launch; 0: there is nothing to do */
     uint64_t     finish;               /* work-groups of the finishing launch, which adds the carries to y; 0: there is none */

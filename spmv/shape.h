@@ -70,7 +70,8 @@ static const char *spmv__spec_fault(const spmv_spec *spec)
     if (k[SPMV_KEY_TILE] && (k[SPMV_KEY_TILE] < 512 || k[SPMV_KEY_TILE] > 4096 || (k[SPMV_KEY_TILE] & (k[SPMV_KEY_TILE] - 1))))
         return "tile must be 512 1024 2048 or 4096";
     if (k[SPMV_KEY_COLS] < 0 || k[SPMV_KEY_COLS] > 0xffffffff) return "cols must be 0 .. 4294967295";
-    if (k[SPMV_KEY_VAL] && k[SPMV_KEY_VAL] != 32 && k[SPMV_KEY_VAL] != 64) return "val must be 32 or 64";
+    if (k[SPMV_KEY_VAL] && k[SPMV_KEY_VAL] != 1 && k[SPMV_KEY_VAL] != 8 && k[SPMV_KEY_VAL] != 32 && k[SPMV_KEY_VAL] != 64)
+        return "val must be 1 8 32 or 64";
     return NULL;
 }
 

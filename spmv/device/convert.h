@@ -308,19 +308,6 @@ static spmv_status spmv__convert_upload(spmv_device *device, const void *from, u
     return s ? s : spmv__dev_copy(device, *out, count * width, from);
 }
 
-/* Launches a kernel, whose arguments are set. chain: 1: the queue is out of order, and the kernel's buffers were filled in it. */
-static spmv_status spmv__convert_start(const spmv_device *device, void *kernel, uint64_t groups, uint64_t wg, int chain)
-{
-    const spmv_backend *back = device->info.backend;
-    spmv_order order;
-    spmv_status s = SPMV_OK;
-    memset(&order, 0, sizeof order);
-    if (chain) s = back->finish(device, device->queue);
-    if (!s) s = back->launch(device, device->queue, kernel, groups, wg, &order, NULL);
-    if (!s && chain) s = back->finish(device, device->queue);
-    return s;
-}
-
 /* ---- kernels that scan row pointers and columns ------------------------------------------------------------------- */
 
 /* Programs of such kernels: CHECK of kernels/convert.cl. */
@@ -353,22 +340,6 @@ static spmv_status spmv__convert_scan_create(spmv__convert_scan *scan, spmv_devi
     return s;
 }
 
-/* Launches it for so many elements, of which each work-item does some. */
-static spmv_status spmv__convert_scan_run(const spmv__convert_scan *scan, uint64_t elements, uint64_t each)
-{
-    const spmv_device *device = scan->on.device;
-    const spmv_backend *back = device->info.backend;
-    const uint64_t wg = (uint64_t)spmv__dev_vector_group(device);
-    uint64_t groups = 0;
-    int chain = 0, profiles;
-    spmv_status s = scan->args.s;
-    if (!s) s = spmv__dev_groups(device, elements, wg * each, wg, &groups);
-    if (!s) s = back->queue_keep(device, device->queue, &chain, &profiles);
-    if (s) return s;
-    back->queue_free(device, device->queue);
-    return spmv__convert_start(device, scan->kernel, groups, wg, chain);
-}
-
 static void spmv__convert_scan_destroy(const spmv__convert_scan *scan)
 {
     spmv__dev_kernel_free(scan->on.device, scan->kernel);
@@ -399,7 +370,7 @@ SPMV__SHARED spmv_status spmv__convert_check(spmv_device *device, const spmv_csr
         spmv__dev_arg_mem(&scan.args, ptr);
         spmv__dev_arg_mem(&scan.args, col);
         spmv__dev_arg_mem(&scan.args, buffer);
-        s = spmv__convert_scan_run(&scan, a->nnz > a->rows ? a->nnz : a->rows, SPMV__CONVERT_PER);
+        s = spmv__dev_start_each(scan.on.device, &scan.args, a->nnz > a->rows ? a->nnz : a->rows, SPMV__CONVERT_PER);
     }
     if (!s) s = back->read(device, device->queue, buffer, sizeof sum, sum, NULL);
     found->pointers = !s && !sum[2];
@@ -420,7 +391,7 @@ static spmv_status spmv__convert_widen(spmv__convert *convert)
         spmv__dev_arg_count(&scan.args, convert->a->rows);
         spmv__dev_arg_mem(&scan.args, convert->narrow);
         spmv__dev_arg_mem(&scan.args, convert->ptr);
-        s = spmv__convert_scan_run(&scan, convert->a->rows + 1, 1);
+        s = spmv__dev_start_each(scan.on.device, &scan.args, convert->a->rows + 1, 1);
     }
     spmv__convert_scan_destroy(&scan);
     return s;
@@ -455,7 +426,7 @@ static spmv_status spmv__convert_longest(const spmv__convert *convert, uint64_t 
         spmv__dev_arg_count(&scan.args, slices);
         spmv__dev_arg_mem(&scan.args, convert->narrow ? convert->narrow : convert->ptr);
         spmv__dev_arg_mem(&scan.args, buffer);
-        status = spmv__convert_scan_run(&scan, slices, 1);
+        status = spmv__dev_start_each(scan.on.device, &scan.args, slices, 1);
     }
     if (!status) status = spmv__dev_download(device, buffer, slices * sizeof *source->longest, source->longest);
     spmv__scratch_give(device, buffer);
@@ -784,6 +755,7 @@ static spmv_status spmv__convert_make_all(spmv__convert_job *job)
     int k;
     spmv_status s;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) bytes += spmv__round_up(p->a[k].count * p->a[k].width, aligned);
+    if (spmv__dev_codes(p)) return SPMV_OK; /* the values make room for codes */
     if (!device->info.backend->within || bytes > device->info.alloc_bytes) return SPMV_OK;
     s = spmv__dev_own(device, bytes, 0, &job->elsewhere->all);
     for (bytes = 0, k = 0; k < SPMV_MAX_ARRAYS && !s; k++) {
@@ -1004,7 +976,7 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *job, void *k
 /* Launches a kernel, whose arguments are set. Products wait for it: spmv__converter_finish finishes the queue. */
 static spmv_status spmv__convert_launch(const spmv__convert_job *job, void *kernel, uint64_t groups)
 {
-    return spmv__convert_start(job->convert->device, kernel, groups, job->wg, job->convert->chain);
+    return spmv__dev_start(job->convert->device, kernel, groups, job->wg, job->convert->chain);
 }
 
 /* Launches a kernel of the program, once. */
@@ -1073,7 +1045,7 @@ static spmv_status spmv__convert_tile_step(const spmv__convert_job *job, uint64_
     spmv__dev_arg_mem(&args, job->spans);
     spmv__dev_arg_count(&args, !high ? 0 : high < p->a[SPMV_TCSR_COL].count ? 1 : 2);
     for (k = 0; k < sizeof arrays / sizeof *arrays; k++) spmv__dev_arg_mem(&args, spmv__convert_tile_array(job, arrays[k]));
-    return args.s ? args.s : spmv__convert_start(job->convert->device, kernel, groups, job->wg, job->convert->chain);
+    return args.s ? args.s : spmv__dev_start(job->convert->device, kernel, groups, job->wg, job->convert->chain);
 }
 
 /* Nonzeros or rows of a group. */
@@ -1756,7 +1728,7 @@ static spmv_status spmv__convert_find_spans(const spmv__convert_job *job, void *
         spmv__dev_arg_count(&scan.args, view->owner != NULL);
         spmv__dev_arg_count(&scan.args, view->part);
         spmv__dev_arg_mem(&scan.args, buffer);
-        status = spmv__convert_scan_run(&scan, source->rows, 1);
+        status = spmv__dev_start_each(scan.on.device, &scan.args, source->rows, 1);
     }
     if (!status) status = spmv__dev_download(device, buffer, bytes, source->row_spans);
     if (status) device->info.backend->finish(device, device->queue); /* before the next matrix gets the buffer */
@@ -1821,7 +1793,7 @@ static spmv_status spmv__convert_list_diagonals(spmv__convert *convert, void *bu
         spmv__dev_arg_count(&scan.args, numbers);
         spmv__dev_arg_count(&scan.args, SPMV__DIAGONALS_HEAD);
         spmv__dev_arg_mem(&scan.args, buffer);
-        s = spmv__convert_scan_run(&scan, numbers, 1);
+        s = spmv__dev_start_each(scan.on.device, &scan.args, numbers, 1);
     }
     spmv__convert_scan_destroy(&scan);
     return s;
@@ -1850,7 +1822,7 @@ static spmv_status spmv__convert_count_diagonals(spmv__convert *convert, const s
         spmv__dev_arg_count(&scan.args, view->part);
         spmv__dev_arg_count(&scan.args, SPMV__DIAGONALS_HEAD);
         spmv__dev_arg_mem(&scan.args, buffer);
-        s = spmv__convert_scan_run(&scan, convert->nnz, SPMV__CONVERT_PER);
+        s = spmv__dev_start_each(scan.on.device, &scan.args, convert->nnz, SPMV__CONVERT_PER);
     }
     if (!s) s = spmv__convert_list_diagonals(convert, buffer, numbers);
     if (!s) s = spmv__convert_read_diagonals(device, buffer, numbers, hooks, out);
@@ -1974,7 +1946,7 @@ static spmv_status spmv__convert_take_there(spmv__convert *convert, const spmv_v
         spmv__dev_arg_count(&scan.args, part);
         spmv__dev_arg_count(&scan.args, diagonals->first);
         spmv__dev_arg_mem(&scan.args, place);
-        s = spmv__convert_scan_run(&scan, convert->nnz, SPMV__CONVERT_PER);
+        s = spmv__dev_start_each(scan.on.device, &scan.args, convert->nnz, SPMV__CONVERT_PER);
     }
     if (!s) s = spmv__dev_download(device, owners, convert->nnz, owner);
     if (s) device->info.backend->finish(device, device->queue); /* before the next matrix gets the buffers */

@@ -17,16 +17,6 @@ static void spmv__dev_arg_real(spmv__dev_args *args, double v)
     else spmv__dev_arg(args, &v, sizeof v);
 }
 
-static spmv__dev_args spmv__dev_args_of(const spmv_device_matrix *matrix, void *kernel)
-{
-    spmv__dev_args args;
-    args.matrix = matrix;
-    args.kernel = kernel;
-    args.next = 0;
-    args.s = SPMV_OK;
-    return args;
-}
-
 static void spmv__dev_launch_shape(spmv__launch *launch, uint64_t groups, uint64_t wg)
 {
     launch->groups = groups;
@@ -49,6 +39,7 @@ static spmv_status spmv__dev_launch_part(spmv__launch *launch, const spmv_device
     for (i = 0; kernel->ints[i]; i++)
         if (!spmv__dev_int_is_macro(p->format, i)) spmv__dev_arg_count(&args, p->n[i]);
     (record->arguments ? record->arguments : spmv__dev_arguments_rows)(&args, p, carry);
+    if (p->dictionary) spmv__dev_arg_mem(&args, p->dictionary);
     launch->arg = args.next;
     launch->first = p->source == 0;
     launch->row = p->row;

@@ -74,6 +74,16 @@ static void spmv__dev_arg(spmv__dev_args *args, const void *value, size_t size)
     if (!args->s) args->s = device->info.backend->argument(device, args->kernel, args->next++, value, size);
 }
 
+static spmv__dev_args spmv__dev_args_of(const spmv_device_matrix *matrix, void *kernel)
+{
+    spmv__dev_args args;
+    args.matrix = matrix;
+    args.kernel = kernel;
+    args.next = 0;
+    args.s = SPMV_OK;
+    return args;
+}
+
 static void spmv__dev_arg_mem(spmv__dev_args *args, void *mem)
 {
     spmv__dev_arg(args, mem ? &mem : &args->matrix->none, sizeof mem);

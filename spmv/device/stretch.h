@@ -5,7 +5,7 @@
 #ifndef SPMV__DEVICE_STRETCH_H
 #define SPMV__DEVICE_STRETCH_H
 
-#include "upload.h"
+#include "codes.h"
 
 /* ---- stretches of parts whose arrays are larger than a buffer ----------------------------------------------------- */
 
@@ -246,6 +246,7 @@ static spmv_status spmv__dev_part_create(spmv_device_part *out, spmv_device *dev
     for (k = 0; k < SPMV_MAX_INTS; k++) out->n[k] = p->n[k];
     spmv__dev_take_all(out, p);
     for (k = 0; !s && !out->all && k < spmv__dev_kernels[p->spec.format].arrays; k++) s = spmv__dev_array(device, p, k, &out->a[k]);
+    if (!s && spmv__dev_codes(p)) s = spmv__dev_encode(device, p, &out->a[SPMV_VAL], &out->dictionary);
     if (!s) s = spmv__dev_upload(device, &p->list, &out->list);
     if (!s) s = (record->deal ? record->deal : spmv__dev_deal_rows)(out, device, p);
     return s;
@@ -263,20 +264,12 @@ static spmv_status spmv__dev_stretch_create(spmv_device_part *out, spmv_device *
     return s;
 }
 
-static int spmv__dev_vector_group(const spmv_device *device)
-{
-    int wg = spmv__dev_knob_default(SPMV_KNOB_WG, device->info.type);
-    if (wg < SPMV__STAGE_GROUP) wg = SPMV__STAGE_GROUP;
-    while (wg > 1 && (uint64_t)wg > device->info.group_size) wg /= 2;
-    return wg;
-}
-
 /* The program of a kernel that walks over vectors alone: SPMV__KERNEL_SCALE or SPMV__KERNEL_GATHER. */
 static spmv_status spmv__dev_vector_program(spmv_device *device, int kernel, spmv_type type, void **out)
 {
     spmv__dev_options options;
     options.used = 0;
-    spmv__dev_option_types(&options, type);
+    spmv__dev_option_types(&options, type, 0);
     spmv__dev_option_number(&options, "WG", (uint64_t)spmv__dev_vector_group(device));
     return spmv__dev_program_of(device, kernel, options.text, out);
 }
@@ -408,6 +401,7 @@ SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *matrix, const
         const spmv_array *val;
         spmv_part stretch;
         if (!p->values || parts[p->source].elsewhere) continue;
+        if (p->dictionary) return spmv_log(hooks, SPMV_ERR_FIXED, "values with the keys val=8 and val=1 cannot be updated");
         s = spmv__dev_cut_part(hooks, &parts[p->source], p->begin, p->end, 1, &stretch);
         if (s) return s;
         val = &stretch.a[SPMV_VAL];
@@ -430,6 +424,7 @@ SPMV_API void spmv_device_matrix_destroy(spmv_device_matrix *matrix)
         for (k = 0; k < SPMV_MAX_ARRAYS && !p->all; k++) spmv__dev_left(matrix->device, p->a[k], ordered);
         spmv__dev_left(matrix->device, p->all, ordered);
         spmv__dev_left(matrix->device, p->list, ordered);
+        spmv__dev_left(matrix->device, p->dictionary, ordered);
     }
     spmv_free(&hooks, matrix->part);
     memset(matrix, 0, sizeof *matrix);

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spmv/device/codes.h - values of a part as their numbers in a dictionary (keys val=8 and val=1), made on the device from the values.
+ */
+#ifndef SPMV__DEVICE_CODES_H
+#define SPMV__DEVICE_CODES_H
+
+#include "upload.h"
+
+enum { SPMV__CODES_TABLE = 1024, SPMV__CODES_MOST = 256 }; /* places and values, as in kernels/values.cl */
+enum { SPMV__CODES_EACH = 16 /* slots of a work-item, so that groups are few enough to have tables of their own */ };
+
+/* The kernels of kernels/values.cl for one part. */
+typedef struct spmv__coder {
+    const spmv_part   *p;
+    spmv_device       *device;
+    spmv_device_matrix on; /* stands in for a matrix */
+    void              *program, *val;
+} spmv__coder;
+
+static int spmv__dev_vector_group(const spmv_device *device)
+{
+    int wg = spmv__dev_knob_default(SPMV_KNOB_WG, device->info.type);
+    if (wg < SPMV__STAGE_GROUP) wg = SPMV__STAGE_GROUP;
+    while (wg > 1 && (uint64_t)wg > device->info.group_size) wg /= 2;
+    return wg;
+}
+
+/* Launches a kernel, whose arguments are set. chain: 1: the queue is out of order, and the kernel's buffers were filled in it. */
+static spmv_status spmv__dev_start(const spmv_device *device, void *kernel, uint64_t groups, uint64_t wg, int chain)
+{
+    const spmv_backend *back = device->info.backend;
+    spmv_order order;
+    spmv_status s = SPMV_OK;
+    memset(&order, 0, sizeof order);
+    if (chain) s = back->finish(device, device->queue);
+    if (!s) s = back->launch(device, device->queue, kernel, groups, wg, &order, NULL);
+    if (!s && chain) s = back->finish(device, device->queue);
+    return s;
+}
+
+/* Launches a kernel whose arguments are set, for elements of which each work-item takes some, and waits where the queue is out of order. */
+static spmv_status spmv__dev_start_each(const spmv_device *device, const spmv__dev_args *args, uint64_t elements, uint64_t each)
+{
+    const uint64_t wg = (uint64_t)spmv__dev_vector_group(device);
+    uint64_t groups = 0;
+    int chain = 0, profiles;
+    spmv_status s = args->s;
+    if (!s) s = spmv__dev_groups(device, elements, wg * each, wg, &groups);
+    if (!s) s = device->info.backend->queue_keep(device, device->queue, &chain, &profiles);
+    if (s) return s;
+    device->info.backend->queue_free(device, device->queue);
+    return spmv__dev_start(device, args->kernel, groups, wg, chain);
+}
+
+static spmv_status spmv__coder_create(spmv__coder *coder, spmv_device *device, const spmv_part *p, void *val)
+{
+    spmv__dev_options options;
+    memset(coder, 0, sizeof *coder);
+    coder->p = p;
+    coder->device = coder->on.device = device;
+    coder->val = val;
+    options.used = 0;
+    spmv__dev_option(&options, "WORD", p->a[SPMV_VAL].width == 8 ? "ulong" : "uint");
+    spmv__dev_option_number(&options, "WG", (uint64_t)spmv__dev_vector_group(device));
+    if (p->spec.format == SPMV_TCSR) spmv__dev_option(&options, "BY_LANE", "1");
+    return spmv__dev_program_of(device, (int)SPMV__KERNEL_VALUES, options.text, &coder->program);
+}
+
+/* Runs the kernel called name for all slots, with so many further arguments, which are buffers; a number before the last. */
+static spmv_status spmv__coder_run(const spmv__coder *coder, const char *name, void *first, uint64_t number, void *last)
+{
+    const spmv_backend *back = coder->device->info.backend;
+    const uint64_t count = coder->p->a[SPMV_VAL].count;
+    const int counted = strcmp(name, "look_up") != 0;
+    spmv__dev_args args;
+    void *kernel = NULL;
+    spmv_status s = back->kernel(coder->device, coder->program, name, &kernel);
+    if (s) return s;
+    args = spmv__dev_args_of(&coder->on, kernel);
+    spmv__dev_arg_mem(&args, coder->val);
+    if (counted) spmv__dev_arg_count(&args, count);
+    spmv__dev_arg_mem(&args, first);
+    if (number) spmv__dev_arg_count(&args, number);
+    if (last) spmv__dev_arg_mem(&args, last);
+    s = spmv__dev_start_each(coder->device, &args, counted ? count : SPMV__CODES_TABLE, counted ? SPMV__CODES_EACH : 1);
+    spmv__dev_kernel_free(coder->device, kernel);
+    return s;
+}
+
+/* Refuses a part with so many values, of which zeros slots are zero. One value, val=1, may have zeros beside it that are padding, which no
+ * product reads; fill is read. */
+static spmv_status spmv__codes_fit(const spmv_part *p, uint64_t values, uint64_t zeros, const spmv_hooks *hooks)
+{
+    const int one = p->spec.key[SPMV_KEY_VAL] == 1;
+    const uint64_t padding = p->a[SPMV_VAL].count - p->nnz;
+    const int padded = padding && zeros == padding && !(spmv_format_flags(p->spec.format) & SPMV_HAS_FILL);
+    if (one ? values == 1 || (values == 2 && padded) : values <= SPMV__CODES_MOST) return SPMV_OK;
+    if (one) return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "%s: val=1: there are %llu values or more", spmv_format_name(p->spec.format),
+                             (spmv__ull)(values - (uint64_t)padded));
+    return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "%s: val=8: there are more than %d values", spmv_format_name(p->spec.format),
+                    (int)SPMV__CODES_MOST);
+}
+
+/* The values of a part as words, in rising order; for val=1 the only one that is not padding: at most SPMV__CODES_MOST, *values. */
+static void spmv__codes_sort(const spmv_part *p, const uint32_t *table, const unsigned char *found, uint64_t *values, uint64_t *word)
+{
+    const uint32_t width = p->a[SPMV_VAL].width;
+    uint64_t n = 0, i, k;
+    for (i = 0; i < SPMV__CODES_TABLE; i++) {
+        uint64_t v = 0;
+        uint32_t narrow;
+        if (!table[i]) continue;
+        memcpy(&narrow, found + i * width, sizeof narrow);
+        if (width == 8) memcpy(&v, found + i * width, sizeof v);
+        else v = narrow;
+        if (p->spec.key[SPMV_KEY_VAL] == 1 && *values == 2 && !v) continue;
+        for (k = n++; k && word[k - 1] > v; k--) word[k] = word[k - 1];
+        word[k] = v;
+    }
+    *values = n;
+}
+
+/* Finds the different values of a part. found: SPMV__CODES_TABLE words. */
+static spmv_status spmv__codes_collect(const spmv__coder *coder, void *table, void *found, uint32_t *counts, unsigned char *words)
+{
+    spmv_device *device = coder->device;
+    const spmv_part *p = coder->p;
+    const uint64_t bytes = (SPMV__CODES_TABLE + 2) * sizeof *counts;
+    spmv_status s = device->info.backend->fill(device, device->queue, table, bytes, 0);
+    if (!s) s = spmv__coder_run(coder, "collect", table, 0, NULL);
+    if (!s) s = spmv__coder_run(coder, "look_up", table, 0, found);
+    if (!s) s = spmv__dev_download(device, table, bytes, counts);
+    if (!s) s = spmv__codes_fit(p, counts[SPMV__CODES_TABLE], counts[SPMV__CODES_TABLE + 1], &device->hooks);
+    return s ? s : spmv__dev_download(device, found, (uint64_t)SPMV__CODES_TABLE * p->a[SPMV_VAL].width, words);
+}
+
+/* Makes the dictionary of a part, *out, with *values values. */
+static spmv_status spmv__codes_dictionary(const spmv__coder *coder, uint64_t *values, void **out)
+{
+    spmv_device *device = coder->device;
+    const uint32_t width = coder->p->a[SPMV_VAL].width;
+    uint64_t word[SPMV__CODES_MOST + 1] = { 0 }, i;
+    uint32_t counts[SPMV__CODES_TABLE + 2], narrow;
+    unsigned char words[SPMV__CODES_TABLE * sizeof *word];
+    void *table = NULL, *found = NULL;
+    spmv_status s = spmv__scratch_take(device, sizeof counts, &table);
+    if (!s) s = spmv__scratch_take(device, sizeof words, &found);
+    if (!s) s = spmv__codes_collect(coder, table, found, counts, words);
+    if (!s) {
+        *values = counts[SPMV__CODES_TABLE];
+        spmv__codes_sort(coder->p, counts, words, values, word);
+        for (i = 0; i < *values && width == 4; i++) {
+            narrow = (uint32_t)word[i];
+            memcpy((unsigned char *)word + 4 * i, &narrow, sizeof narrow);
+        }
+        s = spmv__dev_own(device, sizeof word, 1, out);
+    }
+    if (!s) s = device->info.backend->write(device, device->queue, *out, *values * width, word);
+    if (s) device->info.backend->finish(device, device->queue); /* before the next matrix gets the buffers */
+    spmv__scratch_give(device, table);
+    spmv__scratch_give(device, found);
+    return s;
+}
+
+/* Replaces the values of a part in device memory, *val, by codes, or by nothing with val=1, and makes its dictionary. */
+SPMV__APART spmv_status spmv__dev_encode(spmv_device *device, const spmv_part *p, void **val, void **dictionary)
+{
+    const uint64_t count = p->a[SPMV_VAL].count;
+    const int one = p->spec.key[SPMV_KEY_VAL] == 1;
+    void *codes = NULL;
+    uint64_t values = 0;
+    spmv__coder coder;
+    spmv_status s;
+    if (count > UINT32_MAX - 1)
+        return spmv_log(&device->hooks, SPMV_ERR_LIMIT, "%s: val=8 numbers at most 2^32 - 2 slots", spmv_format_name(p->spec.format));
+    if (!count) return spmv__dev_own(device, sizeof(double), 1, dictionary);
+    s = spmv__coder_create(&coder, device, p, *val);
+    if (!s) s = spmv__codes_dictionary(&coder, &values, dictionary);
+    if (!s && !one) s = spmv__dev_own(device, spmv__round_up(count, 16), 0, &codes);
+    if (!s && !one) s = spmv__coder_run(&coder, "encode", *dictionary, values, codes);
+    if (s) {
+        spmv__dev_left(device, codes, 1);
+        return s;
+    }
+    spmv__dev_left(device, *val, 1);
+    *val = codes;
+    return SPMV_OK;
+}
+
+#endif
