@@ -407,7 +407,9 @@ typedef enum spmv_format_class {
     X(IDX,   idx,   INT)   /* ell, sell, csr with run, tcsr, blocks: 16 stores columns as 16-bit offsets from a base, if all fit */ \
     X(TILE,  tile,  INT)   /* tcsr: slots of a tile, 512 1024 2048 or 4096; 0: 4096 */                        \
     X(COLS,  cols,  INT)   /* all formats: take only nonzeros in the first so many columns; 0: in all columns */ \
-    X(VAL,   val,   INT)   /* all formats: 32 stores doubles as floats, if each of them is one exactly; products are as without the key */ \
+    X(VAL,   val,   INT)   /* all formats: 32 stores doubles as floats, if each of them is one exactly; on devices, 8 stores up to 256   \
+                              values, zero among them where there is fill, as their numbers in a dictionary, and 1 a single value for all \
+                              slots. Products are as without the key */ \
     X(ROWMAJOR, rowmajor, INT) /* ell: 1 stores row after row */
 
 typedef enum spmv_key {

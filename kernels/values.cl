@@ -11,8 +11,8 @@
 #define BY_LANE 0 // tune: 0 1
 /* 1: tcsr, codes of a lane's 16 slots are adjacent */
 #endif
-#define TABLE 1024 /* SPMV__CODES_TABLE: places of a hash table, of which few are taken */
-#define MOST 256 /* SPMV__CODES_MOST: with more values, it does not matter how many there are */
+#define TABLE 1024 /* SPMV__DISTINCT_TABLE: places of a hash table, of which few are taken */
+#define MOST 256 /* SPMV__DISTINCT_MOST: with more values, it does not matter how many there are */
 
 #define PLACE(v) ((uint)(((ulong)(v) * 0x9e3779b97f4a7c15ul) >> 54))
 

@@ -393,18 +393,36 @@ SPMV__APART spmv_status spmv__part_floats(spmv_part *p, const spmv_hooks *hooks)
     return SPMV_OK;
 }
 
-/* SPMV_ERR_FIXED unless the part can hold these values of the CSR matrix; converts them if it is to. */
-SPMV__SHARED spmv_status spmv__part_new_floats(spmv_part *p, const void *val, int convert)
+/* Converts these values of the CSR matrix to the floats of a part, or only looks at them; SPMV_ERR_FIXED if one is none. */
+static spmv_status spmv__part_new_floats(spmv_part *p, const void *val, int convert)
 {
     spmv__floats floats;
     uint64_t misfit;
-    if (!spmv__stores_floats(p) || p->elsewhere || !p->map.count) return SPMV_OK;
     floats.from = (const double *)val;
     floats.map = &p->map;
     floats.to = convert ? (float *)p->a[SPMV_VAL].data : NULL;
     floats.count = p->map.count;
     misfit = spmv__floats_make(&floats);
     return misfit < floats.count ? spmv__not_float(&floats, p, misfit, SPMV_ERR_FIXED, &p->hooks) : SPMV_OK;
+}
+
+/* SPMV_ERR_FIXED unless a part whose values a device stores as codes can hold these values of the CSR matrix. */
+static spmv_status spmv__part_new_codes(const spmv_part *p, const void *val)
+{
+    const uint32_t most = p->spec.key[SPMV_KEY_VAL] == 1 ? 1 : SPMV__DISTINCT_MOST;
+    const int fill = (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) != 0;
+    spmv__distinct set;
+    spmv_status s = spmv__distinct_find(&set, val, spmv__value_bytes(p), &p->map, fill, p->map.count, &p->hooks);
+    if (s || set.count <= most) return s;
+    return spmv_log(&p->hooks, SPMV_ERR_FIXED, "%s: val=%d: there are %s%u values", spmv_format_name(p->spec.format), most == 1 ? 1 : 8,
+                    set.count > SPMV__DISTINCT_MOST ? "more than " : "", (unsigned)spmv__smaller(set.count, SPMV__DISTINCT_MOST));
+}
+
+/* SPMV_ERR_FIXED unless the part can hold these values of the CSR matrix. */
+SPMV__SHARED spmv_status spmv__part_new_values(spmv_part *p, const void *val)
+{
+    if (p->elsewhere || !p->map.count) return SPMV_OK;
+    return spmv__stores_floats(p) ? spmv__part_new_floats(p, val, 0) : spmv__stored_width(p) < 2 ? spmv__part_new_codes(p, val) : SPMV_OK;
 }
 
 /* Makes the map for updates: the array of values, filled with the numbers of the nonzeros instead. */
@@ -466,8 +484,6 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *view
         return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "%s has no reproducible product", spmv_format_name(spec->format));
     if (how->reproducible && spec->format == SPMV_CSR && spec->key[SPMV_KEY_RUN])
         return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "csr with the key run has no reproducible product; leave out run");
-    if (how->updatable && (spec->key[SPMV_KEY_VAL] == 1 || spec->key[SPMV_KEY_VAL] == 8))
-        return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "val=%d cannot be updated; use val=32", (int)spec->key[SPMV_KEY_VAL]);
     if (view->list && !(spmv_format_flags(spec->format) & SPMV_CAN_LIST))
         return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "%s cannot follow a row list", spmv_format_name(spec->format));
     return SPMV_OK;
@@ -534,7 +550,7 @@ SPMV__SHARED spmv_status spmv__part_weigh(const spmv_spec *spec, const spmv_view
     spmv_status s;
     src.weighed = 1;
     s = spmv__part_sizes(&p, spec, view, how, NULL, hooks, &src, &counts);
-    if (spmv__stores_floats(&p)) p.a[SPMV_VAL].width = sizeof(float);
+    if (!s) p.a[SPMV_VAL].width = spmv__stored_width(&p);
     *slots = s ? 0 : spmv_part_slots(&p);
     *bytes = s ? 0 : spmv_part_bytes(&p);
     spmv__source_free(&src);
@@ -610,7 +626,7 @@ SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
     spmv_status s;
     if (p->elsewhere) return SPMV_OK;
     if (p->a[SPMV_VAL].count && !p->map.count) return spmv_log(&p->hooks, SPMV_ERR_FIXED, "the part was not made updatable");
-    s = spmv__part_new_floats(p, val, 0);
+    s = spmv__part_new_values(p, val);
     if (s) return s;
     if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) {
         n = spmv__map_zeros(p, src, NULL);

@@ -952,7 +952,7 @@ Test(choice, explains_by_a_table)
         "*      50.0       50.0          -    1.00          4.00           -  csr\n"
         "       90.0       45.0          -    1.11          40.3         363  bell\n"
         "\n"
-        "costs     chain 45.0 = 45.0 us, and 50.0 with what no cost contains (floors of a GPU, y once more)\n"
+        "costs     chain 45.0 = 45.0 us, and 50.0 with what no cost contains (look-ups, floors of a GPU, y once more)\n"
         "csr was chosen because a product is predicted to take 50.0 us, and it ranks at 50.0 us, before bell at 90.0 us; preparing takes "
         "about 4.00 products of csr.\n");
     c->count = 0;
@@ -2130,6 +2130,47 @@ Test(auto, floats_beyond_the_cache)
         spmv_explain(&choice, why, sizeof why);
         CHECK(!strstr(why, "val=32") == !strstr(plan, "val=32"), "%s", why);
         spmv_destroy(&a);
+        spmv_tuning_destroy(&tuning);
+        free(val);
+    }
+    matrix_free(&m);
+}
+
+/* On a GPU few values are numbers in a dictionary, and one is not stored, where the matrix is larger than the cache, unless they may change.
+ * Fill needs a code for zero, and look-ups are paid for. */
+Test(auto, codes_beyond_the_cache)
+{
+    static const struct { const char *cache; int values, updatable; const char *line, *plan; } t[] = {
+        { "0.01", 1, 0, "csr", "csr:val=1" },  { "0.01", 2, 0, "csr", "csr:val=8" },   { "0.01", 255, 0, "csr", "csr:val=8" },
+        { "0.01", 256, 0, "csr", "csr:val=32" }, { "0.01", 300, 0, "csr", "csr:val=32" }, { "0.01", 2, 1, "csr", "csr" },
+        { "1", 2, 0, "csr", "csr" },           { "0.01", 1, 0, "bcsr:b=1x4", "bcsr:b=1x4,val=8" },
+        { "0.01", 2, 0, "tcsr", "tcsr:val=8" }
+    };
+    matrix m;
+    size_t i, k;
+    matrix_random(&m, "random", 900, 900, 0.01);
+    matrix_close(&m, INTEGERS);
+    for (i = 0; i < sizeof t / sizeof *t; i++) {
+        char table[300], plan[64];
+        const spmv_csr a = matrix_csr(&m, SPMV_F64);
+        const spmv_target target = { "gpu", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0 };
+        spmv_build how = { 0 };
+        spmv_build_hints hints = { 0 };
+        spmv_tuning tuning;
+        spmv_choice choice;
+        spmv_csr b = a;
+        double *val = need(m.nnz, sizeof *val);
+        for (k = 0; k < m.nnz; k++) val[k] = (double)(k % (unsigned)t[i].values) + 1;
+        b.val = val;
+        spmv_print(table, sizeof table, "spmv tuning table 2\ndevice gpu\nclass gpu\nunits 10\nlaunch 1\nmemory 100\ncache %s 200\n"
+                   "f64 %s - 1 1 0 0 0 0 0 0 0\n", t[i].cache, t[i].line);
+        cr_assert_eq(spmv_tuning_create(&tuning, table, strlen(table), "table", NULL), SPMV_OK);
+        hints.tuning = &tuning;
+        how.type = SPMV_F64;
+        how.updatable = t[i].updatable;
+        cr_assert_eq(spmv_choose(&choice, "auto", &b, &how, &target, &hints, NULL, NULL), SPMV_OK);
+        spmv_plan_print(&choice.plan, plan, sizeof plan);
+        CHECK(!strcmp(plan, t[i].plan), "%d: %s", (int)i, plan);
         spmv_tuning_destroy(&tuning);
         free(val);
     }

@@ -1318,12 +1318,12 @@ Test(convert, val_keeps_every_bit, .timeout = 300)
     open_device(&d);
     CHECK(matrix_awkward(&m, 21, INTEGERS), "matrix");
     if (!d.info.f64) cr_skip_test("no doubles");
-    for (p = 0; p <= 2 * (sizeof texts / sizeof *texts); p++) { /* the last with the last plan on the host */
+    for (p = 0; p <= 4 * (sizeof texts / sizeof *texts); p++) { /* the last with the last plan on the host */
         char narrow[64];
         double *x = vector_new(SPMV_F64, m.cols), *y = vector_new(SPMV_F64, m.rows), *z = vector_new(SPMV_F64, m.rows);
         double *val = need(m.nnz, sizeof *val);
-        const int host = p == 2 * (sizeof texts / sizeof *texts);
-        const char *text = texts[p / 2 - (size_t)host];
+        const int host = p == 4 * (sizeof texts / sizeof *texts), bits = p / 2 % 2 ? 8 : 32;
+        const char *text = texts[p / 4 - (size_t)host];
         spmv_matrix a, b;
         spmv_desc desc = { 0 };
         uint64_t k;
@@ -1335,8 +1335,8 @@ Test(convert, val_keeps_every_bit, .timeout = 300)
         desc.reproducible = (int)(p % 2);
         desc.convert = host ? SPMV_CONVERT_DEFAULT : SPMV_CONVERT_ON_DEVICE; /* which leaves updatable parts to the host */
         if (spmv_create(&a, &desc) == SPMV_OK) { /* else it has no reproducible product */
-            sprintf(narrow, "%s%cval=32", text, strchr(text, ':') ? ',' : ':');
-            if (strchr(text, '+')) strcpy(narrow, "ell:w=2,val=32+csr:val=32");
+            sprintf(narrow, "%s%cval=%d", text, strchr(text, ':') ? ',' : ':', bits);
+            if (strchr(text, '+')) sprintf(narrow, "ell:w=2,val=%d+csr:val=%d", bits, bits);
             desc.plan = narrow;
             cr_assert_eq(spmv_create(&b, &desc), SPMV_OK, "%s", narrow);
             for (turn = 0; turn < 3; turn++) {
@@ -1348,6 +1348,8 @@ Test(convert, val_keeps_every_bit, .timeout = 300)
                 if (turn == 1) {
                     for (k = 0; m.ptr[k + 1] - m.ptr[k] < 3;) k++; /* in the second part of a plan of two */
                     val[m.ptr[k + 1] - 1] = 0.1;
+                    if (bits == 8)
+                        for (k = 0; k < m.nnz; k++) val[k] = (double)(k + 1);
                     cr_assert_eq(spmv_update(&b, val), SPMV_ERR_FIXED, "%s", narrow);
                 } else cr_assert(!spmv_update(&a, val) && !spmv_update(&b, val), "%s", narrow);
             }
@@ -1358,6 +1360,108 @@ Test(convert, val_keeps_every_bit, .timeout = 300)
         free(x);
         free(y);
         free(z);
+    }
+    matrix_free(&m);
+    spmv_device_destroy(&d);
+}
+
+/* Creates a matrix on the device, one with the key val beside it, and compares the bits of products. Returns the status of the second. */
+static spmv_status same_with_val(spmv_device *d, const matrix *m, const void *values, spmv_type type, const char *text, int val, int turn)
+{
+    void *x = vector_new(type, m->cols), *y = vector_new(type, m->rows), *z = vector_new(type, m->rows);
+    const size_t size = spmv_vector_size(type);
+    spmv_desc desc = { 0 };
+    spmv_matrix a, b;
+    char with[80];
+    spmv_status s = SPMV_OK;
+    uint64_t k;
+    desc.matrix = matrix_input(m, spmv__stored_type(type));
+    desc.matrix.val = values;
+    desc.type = type;
+    desc.device = d;
+    desc.plan = text;
+    desc.hooks.log = say_nothing;
+    desc.reproducible = turn % 2;
+    desc.convert = turn / 2 ? SPMV_CONVERT_ON_DEVICE : SPMV_CONVERT_ON_HOST;
+    if (spmv_create(&a, &desc) == SPMV_OK) { /* else it has no reproducible product */
+        sprintf(with, "%s%cval=%d", text, strchr(text, ':') ? ',' : ':', val);
+        if (strchr(text, '+')) sprintf(with, "ell:w=2,val=%d+csr:val=%d", val, val);
+        desc.plan = with;
+        s = spmv_create(&b, &desc);
+        for (k = 0; k < m->cols && !s; k++) vector_set(type, x, k, rng_real());
+        for (k = 0; k < m->rows && !s; k++) vector_set(type, y, k, rng_real());
+        memcpy(z, y, (size_t)m->rows * size);
+        if (!s) cr_assert(!spmv_mul(&a, 1.5, x, 0.5, y) && !spmv_mul(&b, 1.5, x, 0.5, z), "%s", with);
+        CHECK(s || !memcmp(y, z, (size_t)m->rows * size), "%s, %s, turn %d", with, spmv_type_name(type), turn);
+        if (!s) spmv_destroy(&b);
+        spmv_destroy(&a);
+    } else cr_assert(desc.reproducible, "%s", text);
+    free(x);
+    free(y);
+    free(z);
+    return s;
+}
+
+/* Values that are numbers in a dictionary, or one for all: y has the bits that it has without. Zeros have both signs, and padding and fill
+ * another value than all nonzeros. */
+Test(convert, codes_keep_every_bit, .timeout = 600)
+{
+    static const struct { const char *plan; int fill; } t[] = {
+        { "dense", 1 }, { "coo", 0 }, { "csr", 0 }, { "csr:run=64,idx=16", 0 }, { "dia", 1 }, { "bdia", 1 }, { "ell", 0 },
+        { "sell:idx=16", 0 }, { "bell:b=2x2", 1 }, { "sbell:b=3x3", 1 }, { "bcsr", 1 }, { "cmrs", 0 }, { "tcsr:tile=512", 0 },
+        { "tcsr:tile=512,idx=16", 0 }, { "ell:w=2+csr", 0 }, { "sell:h=4,rows=sorted", 0 }, { "csr:rows=nonempty", 0 }
+    };
+    static const spmv_type types[] = { SPMV_F64, SPMV_F32, SPMV_MIXED };
+    spmv_device d;
+    matrix m;
+    size_t i;
+    int turn;
+    uint64_t k;
+    open_device(&d);
+    cr_assert(matrix_awkward(&m, 21, INTEGERS));
+    d.hooks.log = say_nothing;
+    for (i = 0; i < sizeof t / sizeof *t; i++) {
+        const spmv_type type = types[i % 3], stored = spmv__stored_type(type);
+        const char *text = t[i].plan;
+        void *few = vector_new(stored, m.nnz), *one = vector_new(stored, m.nnz);
+        if (type != SPMV_F32 && !d.info.f64) continue;
+        for (k = 0; k < m.nnz; k++) {
+            vector_set(stored, few, k, k % 7 ? (double)(k * k % 201 + 1) / 7 : k % 2 ? -0.0 : 0.0);
+            vector_set(stored, one, k, 0.3);
+        }
+        for (turn = (int)i % 2; turn < 4; turn += 2) {
+            cr_assert_eq(same_with_val(&d, &m, few, type, text, 8, turn), SPMV_OK, "%s", text);
+            k = (uint64_t)same_with_val(&d, &m, one, type, text, 1, turn);
+            CHECK(k == SPMV_OK || (k == SPMV_ERR_UNSUPPORTED && t[i].fill), "%s", text);
+        }
+        free(few);
+        free(one);
+    }
+    matrix_free(&m);
+    spmv_device_destroy(&d);
+}
+
+/* As many values as a dictionary holds are taken, one more is refused; with one value for all, an explicit zero is one more. */
+Test(convert, codes_are_few)
+{
+    static const struct { const char *plan; int val, values; spmv_status s; } t[] = {
+        { "csr", 8, 256, SPMV_OK }, { "csr", 8, 257, SPMV_ERR_UNSUPPORTED }, { "csr", 8, 5000, SPMV_ERR_UNSUPPORTED },
+        { "csr", 1, 1, SPMV_OK }, { "csr", 1, 2, SPMV_ERR_UNSUPPORTED }, { "ell", 1, 1, SPMV_OK }, { "ell", 1, 2, SPMV_ERR_UNSUPPORTED }
+    };
+    spmv_device d;
+    matrix m;
+    size_t i;
+    open_device(&d);
+    d.hooks.log = say_nothing;
+    matrix_random(&m, "random", 300, 300, 0.1);
+    matrix_close(&m, INTEGERS);
+    for (i = 0; i < sizeof t / sizeof *t; i++) {
+        float *val = need(m.nnz, sizeof *val);
+        uint64_t k;
+        for (k = 0; k < m.nnz; k++) val[k] = (float)(t[i].val == 1 ? (k + 1) % (unsigned)t[i].values : k % (unsigned)t[i].values + 1);
+        if (t[i].values == 1) val[0] = val[1];
+        CHECK(same_with_val(&d, &m, val, SPMV_F32, t[i].plan, t[i].val, 2) == t[i].s, "%s, %d values", t[i].plan, t[i].values);
+        free(val);
     }
     matrix_free(&m);
     spmv_device_destroy(&d);

@@ -40,7 +40,7 @@ static int64_t random_key(spmv_format f, int k)
     case SPMV_KEY_SIGMA: return 1 + (int64_t)rng_below(70);
     case SPMV_KEY_RUN: return 32 + (int64_t)rng_below(100);
     case SPMV_KEY_IDX: return rng() & 1 ? 16 : 32;
-    case SPMV_KEY_VAL: return rng() & 1 ? 32 : 64;
+    case SPMV_KEY_VAL: return rng() & 1 ? (rng() & 1 ? 1 : 8) : rng() & 1 ? 32 : 64;
     case SPMV_KEY_TILE: return (int64_t)512 << rng_below(4);
     case SPMV_KEY_COLS: return rng() & 1 ? 1 + (int64_t)rng_below(60) : rng() & 1 ? 1 + (int64_t)rng_below(2000) : 0xffffffff;
     default: return (int64_t)(rng() & 1);

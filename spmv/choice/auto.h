@@ -523,28 +523,42 @@ static void spmv__take_option(spmv_choice *choice, int i)
     if (!option->count) return; /* it is by cocktail, and taken */
     choice->plan.count = option->count;
     memcpy(choice->plan.part, option->part, sizeof option->part);
-    for (k = 0; k < option->count && choice->floats; k++) choice->plan.part[k].key[SPMV_KEY_VAL] = 32;
+    for (k = 0; k < option->count; k++)
+        choice->plan.part[k].key[SPMV_KEY_VAL] = spmv__val_of(choice->val, option->part[k].format);
     memcpy(choice->variant, option->variant, sizeof option->variant);
 }
 
-/* Can the values be stored as floats, and does that pay? In the cache it seldom does on processors ([M22] of docs/measurements.md), and new
- * values may be no floats. A sample is looked at before all of them. */
-static int spmv__floats_pay(const spmv__estimator *estimator)
+/* Are all values floats? A sample is looked at before all of them. */
+static int spmv__all_floats(const double *val, uint64_t count)
 {
     enum { SAMPLE = 1000 };
-    const double *val = (const double *)estimator->a->val;
-    const uint64_t step = estimator->a->nnz / SAMPLE + 1;
     spmv__floats floats;
     uint64_t k;
-    if (estimator->how->type != SPMV_F64 || estimator->how->updatable || !val || !spmv__type_built(SPMV_MIXED)) return 0;
-    if (!(estimator->cache > 0) || (double)spmv__csr_bytes(estimator->a) < estimator->cache * 1048576) return 0;
-    for (k = 0; k < estimator->a->nnz; k += step)
+    for (k = 0; k < count; k += count / SAMPLE + 1)
         if (!spmv__is_float(val[k])) return 0;
     floats.from = val;
     floats.map = NULL;
     floats.to = NULL;
-    floats.count = estimator->a->nnz;
-    return spmv__floats_make(&floats) == floats.count;
+    floats.count = count;
+    return spmv__floats_make(&floats) == count;
+}
+
+/* Sets the key val that the values allow if it pays: in the cache it seldom does ([M22] of docs/measurements.md), and new values may not
+ * allow it. Fill needs a code for zero. */
+static spmv_status spmv__choose_val(spmv__estimator *estimator)
+{
+    const spmv_csr *a = estimator->a;
+    const int gpu = estimator->tuning->device_class == SPMV_DEVICE_CLASS_GPU;
+    spmv__distinct set;
+    spmv_status s = SPMV_OK;
+    if (estimator->how->updatable || !a->val || !a->nnz) return s;
+    if (!(estimator->cache > 0) || (double)spmv__csr_bytes(a) < estimator->cache * 1048576) return s;
+    if (gpu) s = spmv__distinct_find(&set, a->val, (uint32_t)spmv_value_size(a->type), NULL, 0, a->nnz, estimator->hooks);
+    if (s) return s;
+    if (gpu && set.count < SPMV__DISTINCT_MOST) estimator->val = set.count == 1 ? 1 : 8;
+    else if (estimator->how->type == SPMV_F64 && spmv__type_built(SPMV_MIXED) && spmv__all_floats((const double *)a->val, a->nnz))
+        estimator->val = 32;
+    return s;
 }
 
 /* Takes the best option, or, if the table has nothing for any, one part in a format that may be used. */
@@ -553,7 +567,7 @@ static spmv_status spmv__take_best(spmv__chooser *chooser)
     spmv_choice *out = chooser->out;
     out->plan.count = 1;
     if (!out->count) return spmv__last_format(&out->plan.part[0].format, spmv__unusable(&chooser->estimator), chooser->estimator.hooks);
-    out->floats = spmv__floats_pay(&chooser->estimator);
+    out->val = chooser->estimator.val;
     spmv__take_option(out, 0);
     return SPMV_OK;
 }
@@ -632,7 +646,10 @@ static spmv_status spmv__choose_by_table(spmv__chooser *chooser, const spmv_cock
     if (keys) {
         s = spmv__cocktail_make(out, &chooser->estimator, keys, chooser->hints);
         chooser->csr.predicted = out->csr;
-    } else if (chooser->estimator.a->nnz) s = spmv__choose_all(chooser);
+    } else if (chooser->estimator.a->nnz) {
+        s = spmv__choose_val(&chooser->estimator);
+        if (!s) s = spmv__choose_all(chooser);
+    }
     if (!s && !keys) s = spmv__take_best(chooser);
     spmv__offer_csr(chooser);
     return s;
@@ -822,7 +839,8 @@ static void spmv__explain_costs(spmv__text *text, const spmv_option *option)
     }
     SPMV__SAY(text, " = %.*f us", SPMV__FIGURE(sum * 1e6));
     if (option->predicted > sum * 1.001)
-        SPMV__SAY(text, ", and %.*f with what no cost contains (floors of a GPU, y once more)", SPMV__FIGURE(option->predicted * 1e6));
+        SPMV__SAY(text, ", and %.*f with what no cost contains (look-ups, floors of a GPU, y once more)",
+                  SPMV__FIGURE(option->predicted * 1e6));
     spmv__put_char(text, '\n');
 }
 
@@ -890,7 +908,9 @@ SPMV_API size_t spmv_explain(const spmv_choice *choice, char *out, size_t size)
     spmv__put_char(&text, '\n');
     spmv__explain_table(&text, choice);
     spmv__explain_costs(&text, &choice->option[0]);
-    if (choice->floats) spmv__put_text(&text, "values    all are floats: val=32 saves four bytes a slot of those that the costs count\n");
+    if (choice->val == 32) spmv__put_text(&text, "values    all are floats: with val=32 each takes 4 bytes\n");
+    if (choice->val == 8) spmv__put_text(&text, "values    at most 255: with val=8 each takes a byte and a look-up in a dictionary\n");
+    if (choice->val == 1) spmv__put_text(&text, "values    all are equal: with val=1 they take no bytes, in formats with fill one\n");
     spmv__explain_reason(&text, choice);
     return spmv__text_close(&text);
 }

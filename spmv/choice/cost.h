@@ -20,6 +20,7 @@ typedef struct spmv__estimator {
     spmv_type          type;        /* of the lines that are used */
     unsigned           without;     /* bits of formats that must not be used */
     double             limit;       /* the most bytes that a part may take */
+    int                val;         /* the key val of parts that have none; 0: none, 1: one value, but 8 in formats with fill */
     double             cache, read; /* MiB of the device's cache and GB/s of its memory if it has less than the table, else those of it */
 } spmv__estimator;
 
@@ -234,11 +235,22 @@ static double spmv__chain_seconds(const spmv__estimator *estimator, const spmv_s
     return steps * (steps < (double)tuning->short_steps ? tuning->step : tuning->long_step);
 }
 
+/* The key val that a format gets where a matrix gets key; one value for all has none for fill. */
+static int spmv__val_of(int key, spmv_format format) { return key == 1 && spmv_format_flags(format) & SPMV_HAS_FILL ? 8 : key; }
+
+/* Bytes of a value as a part stores it; the host stores codes as the values that they stand for. */
+static double spmv__stored_bytes(const spmv__estimator *estimator, const spmv_spec *spec)
+{
+    const int own = (int)spec->key[SPMV_KEY_VAL], key = own ? own : spmv__val_of(estimator->val, spec->format);
+    const int codes = (key == 1 || key == 8) && estimator->tuning->device_class != SPMV_DEVICE_CLASS_HOST;
+    return codes ? (double)(key / 8) : key == 32 ? sizeof(float) : (double)spmv_value_size(estimator->how->type);
+}
+
 /* The slots that a product reads, where one of whose column alone is read counts as the share of its bytes that the column takes. */
 static double spmv__busy_slots(const spmv__estimator *estimator, const spmv_spec *spec, const spmv__load *load)
 {
     double index = spmv__spec_index_bytes(spec);
-    return load->slots - load->skipped * (1 - index / (index + (double)spmv_value_size(estimator->how->type)));
+    return load->slots - (load->skipped > 0 ? load->skipped * (1 - index / (index + spmv__stored_bytes(estimator, spec))) : 0);
 }
 
 /* The scattered reads of x: one for each nonzero that is not near the one before, or for each block. */
@@ -251,7 +263,7 @@ static double spmv__scattered_reads(const spmv_spec *spec, const spmv__load *loa
 static double spmv__slots_bytes(const spmv__estimator *estimator, const spmv_spec *spec, const spmv__load *load, double slots)
 {
     const double vector = (double)spmv_vector_size(estimator->how->type), cols = (double)estimator->a->cols;
-    return slots * ((double)spmv_value_size(estimator->how->type) + spmv__spec_index_bytes(spec)) + load->rows * vector + load->extra +
+    return slots * (spmv__stored_bytes(estimator, spec) + spmv__spec_index_bytes(spec)) + load->rows * vector + load->extra +
            (cols < load->nnz ? cols : load->nnz) * vector;
 }
 
@@ -261,7 +273,7 @@ static void spmv__cost_of(const spmv__estimator *estimator, const spmv_spec *spe
                           double of[SPMV_COST_COUNT])
 {
     const double others = spmv__greater((double)estimator->a->nnz - load->nnz,
-                                        0) * ((double)spmv_value_size(estimator->how->type) + sizeof(uint32_t));
+                                        0) * (spmv__stored_bytes(estimator, spec) + sizeof(uint32_t));
     const double bytes = spmv__slots_bytes(estimator, spec, load, spmv__busy_slots(estimator, spec, load));
     const int gpu = estimator->tuning->device_class == SPMV_DEVICE_CLASS_GPU;
     of[SPMV_COST_LAUNCH] = estimator->tuning->launch;
@@ -274,6 +286,17 @@ static void spmv__cost_of(const spmv__estimator *estimator, const spmv_spec *spe
     of[SPMV_COST_CHAIN] = spmv__chain_seconds(estimator, spec, variant, load, of[SPMV_COST_BYTES]);
 }
 
+/* Looking up a value in a dictionary takes as long as reading so many bytes from the cache; fitted to five matrices ([M23] of
+ * docs/measurements.md). */
+#define SPMV__LOOK_UP_BYTES 4
+
+/* Seconds that the look-ups of a part with codes take, which no line of a table has. */
+static double spmv__look_ups(const spmv__estimator *estimator, const spmv_spec *spec, const spmv__load *load)
+{
+    const double rate = spmv__greater(estimator->tuning->cache_read, estimator->read) * 1e9;
+    return spmv__stored_bytes(estimator, spec) == 1 ? (load->slots - load->skipped) * SPMV__LOOK_UP_BYTES / rate : 0;
+}
+
 /* Estimates a product with a part that costs what a line of the table says. On a GPU it takes no less than its bytes or its longest row do;
  * processors have faster caches than the one of the table. */
 static double spmv__cost_parts(const spmv__estimator *estimator, const spmv_candidate *candidate, const spmv_spec *spec,
@@ -284,6 +307,7 @@ static double spmv__cost_parts(const spmv__estimator *estimator, const spmv_cand
     memset(out, 0, sizeof *out);
     spmv__cost_of(estimator, spec, candidate->variant, load, out->of);
     for (i = 0; i < SPMV_COST_COUNT; i++) sum += out->share[i] = candidate->cost[i] * out->of[i];
+    sum += spmv__look_ups(estimator, spec, load);
     if (estimator->tuning->device_class == SPMV_DEVICE_CLASS_GPU)
         sum = spmv__greater(sum, spmv__greater(out->of[SPMV_COST_BYTES], out->of[SPMV_COST_CHAIN]));
     return out->seconds = sum;

@@ -7,7 +7,6 @@
 
 #include "upload.h"
 
-enum { SPMV__CODES_TABLE = 1024, SPMV__CODES_MOST = 256 }; /* places and values, as in kernels/values.cl */
 enum { SPMV__CODES_EACH = 16 /* slots of a work-item, so that groups are few enough to have tables of their own */ };
 
 /* The kernels of kernels/values.cl for one part. */
@@ -83,7 +82,7 @@ static spmv_status spmv__coder_run(const spmv__coder *coder, const char *name, v
     spmv__dev_arg_mem(&args, first);
     if (number) spmv__dev_arg_count(&args, number);
     if (last) spmv__dev_arg_mem(&args, last);
-    s = spmv__dev_start_each(coder->device, &args, counted ? count : SPMV__CODES_TABLE, counted ? SPMV__CODES_EACH : 1);
+    s = spmv__dev_start_each(coder->device, &args, counted ? count : SPMV__DISTINCT_TABLE, counted ? SPMV__CODES_EACH : 1);
     spmv__dev_kernel_free(coder->device, kernel);
     return s;
 }
@@ -95,19 +94,17 @@ static spmv_status spmv__codes_fit(const spmv_part *p, uint64_t values, uint64_t
     const int one = p->spec.key[SPMV_KEY_VAL] == 1;
     const uint64_t padding = p->a[SPMV_VAL].count - p->nnz;
     const int padded = padding && zeros == padding && !(spmv_format_flags(p->spec.format) & SPMV_HAS_FILL);
-    if (one ? values == 1 || (values == 2 && padded) : values <= SPMV__CODES_MOST) return SPMV_OK;
-    if (one) return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "%s: val=1: there are %llu values or more", spmv_format_name(p->spec.format),
-                             (spmv__ull)(values - (uint64_t)padded));
-    return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "%s: val=8: there are more than %d values", spmv_format_name(p->spec.format),
-                    (int)SPMV__CODES_MOST);
+    if (one ? values == 1 || (values == 2 && padded) : values <= SPMV__DISTINCT_MOST) return SPMV_OK;
+    return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "%s: val=%d: there are %s%llu values", spmv_format_name(p->spec.format), one ? 1 : 8,
+                    values > SPMV__DISTINCT_MOST ? "more than " : "", (spmv__ull)spmv__smaller(values, SPMV__DISTINCT_MOST));
 }
 
-/* The values of a part as words, in rising order; for val=1 the only one that is not padding: at most SPMV__CODES_MOST, *values. */
+/* The values of a part as words, in rising order; for val=1 the only one that is not padding: at most SPMV__DISTINCT_MOST, *values. */
 static void spmv__codes_sort(const spmv_part *p, const uint32_t *table, const unsigned char *found, uint64_t *values, uint64_t *word)
 {
     const uint32_t width = p->a[SPMV_VAL].width;
     uint64_t n = 0, i, k;
-    for (i = 0; i < SPMV__CODES_TABLE; i++) {
+    for (i = 0; i < SPMV__DISTINCT_TABLE; i++) {
         uint64_t v = 0;
         uint32_t narrow;
         if (!table[i]) continue;
@@ -121,71 +118,85 @@ static void spmv__codes_sort(const spmv_part *p, const uint32_t *table, const un
     *values = n;
 }
 
-/* Finds the different values of a part. found: SPMV__CODES_TABLE words. */
+/* Finds the different values of a part. found: SPMV__DISTINCT_TABLE words. */
 static spmv_status spmv__codes_collect(const spmv__coder *coder, void *table, void *found, uint32_t *counts, unsigned char *words)
 {
     spmv_device *device = coder->device;
     const spmv_part *p = coder->p;
-    const uint64_t bytes = (SPMV__CODES_TABLE + 2) * sizeof *counts;
+    const uint64_t bytes = (SPMV__DISTINCT_TABLE + 2) * sizeof *counts;
     spmv_status s = device->info.backend->fill(device, device->queue, table, bytes, 0);
     if (!s) s = spmv__coder_run(coder, "collect", table, 0, NULL);
     if (!s) s = spmv__coder_run(coder, "look_up", table, 0, found);
     if (!s) s = spmv__dev_download(device, table, bytes, counts);
-    if (!s) s = spmv__codes_fit(p, counts[SPMV__CODES_TABLE], counts[SPMV__CODES_TABLE + 1], &device->hooks);
-    return s ? s : spmv__dev_download(device, found, (uint64_t)SPMV__CODES_TABLE * p->a[SPMV_VAL].width, words);
+    if (!s) s = spmv__codes_fit(p, counts[SPMV__DISTINCT_TABLE], counts[SPMV__DISTINCT_TABLE + 1], &device->hooks);
+    return s ? s : spmv__dev_download(device, found, (uint64_t)SPMV__DISTINCT_TABLE * p->a[SPMV_VAL].width, words);
 }
 
-/* Makes the dictionary of a part, *out, with *values values. */
-static spmv_status spmv__codes_dictionary(const spmv__coder *coder, uint64_t *values, void **out)
+/* Writes the dictionary of a part, with *values values. */
+static spmv_status spmv__codes_dictionary(const spmv__coder *coder, uint64_t *values, void *dictionary)
 {
     spmv_device *device = coder->device;
     const uint32_t width = coder->p->a[SPMV_VAL].width;
-    uint64_t word[SPMV__CODES_MOST + 1] = { 0 }, i;
-    uint32_t counts[SPMV__CODES_TABLE + 2], narrow;
-    unsigned char words[SPMV__CODES_TABLE * sizeof *word];
+    uint64_t word[SPMV__DISTINCT_MOST + 1] = { 0 }, i;
+    uint32_t counts[SPMV__DISTINCT_TABLE + 2], narrow;
+    unsigned char words[SPMV__DISTINCT_TABLE * sizeof *word];
     void *table = NULL, *found = NULL;
     spmv_status s = spmv__scratch_take(device, sizeof counts, &table);
     if (!s) s = spmv__scratch_take(device, sizeof words, &found);
     if (!s) s = spmv__codes_collect(coder, table, found, counts, words);
     if (!s) {
-        *values = counts[SPMV__CODES_TABLE];
+        *values = counts[SPMV__DISTINCT_TABLE];
         spmv__codes_sort(coder->p, counts, words, values, word);
         for (i = 0; i < *values && width == 4; i++) {
             narrow = (uint32_t)word[i];
             memcpy((unsigned char *)word + 4 * i, &narrow, sizeof narrow);
         }
-        s = spmv__dev_own(device, sizeof word, 1, out);
+        s = device->info.backend->write(device, device->queue, dictionary, *values * width, word);
     }
-    if (!s) s = device->info.backend->write(device, device->queue, *out, *values * width, word);
     if (s) device->info.backend->finish(device, device->queue); /* before the next matrix gets the buffers */
     spmv__scratch_give(device, table);
     spmv__scratch_give(device, found);
     return s;
 }
 
+/* Writes the codes of the values of a part at val (codes NULL, as with val=1: none), and their dictionary. */
+static spmv_status spmv__codes_write(spmv_device *device, const spmv_part *p, void *val, void *codes, void *dictionary)
+{
+    uint64_t values = 0;
+    spmv__coder coder;
+    spmv_status s = spmv__coder_create(&coder, device, p, val);
+    if (!s) s = spmv__codes_dictionary(&coder, &values, dictionary);
+    return s || !codes ? s : spmv__coder_run(&coder, "encode", dictionary, values, codes);
+}
+
 /* Replaces the values of a part in device memory, *val, by codes, or by nothing with val=1, and makes its dictionary. */
 SPMV__APART spmv_status spmv__dev_encode(spmv_device *device, const spmv_part *p, void **val, void **dictionary)
 {
     const uint64_t count = p->a[SPMV_VAL].count;
-    const int one = p->spec.key[SPMV_KEY_VAL] == 1;
     void *codes = NULL;
-    uint64_t values = 0;
-    spmv__coder coder;
     spmv_status s;
     if (count > UINT32_MAX - 1)
         return spmv_log(&device->hooks, SPMV_ERR_LIMIT, "%s: val=8 numbers at most 2^32 - 2 slots", spmv_format_name(p->spec.format));
-    if (!count) return spmv__dev_own(device, sizeof(double), 1, dictionary);
-    s = spmv__coder_create(&coder, device, p, *val);
-    if (!s) s = spmv__codes_dictionary(&coder, &values, dictionary);
-    if (!s && !one) s = spmv__dev_own(device, spmv__round_up(count, 16), 0, &codes);
-    if (!s && !one) s = spmv__coder_run(&coder, "encode", *dictionary, values, codes);
-    if (s) {
-        spmv__dev_left(device, codes, 1);
-        return s;
-    }
-    spmv__dev_left(device, *val, 1);
-    *val = codes;
-    return SPMV_OK;
+    s = spmv__dev_own(device, SPMV__DISTINCT_MOST * sizeof(double), 1, dictionary);
+    if (s || !count) return s;
+    if (spmv__stored_width(p)) s = spmv__dev_own(device, spmv__round_up(count, 16), 0, &codes);
+    if (!s) s = spmv__codes_write(device, p, *val, codes, *dictionary);
+    spmv__dev_left(device, s ? codes : *val, 1);
+    if (!s) *val = codes;
+    return s;
+}
+
+/* The same for new values on the host, in the buffers that are there. */
+static spmv_status spmv__dev_encode_again(spmv_device *device, const spmv_part *p, void *codes, void *dictionary)
+{
+    const spmv_array *array = &p->a[SPMV_VAL];
+    void *val = NULL;
+    spmv_status s = spmv__scratch_take(device, array->count * array->width, &val);
+    if (!s) s = spmv__dev_copy(device, val, array->count * array->width, array->data);
+    if (!s) s = spmv__codes_write(device, p, val, codes, dictionary);
+    if (!s) s = device->info.backend->finish(device, device->queue);
+    spmv__scratch_give(device, val);
+    return s;
 }
 
 #endif

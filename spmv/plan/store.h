@@ -123,7 +123,7 @@ SPMV_API spmv_status spmv_store_update(spmv_store *store, const spmv_csr *a)
     if (!store || !a) return spmv__null(store ? &store->hooks : NULL, "spmv_store_update", !store ? "store" : "a", NULL, 0);
     spmv_status s = SPMV_OK;
     int i;
-    for (i = 0; i < store->count && !s; i++) s = spmv__part_new_floats(&store->part[i], a->val, 0); /* all fit, or none changes */
+    for (i = 0; i < store->count && !s; i++) s = spmv__part_new_values(&store->part[i], a->val); /* all fit, or none changes */
     for (i = 0; i < store->count && !s; i++) s = spmv_part_update(&store->part[i], a->val);
     return s;
 }
