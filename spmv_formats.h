@@ -515,6 +515,7 @@ typedef struct spmv_part {
     spmv_spec  spec;
     spmv_type  type;
     spmv_type  product; /* whose products read the values as they are stored: mixed for doubles that are stored as floats, else type */
+    int        codes;   /* a device stores 1: the numbers of values in a dictionary, 2: one value for all; 0: the values as they are */
     int        reproducible;
     uint64_t   rows;   /* R: rows of the part */
     uint64_t   cols;   /* columns of the whole matrix */

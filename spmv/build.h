@@ -409,7 +409,7 @@ static spmv_status spmv__part_new_floats(spmv_part *p, const void *val, int conv
 /* SPMV_ERR_FIXED unless a part whose values a device stores as codes can hold these values of the CSR matrix. */
 static spmv_status spmv__part_new_codes(const spmv_part *p, const void *val)
 {
-    const uint32_t most = p->spec.key[SPMV_KEY_VAL] == 1 ? 1 : SPMV__DISTINCT_MOST;
+    const uint32_t most = p->codes == 2 ? 1 : SPMV__DISTINCT_MOST;
     const int fill = (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) != 0;
     spmv__distinct set;
     spmv_status s = spmv__distinct_find(&set, val, spmv__value_bytes(p), &p->map, fill, p->map.count, &p->hooks);
@@ -422,7 +422,7 @@ static spmv_status spmv__part_new_codes(const spmv_part *p, const void *val)
 SPMV__SHARED spmv_status spmv__part_new_values(spmv_part *p, const void *val)
 {
     if (p->elsewhere || !p->map.count) return SPMV_OK;
-    return spmv__stores_floats(p) ? spmv__part_new_floats(p, val, 0) : spmv__stored_width(p) < 2 ? spmv__part_new_codes(p, val) : SPMV_OK;
+    return spmv__stores_floats(p) ? spmv__part_new_floats(p, val, 0) : p->codes ? spmv__part_new_codes(p, val) : SPMV_OK;
 }
 
 /* Makes the map for updates: the array of values, filled with the numbers of the nonzeros instead. */
@@ -511,6 +511,7 @@ SPMV__APART spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, 
     out->spec = *spec;
     out->type = spmv__type(how->type);
     out->product = spec->key[SPMV_KEY_VAL] == 32 && out->type == SPMV_F64 ? SPMV_MIXED : out->type;
+    out->codes = spec->key[SPMV_KEY_VAL] == 8 ? 1 : spec->key[SPMV_KEY_VAL] == 1 ? 2 : 0;
     out->reproducible = how->reproducible;
     out->simd = how->simd == SPMV_SIMD_BEST ? spmv__simd_best() : how->simd;
     out->rows = view->rows;
@@ -550,7 +551,7 @@ SPMV__SHARED spmv_status spmv__part_weigh(const spmv_spec *spec, const spmv_view
     spmv_status s;
     src.weighed = 1;
     s = spmv__part_sizes(&p, spec, view, how, NULL, hooks, &src, &counts);
-    if (!s) p.a[SPMV_VAL].width = spmv__stored_width(&p);
+    if (p.codes || spmv__stores_floats(&p)) p.a[SPMV_VAL].width = p.codes ? 2u - (uint32_t)p.codes : (uint32_t)sizeof(float);
     *slots = s ? 0 : spmv_part_slots(&p);
     *bytes = s ? 0 : spmv_part_bytes(&p);
     spmv__source_free(&src);

@@ -15,13 +15,6 @@ static uint32_t spmv__value_bytes(const spmv_part *p) { return (uint32_t)spmv_va
 /* 1 if the part stores, or is to store, doubles as floats. */
 static int spmv__stores_floats(const spmv_part *p) { return p->product != p->type; }
 
-/* Bytes of a value as a device stores it. */
-static uint32_t spmv__stored_width(const spmv_part *p)
-{
-    const int64_t key = p->spec.key[SPMV_KEY_VAL];
-    return key == 1 ? 0 : key == 8 ? 1 : spmv__stores_floats(p) ? (uint32_t)sizeof(float) : spmv__value_bytes(p);
-}
-
 /* The value in a slot as the CSR matrix has it, in out[0 .. spmv__value_bytes - 1]. */
 SPMV__SHARED void spmv__part_value(const spmv_part *p, uint64_t slot, unsigned char *out)
 {

@@ -2136,14 +2136,14 @@ Test(auto, floats_beyond_the_cache)
     matrix_free(&m);
 }
 
-/* On a GPU few values are numbers in a dictionary, and one is not stored, where the matrix is larger than the cache, unless they may change.
+/* On a GPU few values are numbers in a dictionary, and one is not stored, where the matrix is larger than the cache, unless they change.
  * Fill needs a code for zero, and look-ups are paid for. */
 Test(auto, codes_beyond_the_cache)
 {
     static const struct { const char *cache; int values, updatable; const char *line, *plan; } t[] = {
         { "0.01", 1, 0, "csr", "csr:val=1" },  { "0.01", 2, 0, "csr", "csr:val=8" },   { "0.01", 255, 0, "csr", "csr:val=8" },
         { "0.01", 256, 0, "csr", "csr:val=32" }, { "0.01", 300, 0, "csr", "csr:val=32" }, { "0.01", 2, 1, "csr", "csr" },
-        { "1", 2, 0, "csr", "csr" },           { "0.01", 1, 0, "bcsr:b=1x4", "bcsr:b=1x4,val=8" },
+        { "1", 2, 0, "csr", "csr" }, { "0.01", 1, 0, "bcsr:b=1x4", "bcsr:b=1x4,val=8" },
         { "0.01", 2, 0, "tcsr", "tcsr:val=8" }
     };
     matrix m;

@@ -91,7 +91,7 @@ static spmv_status spmv__coder_run(const spmv__coder *coder, const char *name, v
  * product reads; fill is read. */
 static spmv_status spmv__codes_fit(const spmv_part *p, uint64_t values, uint64_t zeros, const spmv_hooks *hooks)
 {
-    const int one = p->spec.key[SPMV_KEY_VAL] == 1;
+    const int one = p->codes == 2;
     const uint64_t padding = p->a[SPMV_VAL].count - p->nnz;
     const int padded = padding && zeros == padding && !(spmv_format_flags(p->spec.format) & SPMV_HAS_FILL);
     if (one ? values == 1 || (values == 2 && padded) : values <= SPMV__DISTINCT_MOST) return SPMV_OK;
@@ -111,7 +111,7 @@ static void spmv__codes_sort(const spmv_part *p, const uint32_t *table, const un
         memcpy(&narrow, found + i * width, sizeof narrow);
         if (width == 8) memcpy(&v, found + i * width, sizeof v);
         else v = narrow;
-        if (p->spec.key[SPMV_KEY_VAL] == 1 && *values == 2 && !v) continue;
+        if (p->codes == 2 && *values == 2 && !v) continue;
         for (k = n++; k && word[k - 1] > v; k--) word[k] = word[k - 1];
         word[k] = v;
     }
@@ -179,7 +179,7 @@ SPMV__APART spmv_status spmv__dev_encode(spmv_device *device, const spmv_part *p
         return spmv_log(&device->hooks, SPMV_ERR_LIMIT, "%s: val=8 numbers at most 2^32 - 2 slots", spmv_format_name(p->spec.format));
     s = spmv__dev_own(device, SPMV__DISTINCT_MOST * sizeof(double), 1, dictionary);
     if (s || !count) return s;
-    if (spmv__stored_width(p)) s = spmv__dev_own(device, spmv__round_up(count, 16), 0, &codes);
+    if (p->codes == 1) s = spmv__dev_own(device, spmv__round_up(count, 16), 0, &codes);
     if (!s) s = spmv__codes_write(device, p, *val, codes, *dictionary);
     spmv__dev_left(device, s ? codes : *val, 1);
     if (!s) *val = codes;

@@ -755,7 +755,7 @@ static spmv_status spmv__convert_make_all(spmv__convert_job *job)
     int k;
     spmv_status s;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) bytes += spmv__round_up(p->a[k].count * p->a[k].width, aligned);
-    if (spmv__stored_width(p) < 2) return SPMV_OK; /* the values make room for codes */
+    if (p->codes) return SPMV_OK; /* the values make room for codes */
     if (!device->info.backend->within || bytes > device->info.alloc_bytes) return SPMV_OK;
     s = spmv__dev_own(device, bytes, 0, &job->elsewhere->all);
     for (bytes = 0, k = 0; k < SPMV_MAX_ARRAYS && !s; k++) {
@@ -1994,7 +1994,7 @@ static spmv_status spmv__convert_rows(spmv_converter *base, spmv_part *p, spmv__
 static int spmv__convert_values_fit(const spmv__convert *convert, spmv_part *p, const spmv_build *how)
 {
     spmv__floats floats;
-    if (!spmv__stores_floats(p)) return !how->updatable || spmv__stored_width(p) > 1;
+    if (!spmv__stores_floats(p)) return !how->updatable || !p->codes;
     if (how->updatable || !convert->a->val) return 0;
     floats.from = (const double *)convert->a->val;
     floats.map = NULL;

@@ -443,13 +443,13 @@ SPMV_API spmv_status spmv_device_programs_give(spmv_device *device, const void *
 
 /* ---- from a part to its program: options and variant ---------------------------------------------------------------- */
 
-/*   width  bytes of a value as the device stores it */
-static void spmv__dev_option_types(spmv__dev_options *options, spmv_type type, uint32_t width)
+/*   codes  as of a part */
+static void spmv__dev_option_types(spmv__dev_options *options, spmv_type type, int codes)
 {
     const char *value = spmv_value_size(type) == sizeof(double) ? "double" : "float";
-    spmv__dev_option(options, "VAL", width < 2 ? "uchar" : value);
-    if (width < 2) spmv__dev_option(options, "ENTRY", value);
-    if (width < 2) spmv__dev_option(options, "CODES", width ? "1" : "2");
+    spmv__dev_option(options, "VAL", codes ? "uchar" : value);
+    if (codes) spmv__dev_option(options, "ENTRY", value);
+    if (codes) spmv__dev_option_number(options, "CODES", (uint64_t)codes);
     spmv__dev_option(options, "VEC", type == SPMV_F32 ? "float" : "double");
     if (type != SPMV_F32) spmv__dev_option(options, "F64", "1");
 }
@@ -478,7 +478,7 @@ static spmv_status spmv__dev_describe_part(spmv__dev_options *options, const spm
     const char *const *ints = spmv__dev_kernels[format].ints;
     int i, k;
     options->used = 0;
-    spmv__dev_option_types(options, p->product, spmv__stored_width(p));
+    spmv__dev_option_types(options, p->product, p->codes);
     if (device->info.nvidia) spmv__dev_option_number(options, "NVIDIA", device->info.nvidia);
     if (device->info.type == SPMV_DEVICE_CPU) spmv__dev_option(options, "CPU", "1");
     if (record->options) record->options(options, p);

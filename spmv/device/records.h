@@ -38,7 +38,7 @@ static int spmv__dev_streams(const spmv_device *device, const spmv_part *p, unsi
     const uint64_t width = spmv_vector_size(p->type), slots = p->a[SPMV_VAL].count, x = p->cols < slots ? p->cols : slots;
     const uint64_t vectors = spmv__sat_mul(spmv__sat_add(x, p->rows), width);
     if (!device->info.cache_bytes) return unknown;
-    const uint64_t saved = p->a[SPMV_VAL].count * (p->a[SPMV_VAL].width - spmv__stored_width(p)); /* of values that get codes */
+    const uint64_t saved = p->a[SPMV_VAL].count * (p->codes ? p->a[SPMV_VAL].width - 2 + (unsigned)p->codes : 0); /* by codes */
     return spmv__sat_add(spmv_part_bytes(p) - saved, vectors) > device->info.cache_bytes / 4 * quarters;
 }
 
@@ -258,7 +258,7 @@ static int spmv__dev_lanes(const spmv_device *device, const spmv_part *p, const 
 static int spmv__dev_unroll_default(const spmv_device *device, const spmv_part *p, const spmv_variant *variant)
 {
     const int few = 2 * spmv__dev_block_rows(p, variant) <= (uint64_t)device->info.compute_units * SPMV__UNIT_ITEMS;
-    return few || spmv__stored_width(p) < 2 ? SPMV__LANE_BATCH : 1;
+    return few || p->codes ? SPMV__LANE_BATCH : 1;
 }
 
 /* Defaults of csr, and of sell where spmv__dev_unroll_default is more than 1, on GPUs where all lanes of all rows run at once: a product
@@ -571,7 +571,7 @@ static void spmv__dia_defaults(const spmv_device *device, const spmv_part *p, co
 {
     int many = p->rows >= 4 * (uint64_t)device->info.compute_units * SPMV__UNIT_ITEMS;
     spmv__dev_default(device, wish, variant, SPMV_KNOB_V, device->info.nvidia && many && p->type == SPMV_F32 ? 4 : 1, 16);
-    if (spmv__stored_width(p) < 2) spmv__dev_default(device, wish, variant, SPMV_KNOB_UNROLL, 4, 1);
+    if (p->codes) spmv__dev_default(device, wish, variant, SPMV_KNOB_UNROLL, 4, 1);
 }
 
 static void spmv__dia_cut(const spmv_part *p, const spmv__dev_span *span, spmv_part *stretch, spmv__dev_cut *cut)

@@ -246,7 +246,7 @@ static spmv_status spmv__dev_part_create(spmv_device_part *out, spmv_device *dev
     for (k = 0; k < SPMV_MAX_INTS; k++) out->n[k] = p->n[k];
     spmv__dev_take_all(out, p);
     for (k = 0; !s && !out->all && k < spmv__dev_kernels[p->spec.format].arrays; k++) s = spmv__dev_array(device, p, k, &out->a[k]);
-    if (!s && spmv__stored_width(p) < 2) s = spmv__dev_encode(device, p, &out->a[SPMV_VAL], &out->dictionary);
+    if (!s && p->codes) s = spmv__dev_encode(device, p, &out->a[SPMV_VAL], &out->dictionary);
     if (!s) s = spmv__dev_upload(device, &p->list, &out->list);
     if (!s) s = (record->deal ? record->deal : spmv__dev_deal_rows)(out, device, p);
     return s;
@@ -269,7 +269,7 @@ static spmv_status spmv__dev_vector_program(spmv_device *device, int kernel, spm
 {
     spmv__dev_options options;
     options.used = 0;
-    spmv__dev_option_types(&options, type, (uint32_t)spmv_value_size(type));
+    spmv__dev_option_types(&options, type, 0);
     spmv__dev_option_number(&options, "WG", (uint64_t)spmv__dev_vector_group(device));
     return spmv__dev_program_of(device, kernel, options.text, out);
 }
