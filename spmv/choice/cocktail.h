@@ -241,24 +241,18 @@ static const spmv_candidate *spmv__cocktail_line(const spmv__estimator *estimato
     return best;
 }
 
-/* How many times as long as the present plan another one may be estimated to take by mistake: the errors of so many estimates together. */
-static double spmv__brew_error(const spmv__estimator *estimator, double estimates)
-{
-    return spmv__exp2(spmv__square_root(estimates) * (estimator->tuning->error > 0 ? estimator->tuning->error : SPMV__ERROR_UNKNOWN));
-}
-
 /* The line by whose knobs a part runs: the fastest, but one without knobs if that is slower by no more than both estimates err ([M21] of
- * docs/measurements.md). */
+ * docs/measurements.md). *seconds: by the fastest. */
 static const spmv_candidate *spmv__line_to_run(const spmv__estimator *estimator, const spmv_spec *layout, const spmv__load *load,
                                                double *seconds)
 {
-    const double error = spmv__brew_error(estimator, 2);
+    const double two = 1.4142135623730951, error = estimator->tuning->error > 0 ? estimator->tuning->error : SPMV__ERROR_UNKNOWN;
     const spmv_candidate *best = spmv__cocktail_line(estimator, layout, load, 1, seconds);
     size_t i;
     for (i = 0; i < estimator->tuning->count && best && best->variant[0]; i++) {
         const spmv_candidate *line = &estimator->tuning->line[i];
         if (!line->variant[0] && spmv__is_like(estimator, line, best, layout) &&
-            !spmv__is_less(*seconds * error, spmv__full_seconds(estimator, line, layout, load)))
+            !spmv__is_less(*seconds * spmv__exp2(two * error), spmv__full_seconds(estimator, line, layout, load)))
             return line;
     }
     return best;
@@ -882,15 +876,16 @@ static void spmv__brew_alone(spmv__brew *brew)
     }
 }
 
-/* Takes another plan if the present one is estimated to be more than so many times as slow. */
-static void spmv__brew_defend(spmv__brew *brew, const spmv__brewed *other, double times, const char *what)
+/* Takes the plan that is estimated to be the fastest, if that is another one. */
+static void spmv__brew_defend(spmv__brew *brew)
 {
-    const int better = brew->now.full > 0 ? spmv__is_less(other->full * times, brew->now.full) : 1;
-    if (!(other->full > 0)) return;
-    SPMV__STEP(brew, "defence   with how x and rows are read, %s: %s: %.3f x %.3f < %.3f us, %s: %s", what,
-               spmv__text_of_plan(&other->plan).text, times, other->full * 1e6, brew->now.full * 1e6,
-               spmv__text_of_plan(&brew->now.plan).text, spmv__yes_no(better));
-    if (better) brew->now = *other;
+    int better;
+    spmv__brew_alone(brew);
+    if (!(brew->least.full > 0)) return;
+    better = brew->now.full > 0 ? spmv__is_less(brew->least.full, brew->now.full) : 1;
+    SPMV__STEP(brew, "defence   with how x and rows are read: %s: %.3f < %.3f us, %s: %s", spmv__text_of_plan(&brew->least.plan).text,
+               brew->least.full * 1e6, brew->now.full * 1e6, spmv__text_of_plan(&brew->now.plan).text, spmv__yes_no(better));
+    if (better) brew->now = brew->least;
 }
 
 /* ---- all policies ---------------------------------------------------------------------------------------------------------- */
@@ -951,12 +946,8 @@ static spmv_status spmv__brew_plan(spmv__brew *brew)
     s = spmv__brew_estimate(brew, &brew->now.plan, &brew->trial);
     brew->now = brew->trial;
     if (!s) s = spmv__cocktail_merge(brew);
-    if (s) return s;
-    spmv__brew_defend(brew, &brew->least, 1, "before a merger");
-    memset(&brew->least, 0, sizeof brew->least);
-    spmv__brew_alone(brew);
-    spmv__brew_defend(brew, &brew->least, brew->now.plan.count > 1 ? spmv__brew_error(brew->e, 1) : 1, "a format alone");
-    return SPMV_OK;
+    if (!s) spmv__brew_defend(brew);
+    return s;
 }
 
 /* Copies the plan into the choice, as its first option, with the variants by which its parts were rated. */
