@@ -199,8 +199,8 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
  * - Merge small submatrices: spmv__cocktail_merge lets a submatrix go into larger ones: it drops a part, whose nonzeros then go to the
  *   parts behind it by their keys, or lets a part take all that is left, so that no part follows it. The best such change is made as long
  *   as the sum of the estimates falls. These are by rates too, but for the longest row, whose balance counts in every format.
- * Not of the paper is the last line of defence, as rates know neither uneven rows nor scattered reads of x: of the plans that were estimated
- * while merging and of each of these formats alone, that one is the plan which takes the least time by the estimate by which "auto" chooses:
+ * Not of the paper is the last line of defence, as rates know neither uneven rows nor scattered reads of x: the plan is the one that takes
+ * the least time by the estimate by which "auto" chooses, of those that were estimated while merging and of each of these formats alone:
  * spmv__brew_defend.
  * Where GFLOP/s of different cases are compared, a part counts with its fill and padding, at the rate of a matrix with as many slots in a
  * row.
