@@ -134,6 +134,13 @@ typedef struct spmv_desc {
                                 usable. Zero: the best one */
     uint64_t        max_bytes;    /* refuse a part that takes more bytes; 0: 16 times the CSR form plus 16 MiB */
     const spmv_build_hints *hints; /* for builders and the choice (spmv/plan.h); needed only during the call. NULL: none */
+    int             both;    /* 1: allow spmv_mul_transposed as well. The transpose is prepared as a matrix of its own, with the plan that
+                                suits it and the same members of this description but for the next three, and takes as much memory again;
+                                with updatable 16 bytes for each nonzero besides, and its CSR form. Nothing is stored twice where it is the
+                                matrix itself: where matrix.symmetry says so or, without updatable, where every entry has its mirror image.
+                                It is made on the host, to which buffers are copied for that */
+    const char     *plan_transposed, *variant_transposed; /* as plan and variant, for the transpose. Both NULL: those are used for it, too */
+    const spmv_build_hints *hints_transposed; /* NULL: hints, but for measure, choice and steps, which are of the matrix itself */
     spmv_hooks      hooks;   /* where memory comes from and where messages go; zero: the C library and stderr */
 } spmv_desc;
 
@@ -162,20 +169,28 @@ SPMV_API spmv_status spmv_mul(const spmv_matrix *matrix, double alpha, const voi
 SPMV_API spmv_status spmv_mul_f64(const spmv_matrix *matrix, double alpha, const double *x, double beta, double *y);
 SPMV_API spmv_status spmv_mul_f32(const spmv_matrix *matrix, double alpha, const float *x, double beta, float *y);
 
+/* The same with the transpose of a matrix made with both, else SPMV_ERR_ARGUMENT: x has spmv_rows(matrix) elements, y spmv_cols(matrix). */
+SPMV_API spmv_status spmv_mul_transposed(const spmv_matrix *matrix, double alpha, const void *x, double beta, void *y);
+
 /* Frees everything and zeroes *matrix. It cannot fail; a zeroed matrix or NULL is ignored. */
 SPMV_API void spmv_destroy(spmv_matrix *matrix);
 
 /* ---- more --------------------------------------------------------------------------------------------------------- */
 
-/* Replaces the values; the pattern stays. No other call may use matrix meanwhile; what may use its device: spmv/device.h.
+/* The transpose of a matrix made with both: for its plan, bytes and execs, for spmv_mul_f64 and the like. It belongs to matrix, and is
+ * matrix itself if that is its own transpose. NULL: there is none. */
+SPMV_API const spmv_matrix *spmv_transposed(const spmv_matrix *matrix);
+
+/* Replaces the values, also of the transpose if there is one; the pattern stays. If it is refused for the values (SPMV_ERR_FIXED,
+ * SPMV_ERR_ARGUMENT), both keep theirs. No other call may use matrix meanwhile; what may use its device: spmv/device.h.
  *   matrix  a matrix that was made with updatable, else SPMV_ERR_FIXED; a zeroed one is refused as by spmv_mul
  *   val     the new values, as in desc->matrix.val; or, if the matrix was made from desc->csr, that CSR's values in its order. Not NULL
  *           unless the matrix has no nonzeros */
 SPMV_API spmv_status spmv_update(spmv_matrix *matrix, const void *val);
 
 #ifdef SPMV_DEVICE_H
-/* As spmv_update, with the values in a buffer of the matrix's device. They do not leave it if the device filled all parts and the matrix
- * was made from CSR as it is stored (as spmv_desc.buffers describes). SPMV_ERR_ARGUMENT if the matrix is on the host or the buffer
+/* As spmv_update, with the values in a buffer of the matrix's device. They do not leave it if the device filled all parts, the matrix
+ * was made from CSR as it is stored (as spmv_desc.buffers describes), and no transpose is to be updated. SPMV_ERR_ARGUMENT if the matrix is on the host or the buffer
  * is too small. */
 SPMV_API spmv_status spmv_update_buffer(spmv_matrix *matrix, void *val);
 
@@ -212,6 +227,8 @@ struct spmv_matrix {
     struct spmv_device_matrix *on_device;
     struct spmv_exec *exec; /* for spmv_mul; the only member that products change */
     spmv_converter *converter; /* updatable: what replaces the values of parts that the device filled; NULL: there are none */
+    int             both;       /* 1: made with both */
+    spmv_matrix    *transposed; /* NULL with both: it is its own transpose */
 };
 
 #if defined(SPMV_DEVICE_H) && !defined(SPMV_NO_AUTO)
@@ -229,6 +246,7 @@ SPMV_API spmv_target spmv_target_of(const spmv_device *device);
 
 static spmv_status spmv__plan_and_store(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr, const spmv_build *how,
                                         spmv_format only);
+SPMV__APART spmv_status spmv__make_transposed(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr);
 
 /* The plan of the description, or what stands for it, as text: in a build without the choice csr or, if that was left out, the first format
  * that was not. */
@@ -282,6 +300,8 @@ static spmv_status spmv__take_buffers(spmv_matrix *matrix, const spmv_desc *desc
     (void)only;
     return spmv_log(&desc->hooks, SPMV_ERR_UNSUPPORTED, "buffers: this build has no devices");
 }
+
+#define spmv__transpose_buffers(matrix, desc) SPMV_OK
 
 /* Products run on the host, and so does the conversion. */
 static spmv_status spmv__plan_and_convert(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr, spmv_build *how,
@@ -447,6 +467,43 @@ static void spmv__release_csr(spmv_matrix *matrix)
     matrix->own.ptr = NULL;
 }
 
+/* 1 if the matrix is its own transpose and remains so. */
+static int spmv__stays_symmetric(const spmv_desc *desc, const spmv_csr *csr)
+{
+    if (!desc->csr && desc->matrix.symmetry == SPMV_SYMMETRIC) return 1;
+    return !desc->updatable && spmv__is_symmetric(csr);
+}
+
+/* Makes the transpose of csr a matrix of its own, unless it is csr. */
+SPMV__APART spmv_status spmv__make_transposed(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr)
+{
+    spmv_desc of = *desc;
+    spmv_build_hints hints;
+    void *block;
+    spmv_status s;
+    if (spmv__stays_symmetric(desc, csr)) return SPMV_OK;
+    memset(&hints, 0, sizeof hints);
+    if (desc->hints) hints = *desc->hints;
+    hints.measure = NULL;
+    hints.choice = NULL;
+    hints.steps = NULL;
+    memset(&of.matrix, 0, sizeof of.matrix);
+    of.matrix.transpose = 1;
+    of.csr = csr;
+    of.type = spmv__desc_type(desc);
+    of.buffers = of.both = 0;
+    of.hints = desc->hints_transposed ? desc->hints_transposed : desc->hints ? &hints : NULL;
+    if (desc->plan_transposed) of.plan = desc->plan_transposed;
+    if (desc->plan_transposed || desc->variant_transposed) of.variant = desc->variant_transposed;
+    of.hooks.transposed = 1;
+    s = spmv__new(&desc->hooks, &block, 1, sizeof *matrix, 0);
+    if (s) return s;
+    s = spmv_create((spmv_matrix *)block, &of);
+    if (s) spmv_free(&desc->hooks, block);
+    else matrix->transposed = (spmv_matrix *)block;
+    return s;
+}
+
 SPMV_API spmv_status spmv_create(spmv_matrix *matrix, const spmv_desc *desc)
 {
     if (!matrix || !desc) return spmv__null(desc ? &desc->hooks : NULL, "spmv_create", !matrix ? "matrix" : "desc", matrix, sizeof *matrix);
@@ -488,6 +545,8 @@ SPMV_API spmv_status spmv_create(spmv_matrix *matrix, const spmv_desc *desc)
     s = desc->buffers ? spmv__take_buffers(matrix, desc, &only) : spmv__take_input(&csr, &matrix->own, desc);
     matrix->borrowed_csr = desc->buffers || csr != &matrix->own;
     if (!s) s = spmv__plan_and_convert(matrix, desc, csr, &how, only);
+    if (!s && desc->both) s = desc->buffers ? spmv__transpose_buffers(matrix, desc) : spmv__make_transposed(matrix, desc, csr);
+    matrix->both = desc->both;
     if (!s) s = spmv__keep_lent(matrix, desc);
     if (s) spmv_destroy(matrix);
     else if (!matrix->updatable || desc->buffers) spmv__release_csr(matrix);
@@ -535,23 +594,58 @@ SPMV_API spmv_status spmv_mul_f32(const spmv_matrix *matrix, double alpha, const
     return spmv__mul("spmv_mul_f32", sizeof *x, matrix, alpha, x, beta, y);
 }
 
+SPMV_API const spmv_matrix *spmv_transposed(const spmv_matrix *matrix)
+{
+    return !matrix || !matrix->both ? NULL : matrix->transposed ? matrix->transposed : matrix;
+}
+
+SPMV_API spmv_status spmv_mul_transposed(const spmv_matrix *matrix, double alpha, const void *x, double beta, void *y)
+{
+    if (!matrix) return spmv__null(NULL, "spmv_mul_transposed", "matrix", NULL, 0);
+    if (spmv__is_made(matrix, "spmv_mul_transposed")) return SPMV_ERR_ARGUMENT;
+    if (!matrix->both)
+        return spmv_log(&matrix->store.hooks, SPMV_ERR_ARGUMENT, "spmv_mul_transposed: the matrix was not made with both = 1");
+    return spmv__mul("spmv_mul_transposed", 0, spmv_transposed(matrix), alpha, x, beta, y);
+}
+
+/* Sets *own to the new values in the order of the CSR form, which takes them over if it was made for updates. */
+static spmv_status spmv__take_values(spmv_matrix *matrix, const void *val, const void **own)
+{
+    spmv_status s = matrix->borrowed_csr ? SPMV_OK : spmv_csr_update(&matrix->own, val);
+    *own = matrix->borrowed_csr ? val : matrix->own.val;
+    return s;
+}
+
+/* Gives such values to all parts. */
+static spmv_status spmv__put_values(spmv_matrix *matrix, const void *own)
+{
+    spmv_csr given;
+    spmv_status s;
+    memset(&given, 0, sizeof given);
+    given.val = own;
+    s = spmv_store_update(&matrix->store, &given);
+#ifdef SPMV_DEVICE_H
+    if (!s && matrix->device) s = spmv_device_matrix_update(matrix->on_device, matrix->store.part, (size_t)matrix->store.count);
+    if (!s && matrix->converter) s = spmv__converter_update(matrix->converter, own, NULL);
+#endif
+    return s;
+}
+
 SPMV_API spmv_status spmv_update(spmv_matrix *matrix, const void *val)
 {
     if (!matrix) return spmv__null(NULL, "spmv_update", "matrix", NULL, 0);
-    spmv_csr given;
-    spmv_status s = SPMV_OK;
-    memset(&given, 0, sizeof given);
-    given.val = val;
+    spmv_matrix *transposed = matrix->transposed;
+    const void *own, *turned = NULL;
+    spmv_status s;
     if (spmv__is_made(matrix, "spmv_update")) return SPMV_ERR_ARGUMENT;
     if (!matrix->updatable)
         return spmv_log(&matrix->store.hooks, SPMV_ERR_FIXED, "spmv_update: the matrix was not made with updatable = 1");
     if (!val && matrix->store.nnz) return spmv__null(&matrix->store.hooks, "spmv_update", "val", NULL, 0);
-    if (!matrix->borrowed_csr) s = spmv_csr_update(&matrix->own, val);
-    if (!s) s = spmv_store_update(&matrix->store, matrix->borrowed_csr ? &given : &matrix->own);
-#ifdef SPMV_DEVICE_H
-    if (!s && matrix->device) s = spmv_device_matrix_update(matrix->on_device, matrix->store.part, (size_t)matrix->store.count);
-    if (!s && matrix->converter) s = spmv__converter_update(matrix->converter, matrix->borrowed_csr ? val : matrix->own.val, NULL);
-#endif
+    s = spmv__take_values(matrix, val, &own);
+    if (!s && transposed) s = spmv__take_values(transposed, own, &turned);
+    if (!s && transposed) s = spmv__store_fits(&transposed->store, turned); /* else the matrix would have changed alone */
+    if (!s) s = spmv__put_values(matrix, own);
+    if (!s && transposed) s = spmv__put_values(transposed, turned);
     return s;
 }
 
@@ -581,7 +675,7 @@ SPMV_API spmv_status spmv_update_buffer(spmv_matrix *matrix, void *val)
     if (!spmv__dev_is_here(matrix->device)) return spmv__dev_not_here(matrix->device, "spmv_update_buffer", NULL, 0);
     s = spmv__dev_holds(matrix->device, hooks, "spmv_update_buffer", "val", val, count, width);
     if (s) return s;
-    if (spmv__updates_from_buffer(matrix)) return spmv__converter_update(matrix->converter, NULL, val);
+    if (!matrix->transposed && spmv__updates_from_buffer(matrix)) return spmv__converter_update(matrix->converter, NULL, val);
     s = spmv__room(hooks, &block, count, width);
     if (!s) s = spmv_buffer_read(matrix->device, val, count * width, block);
     if (!s) s = spmv_update(matrix, block);
@@ -593,6 +687,11 @@ SPMV_API spmv_status spmv_update_buffer(spmv_matrix *matrix, void *val)
 SPMV_API void spmv_destroy(spmv_matrix *matrix)
 {
     if (!matrix) return;
+    if (matrix->transposed) {
+        const spmv_hooks hooks = matrix->store.hooks;
+        spmv_destroy(matrix->transposed);
+        spmv_free(&hooks, matrix->transposed);
+    }
     spmv__off_device(matrix);
     spmv_store_destroy(&matrix->store);
     spmv__destroy_converter(matrix);

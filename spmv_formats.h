@@ -163,6 +163,7 @@ typedef struct spmv_hooks {
      * it, it shows where the time goes. Building is reported through the device's hooks. */
     void (*phase)(void *user, spmv_phase phase);
     int part; /* set by the library: its messages begin with this part of a plan; 0: with none */
+    int transposed; /* set by the library: 1: they are about the transpose (spmv_desc.both) and say so first */
 } spmv_hooks;
 
 /* ---- types -------------------------------------------------------------------------------------------------------

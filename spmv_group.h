@@ -52,7 +52,7 @@ typedef enum spmv_group_division {
 
 /* Zero-initialise it and set desc, device and count; zero is the default of all else. */
 typedef struct spmv_group_desc {
-    spmv_desc desc;              /* the matrix and how it is stored, as for spmv_create, but without buffers. "auto" chooses for
+    spmv_desc desc;              /* the matrix and how it is stored, as for spmv_create, but without buffers and both. "auto" chooses for
                                     each block, "measure" times for each, any other plan is used for all. device is ignored; so are
                                     measure and choice of the hints, as no block is the matrix that their caller knows */
     spmv_device *const *device;  /* count of them, each open and with a queue in order; NULL is the host. They must outlive the group and

@@ -364,6 +364,7 @@ static size_t spmv__message(const spmv_hooks *hooks, char *out, size_t size, con
     text.out = out;
     text.size = size;
     text.length = 0;
+    if (hooks && hooks->transposed) spmv__put_text(&text, "transpose: ");
     if (hooks && hooks->part) {
         spmv__put_text(&text, "part ");
         spmv__put_integer(&text, hooks->part);

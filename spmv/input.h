@@ -884,4 +884,53 @@ SPMV_API void spmv_csr_destroy(spmv_csr *a)
     memset(a, 0, sizeof *a);
 }
 
+/* ---- is it its own transpose? ------------------------------------------------------------------------------------- */
+
+/* Entries and their mirror images are compared in shares of the rows. */
+typedef struct spmv__mirror {
+    const spmv_csr *a;
+    uint64_t        shares;
+    unsigned char   differs[SPMV__MOST_SHARES];
+} spmv__mirror;
+
+/* 1 if entry k, which is in row r, has a mirror image with the same bits. */
+static int spmv__has_mirror(const spmv_csr *a, uint64_t r, uint64_t k)
+{
+    const uint64_t size = spmv_value_size(a->type), c = a->col[k];
+    const unsigned char *val = (const unsigned char *)a->val;
+    uint64_t low = a->ptr[c], high = a->ptr[c + 1];
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (a->col[middle] < r) low = middle + 1;
+        else high = middle;
+    }
+    return low < a->ptr[c + 1] && a->col[low] == r && !memcmp(val + low * size, val + k * size, (size_t)size);
+}
+
+static void spmv__mirror_share(void *job, uint64_t share)
+{
+    spmv__mirror *mirror = (spmv__mirror *)job;
+    const spmv_csr *a = mirror->a;
+    const uint64_t end = spmv__share_row(a->ptr, a->rows, share + 1, mirror->shares);
+    uint64_t r, k;
+    for (r = spmv__share_row(a->ptr, a->rows, share, mirror->shares); r < end; r++)
+        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+            if (!spmv__has_mirror(a, r, k)) {
+                mirror->differs[share] = 1;
+                return;
+            }
+}
+
+/* 1 if every entry has its mirror image, with the same bits. Nothing is allocated, and of most other matrices little is read. */
+SPMV__SHARED int spmv__is_symmetric(const spmv_csr *a)
+{
+    spmv__mirror mirror;
+    if (a->rows != a->cols) return 0;
+    memset(&mirror, 0, sizeof mirror);
+    mirror.a = a;
+    mirror.shares = spmv__share_count(a->nnz + a->rows);
+    spmv__share_out(spmv__mirror_share, &mirror, mirror.shares);
+    return !memchr(mirror.differs, 1, sizeof mirror.differs);
+}
+
 #endif

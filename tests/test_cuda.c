@@ -489,25 +489,36 @@ Test(products, and_all_else_leave_captures_of_other_threads_alone)
     check_clean("a capture in another thread");
 }
 
+/* A product on buffers, for graph_record. */
+typedef struct recorded_product {
+    spmv_exec exec;
+    void *x, *y;
+} recorded_product;
+
+static spmv_status enqueue_product(void *of)
+{
+    recorded_product *p = of;
+    return spmv_exec_mul(&p->exec, 1, p->x, 0, 0, p->y, 0);
+}
+
 /* What spmv bench --graph and spmv tune time: a graph has its products, and a call that fails leaves nothing behind. */
 Test(products, are_recorded_in_a_graph)
 {
     spmv_device d;
     spmv_matrix m;
-    spmv_exec e;
+    recorded_product p = { 0 };
     graph *g;
-    void *x = NULL, *y = NULL;
     int launches, i, failed = 1;
     cr_assert_eq(open_device(&d, NULL), SPMV_OK);
     cr_assert(graph_possible(&d));
     cr_assert_not(graph_possible(NULL));
     cr_assert_eq(store(&m, &d, "csr"), SPMV_OK);
-    cr_assert_eq(spmv_exec_create(&e, m.on_device, NULL), SPMV_OK);
-    cr_assert_eq(spmv_buffer_create(&d, 8 * COLS, &x), SPMV_OK);
-    cr_assert_eq(spmv_buffer_create(&d, 8 * ROWS, &y), SPMV_OK);
+    cr_assert_eq(spmv_exec_create(&p.exec, m.on_device, NULL), SPMV_OK);
+    cr_assert_eq(spmv_buffer_create(&d, 8 * COLS, &p.x), SPMV_OK);
+    cr_assert_eq(spmv_buffer_create(&d, 8 * ROWS, &p.y), SPMV_OK);
     for (i = 0; failed; i++) {
         fake.fail_in = i;
-        failed = graph_record(&g, &e, &d, x, y) != SPMV_OK;
+        failed = graph_record(&g, &d, enqueue_product, &p) != SPMV_OK;
         cr_assert_eq(failed, fake.fail_in < 0, "call %d: %s", i, fake.failed);
         fake.fail_in = -1;
         if (failed) cr_assert_eq(fake.alive[FAKE_GRAPHS], 0, "call %d: %s", i, fake.failed);
@@ -524,9 +535,9 @@ Test(products, are_recorded_in_a_graph)
     fake.fail_in = -1;
     graph_free(g);
     graph_free(NULL);
-    spmv_exec_destroy(&e);
-    spmv_buffer_destroy(&d, x);
-    spmv_buffer_destroy(&d, y);
+    spmv_exec_destroy(&p.exec);
+    spmv_buffer_destroy(&d, p.x);
+    spmv_buffer_destroy(&d, p.y);
     spmv_destroy(&m);
     spmv_device_destroy(&d);
     check_clean("graph");

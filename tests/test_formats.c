@@ -72,7 +72,7 @@ static void say_nothing(void *user, spmv_status s, const char *message)
     (void)s;
     (void)message;
 }
-static const spmv_hooks quiet = { NULL, NULL, say_nothing, NULL, 0 };
+static const spmv_hooks quiet = { NULL, NULL, say_nothing, NULL, 0, 0 };
 
 /* The same with defaults. Returns 0 if the format is too large for this matrix, which is allowed for the large matrices only. */
 static int built(spmv_part *part, const char *text, const matrix *m, const spmv_csr *a, spmv_type t, int updatable)

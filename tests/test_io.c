@@ -60,7 +60,7 @@ static void io_log(void *user, spmv_status s, const char *message)
 
 static spmv_hooks io_hooks(io_ledger *l)
 {
-    spmv_hooks h = {l, io_resize, io_log, NULL, 0};
+    spmv_hooks h = {l, io_resize, io_log, NULL, 0, 0};
     memset(l, 0, sizeof *l);
     return h;
 }

@@ -13,7 +13,7 @@ static void say_nothing(void *user, spmv_status s, const char *message)
     (void)s;
     (void)message;
 }
-static const spmv_hooks quiet = { NULL, NULL, say_nothing, NULL, 0 };
+static const spmv_hooks quiet = { NULL, NULL, say_nothing, NULL, 0, 0 };
 
 static spmv_plan plan_of(const char *text)
 {

@@ -70,10 +70,12 @@ static const command commands[] = {
      "Writes y as a Matrix Market array with enough digits to read back the same values.\n" PLAN_TEXT VARIANT_TEXT TEAM_TEXT, "",
      "  spmv mul a.mtx --x x.mtx -o y.mtx                         # y = A x\n"
      "  spmv mul a.mtx --x x.mtx --alpha 2 --beta -1 --y y.mtx    # 2 A x - y, to standard output\n"
+     "  spmv mul a.mtx --transposed -o y.mtx                      # y = A^T x\n"
      "  spmv mul a.mtx --plan 'ell:w=5+coo/*:WG=64' --device gpu  # (GPU) x is all ones; one knob for both parts\n"
      "  spmv mul a.mtx --device host+0 --shares 1,1 -o y.mtx      # (GPU) half of the nonzeros on each\n",
      BIT(PLAN) | BIT(DEVICE) | BIT(SHARES) | BIT(CACHE) | BIT(TYPE) | BIT(X) | BIT(Y) | BIT(ALPHA) | BIT(BETA) | BIT(OUT) | BIT(STRICT) |
-         BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(CONVERT) | BIT(MAX_BYTES) | BIT(MAX_DIM) | BIT(TRANSPOSE), 1, 1, mul_command},
+         BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(CONVERT) | BIT(MAX_BYTES) | BIT(MAX_DIM) | BIT(TRANSPOSE) | BIT(TRANSPOSED), 1, 1,
+     mul_command},
     {"bench", "FILE... [options]", "time and check products",
      "Prints one line per plan. --plan may be given several times; --plan all, the default, stands for every format and builder.\n"
      PLAN_TEXT VARIANT_TEXT
@@ -92,6 +94,9 @@ static const command commands[] = {
      "\n"
      "--total 100,1000 prints a second table: how long preparing took, by phases, and the time until the 100th and the 1000th\n"
      "product, in milliseconds; and the memory that preparing needed, in multiples of the CSR form (as in JSON).\n"
+     "\n"
+     "--both prepares the transpose by the same plan as well, or by what \"auto\" chooses for it. Its products have a line of their\n"
+     "own, marked A^T, and the last line of a plan has the time of y = A x and z = A^T y in turn.\n"
      "\n"
      "With all, a plan that is refused for a matrix is not an error; a plan that was named is.\n"
      TEAM_TEXT "The plan is then that of most of each device's rows, with | between the devices. Vectors stay on the devices, and\n"
@@ -131,17 +136,19 @@ static const command commands[] = {
      "                            host; on several devices what the matrix takes), in multiples of the CSR form, which memory\n"
      "                            contains. CUDA devices keep up to 32 MiB, or a 512th, of what earlier matrices left; it counts\n"
      "  total_us                  with --total: for each N, prepare_us + N us\n"
+     "  transposed, both_us       with --both: whether the line is of the transpose; the time of both products in turn\n"
      "  again                     true in the lines of --again\n"
      "  ok                        whether err < 1; null for a refused plan, whose reason is printed on standard error\n",
      "  spmv bench a.mtx                                        # every format and builder on the host\n"
      "  spmv bench a.mtx b.mtx --plan csr --plan auto --json    # two plans of two matrices, as JSON\n"
      "  spmv bench a.mtx --plan csr --plan auto --total 100,1000  # after how many products does the choice pay off?\n"
+     "  spmv bench a.mtx --plan auto --both                     # the transpose as well\n"
      "  spmv bench a.mtx --max-bytes 64M                        # only plans whose parts take at most 64 MiB\n"
      "  spmv bench a.mtx --plan csr --variants all --device 0   # (GPU) variants of the csr kernel\n"
      "  spmv bench a.mtx --plan auto --device host+0            # (GPU) the host and a device together\n",
      BIT(PLAN) | BIT(VARIANTS) | BIT(EVENTS) | BIT(GRAPH) | BIT(COLD) | BIT(DEVICE) | BIT(SHARES) | BIT(TYPE) | BIT(JSON) | BIT(STRICT) |
          BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(CONVERT) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN) | BIT(TOTAL) | BIT(CACHE) |
-         BIT(MAX_BYTES) | BIT(MAX_DIM) | BIT(TRANSPOSE), 1, 1 << 30,
+         BIT(MAX_BYTES) | BIT(MAX_DIM) | BIT(TRANSPOSE) | BIT(BOTH), 1, 1 << 30,
      bench_command},
     {"self-check", "[FORMAT...] [options]", "try every variant of every format on a device",
      "Multiplies small matrices with every legal value of every knob of every kernel, in every layout and type. Products of\n"

@@ -348,7 +348,7 @@ static spmv_status spmv__part_counted(const spmv__estimator *estimator, const sp
 {
     const spmv_candidate *candidate = spmv__line_for(estimator, spec, variant);
     spmv__load load;
-    spmv_hooks quiet = { NULL, NULL, NULL, NULL, 0 };
+    spmv_hooks quiet = { NULL, NULL, NULL, NULL, 0, 0 };
     uint64_t slots = 0, bytes = 0;
     double held;
     spmv_status s = spmv__spec_estimate(spec, analysis, features, &load);

@@ -206,7 +206,7 @@ static spmv_status spmv__tune_grow(spmv_tuning *tuning, size_t *room)
 /* Reads the plan and the knobs of a candidate. plan: room for it. */
 static spmv_status spmv__tune_plan(spmv_candidate *candidate, spmv__lines *lines, spmv_plan *plan)
 {
-    spmv_hooks quiet = { NULL, NULL, NULL, NULL, 0 };
+    spmv_hooks quiet = { NULL, NULL, NULL, NULL, 0, 0 };
     spmv__next_word(lines);
     quiet.log = spmv__hush;
     if (spmv_plan_parse(plan, lines->word, NULL, &quiet) || plan->count != 1) return spmv__bad_line(lines, "expected a plan of one part");
@@ -269,7 +269,7 @@ static spmv_status spmv__tune_lines(spmv_tuning *tuning, spmv__lines *lines)
 SPMV_API spmv_status spmv_tuning_create(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks)
 {
     if (!out || (length && !text)) return spmv__null(hooks, "spmv_tuning_create", !out ? "out" : "text", out, sizeof *out);
-    static const spmv_hooks plain = { NULL, NULL, NULL, NULL, 0 };
+    static const spmv_hooks plain = { NULL, NULL, NULL, NULL, 0, 0 };
     spmv__lines lines;
     spmv_status s;
     char first[40] = "";

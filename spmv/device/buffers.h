@@ -347,6 +347,33 @@ SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *matrix, const spmv_desc 
     return s;
 }
 
+/* Makes the transpose of a matrix in buffers on the host. */
+SPMV__APART spmv_status spmv__transpose_buffers(spmv_matrix *matrix, const spmv_desc *desc)
+{
+    const spmv_type stored = spmv__stored_type(spmv__desc_type(desc));
+    const uint64_t size[3] = { desc->matrix.ptr_bits == 64 ? 8u : 4u, 4, spmv_value_size(stored) };
+    const uint64_t count[3] = { matrix->own.rows + 1, matrix->own.nnz, matrix->own.nnz };
+    const void *const from[3] = { desc->matrix.ptr, desc->matrix.col, desc->matrix.val };
+    void *array[3] = { NULL, NULL, NULL };
+    spmv_input in = desc->matrix;
+    spmv_csr csr;
+    spmv_status s = SPMV_OK;
+    int i;
+    memset(&csr, 0, sizeof csr);
+    for (i = 0; i < 3 && !s; i++)
+        s = spmv__dev_fetch(desc->device, &desc->hooks, (void *)(uintptr_t)from[i], count[i], size[i], &array[i]);
+    in.ptr = array[0];
+    in.col = array[1];
+    in.val = array[2];
+    in.val_type = stored;
+    in.borrow = 1;
+    if (!s) s = spmv_csr_create(&csr, &in, stored, &desc->hooks);
+    if (!s) s = spmv__make_transposed(matrix, desc, &csr);
+    spmv_csr_destroy(&csr);
+    for (i = 0; i < 3; i++) spmv_free(&desc->hooks, array[i]);
+    return s;
+}
+
 /* Tells the converter where the matrix is. Its kernels read row pointers of 64 bits. */
 static spmv_status spmv__give_buffers(spmv_matrix *matrix, const spmv_desc *desc)
 {

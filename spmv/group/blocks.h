@@ -915,6 +915,8 @@ SPMV_API spmv_status spmv_group_create(spmv_group *group, const spmv_group_desc 
     if (!desc->count) return spmv_log(&group->hooks, SPMV_ERR_ARGUMENT, "spmv_group_create: count is 0");
     if (each->buffers)
         return spmv_log(&group->hooks, SPMV_ERR_UNSUPPORTED, "spmv_group_create: desc.buffers is set, but groups take arrays of the host");
+    if (each->both)
+        return spmv_log(&group->hooks, SPMV_ERR_UNSUPPORTED, "spmv_group_create: desc.both is set, but groups multiply in one direction");
     if ((unsigned)each->type >= SPMV_TYPE_COUNT) return spmv_log(&group->hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)each->type);
     if ((unsigned)desc->divide > SPMV_GROUP_BY_ROWS)
         return spmv_log(&group->hooks, SPMV_ERR_ARGUMENT, "spmv_group_create: divide %d is unknown", (int)desc->divide);

@@ -118,12 +118,20 @@ SPMV__SHARED size_t spmv__store_shares(const spmv_store *store, char *out, size_
     return spmv__text_close(&text);
 }
 
+/* SPMV_ERR_FIXED unless all parts can hold these values of the CSR matrix. */
+SPMV__SHARED spmv_status spmv__store_fits(spmv_store *store, const void *val)
+{
+    spmv_status s = SPMV_OK;
+    int i;
+    for (i = 0; i < store->count && !s; i++) s = spmv__part_new_values(&store->part[i], val);
+    return s;
+}
+
 SPMV_API spmv_status spmv_store_update(spmv_store *store, const spmv_csr *a)
 {
     if (!store || !a) return spmv__null(store ? &store->hooks : NULL, "spmv_store_update", !store ? "store" : "a", NULL, 0);
-    spmv_status s = SPMV_OK;
+    spmv_status s = spmv__store_fits(store, a->val); /* or none changes */
     int i;
-    for (i = 0; i < store->count && !s; i++) s = spmv__part_new_values(&store->part[i], a->val); /* all fit, or none changes */
     for (i = 0; i < store->count && !s; i++) s = spmv_part_update(&store->part[i], a->val);
     return s;
 }

@@ -101,7 +101,7 @@ static void listen(void *user, spmv_status s, const char *message)
     snprintf(said, sizeof said, "%s", message);
 }
 
-static const spmv_hooks hooks = { NULL, resize, listen, NULL, 0 };
+static const spmv_hooks hooks = { NULL, resize, listen, NULL, 0, 0 };
 
 /* ---- a matrix of small integers, with an explicit zero, empty rows and a long one ---- */
 

@@ -45,6 +45,8 @@
     X(ALL,     "all",     "",     "measure every layout and choose the candidates of the table anew")                  \
     X(CANDIDATES, "candidates", "N", "with --all or --fit, choose up to N candidates by the samples; with --all, default: 24") \
     X(MAX_DIM, "max-dim", "N",    "accept files with up to N rows and columns; default: 2^20 + 64 for every nonzero") \
+    X(TRANSPOSED, "transposed", "", "multiply by the transpose of a matrix that is prepared for both")               \
+    X(BOTH,    "both",    "",     "prepare the transpose as well, and time products with both, alone and in turn")  \
     X(TRANSPOSE, "transpose", "", "take the transpose of the matrix in the file")                                   \
     X(BRIEF,   "brief",   "",     "try only one product of integers with each of three small matrices, for simulators") \
     X(CAPTION, "caption", "TEXT", "text to print below the picture, such as the date and the machine")              \

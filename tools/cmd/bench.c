@@ -73,15 +73,15 @@ static spmv_status result_names(line *out, const runner *r)
     return out->plan && out->variant ? SPMV_OK : SPMV_ERR_MEMORY;
 }
 
-/* Checks and times the product that r holds, and fills in the line. */
-static spmv_status bench_measure(bench *b, runner *r, line *out)
+/* Checks and times the product that r holds, and fills in the line; real and whole are its trials. */
+static spmv_status bench_trial(bench *b, runner *r, line *out, trial *real, trial *whole)
 {
     char what[160];
     double err = 0;
     timing took;
     spmv_status s = result_names(out, r);
-    if (s == SPMV_OK) s = trial_check(&b->real, r, 0, &err);
-    if (s == SPMV_OK && b->whole.a) s = trial_check(&b->whole, r, 1, &err);
+    if (s == SPMV_OK) s = trial_check(real, r, 0, &err);
+    if (s == SPMV_OK && whole->a) s = trial_check(whole, r, 1, &err);
     snprintf(what, sizeof what, "%.60s: %.60s", b->matrix, out->asked);
     if (s == SPMV_OK) s = runner_time(r, LEAST_RUNS, 0.1, what, &took);
     if (s == SPMV_OK) {
@@ -91,6 +91,8 @@ static spmv_status bench_measure(bench *b, runner *r, line *out)
     }
     return s;
 }
+
+static spmv_status bench_measure(bench *b, runner *r, line *out) { return bench_trial(b, r, out, &b->real, &b->whole); }
 
 spmv_desc bench_desc(const bench *b, const char *plan, const char *variant)
 {
@@ -106,6 +108,7 @@ spmv_desc bench_desc(const bench *b, const char *plan, const char *variant)
     desc.simd = b->simd;
     desc.convert = b->convert;
     desc.max_bytes = b->max_bytes;
+    desc.both = b->args->value[OPT_BOTH] != NULL;
     desc.hooks = b->t->hooks;
     return desc;
 }
@@ -124,7 +127,7 @@ static line *line_begin(bench *b, const char *plan)
     }
     out->asked = plan;
     out->took.least = out->took.median = out->took.most = NAN;
-    out->gflops = out->gbs = out->bytes = out->padding = out->err = out->prepare = out->memory = out->device_memory = NAN;
+    out->gflops = out->gbs = out->bytes = out->padding = out->err = out->both = out->prepare = out->memory = out->device_memory = NAN;
     for (i = 0; i < SPMV_PHASE_COUNT; i++) out->spent[i] = NAN;
     cli_progress_name(b->t, b->matrix, plan);
     b->t->text[0] = 0;
@@ -174,10 +177,27 @@ static spmv_status bench_open(bench *b, runner *r, spmv_desc *desc)
     return runner_open_group(r, b->t, &shared, b->real.x, b->real.y);
 }
 
-/* Prepares, checks and times one plan: one line. */
+/* Times the products with the transpose: turned, and both in turn. */
+static spmv_status bench_transposed(bench *b, runner *r, const spmv_desc *desc, line *out, line *turned)
+{
+    runner other;
+    timing took;
+    spmv_status s = runner_open_transposed(&other, r, desc, b->turned.real.x, b->turned.real.y);
+    if (s != SPMV_OK) return s;
+    turned->transposed = 1;
+    s = bench_trial(b, &other, turned, &b->turned.real, &b->turned.whole);
+    runner_follow(r, &other);
+    if (s == SPMV_OK) s = runner_time(r, LEAST_RUNS, 0.1, "both in turn", &took);
+    if (s == SPMV_OK) out->both = turned->both = took.median;
+    runner_follow(r, NULL);
+    runner_close_transposed(&other);
+    return s;
+}
+
+/* Prepares, checks and times one plan: one line, or with --both two. */
 static void bench_plan(bench *b, const char *plan, const char *variant, int tolerant)
 {
-    line *out = line_begin(b, plan);
+    line *out = line_begin(b, plan), *turned = out && b->args->value[OPT_BOTH] ? line_begin(b, plan) : NULL;
     spmv_status s = SPMV_ERR_MEMORY;
     spmv_desc desc = bench_desc(b, plan, variant);
     measurer me;
@@ -192,11 +212,14 @@ static void bench_plan(bench *b, const char *plan, const char *variant, int tole
         result_memory(out, b, s == SPMV_OK ? &r : NULL);
         if (s == SPMV_OK) {
             s = bench_measure(b, &r, out);
+            if (s == SPMV_OK && turned) s = bench_transposed(b, &r, &desc, out, turned);
             runner_close(&r);
         }
     }
     measurer_free(&me);
     line_end(b, out, s, tolerant);
+    if (turned && s == SPMV_OK) line_end(b, turned, s, tolerant);
+    else if (turned) bench_line_free(turned);
 }
 
 #ifndef SPMV_NO_DEVICES
@@ -327,19 +350,37 @@ static void bench_all(bench *b)
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
-/* Makes the trials, whose x and references all plans of a matrix share. */
-static int bench_trials(bench *b)
+/* Makes the trials of a matrix, whose x and references all plans share. */
+static int bench_trials(bench *b, const spmv_csr *a, trial *real, trial *whole)
 {
-    if (trial_make(&b->real, b->t, b->a, b->type) != DONE) return FAILED;
-    value_fill_random(b->type, b->real.x, b->a->cols, 1);
-    value_fill_random(b->type, b->real.start, b->a->rows, 2);
-    trial_reference(&b->real);
-    if (!trial_stays_whole(b->a, b->type)) return DONE;
-    if (trial_make(&b->whole, b->t, b->a, b->type) != DONE) return FAILED;
-    value_fill_whole(b->type, b->whole.x, b->a->cols, 3);
-    value_fill_whole(b->type, b->whole.start, b->a->rows, 4);
-    trial_reference(&b->whole);
+    if (trial_make(real, b->t, a, b->type) != DONE) return FAILED;
+    value_fill_random(b->type, real->x, a->cols, 1);
+    value_fill_random(b->type, real->start, a->rows, 2);
+    trial_reference(real);
+    if (!trial_stays_whole(a, b->type)) return DONE;
+    if (trial_make(whole, b->t, a, b->type) != DONE) return FAILED;
+    value_fill_whole(b->type, whole->x, a->cols, 3);
+    value_fill_whole(b->type, whole->start, a->rows, 4);
+    trial_reference(whole);
     return DONE;
+}
+
+/* Makes the transpose of the current file for --both, and its trials. */
+static int bench_turn(bench *b)
+{
+    spmv_input in;
+    memset(&in, 0, sizeof in);
+    in.rows = (int64_t)b->a->rows;
+    in.cols = (int64_t)b->a->cols;
+    in.nnz = (int64_t)b->a->nnz;
+    in.ptr = b->a->ptr;
+    in.ptr_bits = 64;
+    in.col = b->a->col;
+    in.val = b->a->val;
+    in.val_type = b->a->type;
+    in.transpose = 1;
+    if (spmv_csr_create(&b->turned.a, &in, b->type, &b->t->hooks) != SPMV_OK) return FAILED;
+    return bench_trials(b, &b->turned.a, &b->turned.real, &b->turned.whole);
 }
 
 /* Times all plans for one file and prints their table. */
@@ -354,7 +395,7 @@ static void bench_file(bench *b, const char *path)
     b->read = -cli_seconds();
     if (file_load_matrix(b->t, path, b->type, &a) != DONE) { b->worst = FAILED; return; }
     b->read += cli_seconds();
-    if (bench_trials(b) == DONE) {
+    if (bench_trials(b, &a, &b->real, &b->whole) == DONE && (!b->args->value[OPT_BOTH] || bench_turn(b) == DONE)) {
         if (!b->args->value[OPT_JSON]) bench_lines_heading(b);
         fflush(stdout);
         if (!b->args->plans) bench_all(b);
@@ -372,6 +413,9 @@ static void bench_file(bench *b, const char *path)
     }
     trial_free(&b->real);
     trial_free(&b->whole);
+    trial_free(&b->turned.real);
+    trial_free(&b->turned.whole);
+    spmv_csr_destroy(&b->turned.a);
     spmv_csr_destroy(&a);
 }
 
@@ -397,7 +441,7 @@ static int bench_team_options(const bench *b)
 {
     static const struct { int option; const char *name; } single[] = {
         {OPT_VARIANTS, "--variants"}, {OPT_AGAIN, "--again"}, {OPT_EVENTS, "--events"}, {OPT_COLD, "--cold"},
-        {OPT_GRAPH, "--graph"}
+        {OPT_GRAPH, "--graph"}, {OPT_BOTH, "--both"}
     };
     size_t i;
     for (i = 0; b->team.count && i < sizeof single / sizeof *single; i++)
@@ -440,6 +484,8 @@ int bench_command(tool *t, const arguments *args)
     if (result != DONE) return result;
     if (args->value[OPT_VARIANTS] && strcmp(args->value[OPT_VARIANTS], "all"))
         return cli_misuse(t, "--variants must be all, not '%s'", args->value[OPT_VARIANTS]);
+    if (args->value[OPT_BOTH] && (args->value[OPT_VARIANTS] || args->value[OPT_AGAIN] || args->value[OPT_TOTAL]))
+        return cli_misuse(t, "--both cannot be combined with --variants, --again or --total");
     t->cold = args->value[OPT_COLD] != NULL;
     t->events = t->cold || args->value[OPT_EVENTS];
     t->graph = args->value[OPT_GRAPH] != NULL;

@@ -85,6 +85,11 @@ void bench_line_json(const bench *b, const line *r)
     json_count("nnz", b->a->nnz); json_next();
     if (!bench_on_host(b)) fputs("\"threads\": null, ", stdout);
     else printf("\"threads\": %d, ", device_host_threads());
+    if (b->args->value[OPT_BOTH]) {
+        printf("\"transposed\": %s, ", r->transposed ? "true" : "false");
+        json_real("both_us", r->both * 1e6);
+        json_next();
+    }
     json_real("us", r->took.median * 1e6); json_next();
     json_real("us_min", r->took.least * 1e6); json_next();
     json_real("us_max", r->took.most * 1e6); json_next();
@@ -111,14 +116,15 @@ void bench_line_json(const bench *b, const line *r)
     fflush(stdout);
 }
 
-/* The fastest line whose product is right, or NULL if there is none; asked: only lines with this argument of --plan, NULL: all. */
-static const line *lines_fastest(const lines *all, const char *asked)
+/* The fastest line whose product is right, or NULL if there is none; asked: only lines with this argument of --plan, NULL: all.
+ * transposed: of products with the transpose. */
+static const line *lines_fastest(const lines *all, const char *asked, int transposed)
 {
     const line *best = NULL;
     size_t i;
     for (i = 0; i < all->count; i++) {
         const line *r = all->at[i];
-        if (!r->ok || (asked && strcmp(r->asked, asked))) continue;
+        if (!r->ok || r->transposed != transposed || (asked && strcmp(r->asked, asked))) continue;
         if (!best || r->took.median < best->took.median) best = r;
     }
     return best;
@@ -127,8 +133,9 @@ static const line *lines_fastest(const lines *all, const char *asked)
 /* "hyb = ell:w=5+coo": the argument of --plan and the plan in use. Returns the length as snprintf does. */
 static int line_plan(const line *r, char *out, size_t size)
 {
-    if (!strcmp(r->asked, r->plan)) return snprintf(out, size, "%s", r->plan);
-    return snprintf(out, size, "%s = %s", r->asked, r->plan);
+    const char *turned = r->transposed ? "A^T: " : "";
+    if (!strcmp(r->asked, r->plan)) return snprintf(out, size, "%s%s", turned, r->plan);
+    return snprintf(out, size, "%s%s = %s", turned, r->asked, r->plan);
 }
 
 /* Longer plans have their figures in a line of their own, so that the others fit into a terminal of 100 columns. */
@@ -160,6 +167,7 @@ static void print_line(const bench *b, const line *r, int fastest, const line *c
     printf("%c %-*s %9.2f %9.2f %9.2f %7s %7.2f %7.2f %9.3f %8.4f %6.4f%s%s%s\n", fastest ? '*' : ' ', column, plan,
            r->took.median * 1e6, r->took.least * 1e6, r->took.most * 1e6, ratio, r->gflops, r->gbs, r->bytes / 1e6, r->padding, r->err,
            bench_on_device(b) ? "  " : "", bench_on_device(b) ? r->variant : "", r->ok ? "" : "  WRONG");
+    if (r->transposed) printf("  %-*s %9.2f\n", column, "both in turn", r->both * 1e6);
 }
 
 /* Prints why plans are not in the table. */
@@ -195,12 +203,19 @@ void bench_lines_heading(const bench *b)
 void bench_lines_print(const bench *b, const lines *all)
 {
     const double disturbed = lines_disturbed(b, all);
-    const line *fastest = disturbed > 0 ? NULL : lines_fastest(all, NULL), *csr = lines_fastest(all, "csr");
+    const line *fastest[2], *csr[2];
     int column = plan_column(all);
     size_t i;
+    for (i = 0; i < 2; i++) {
+        fastest[i] = disturbed > 0 ? NULL : lines_fastest(all, NULL, (int)i);
+        csr[i] = lines_fastest(all, "csr", (int)i);
+    }
     printf("  %-*s %9s %9s %9s %7s %7s %7s %9s %8s %6s%s\n", column, "plan", "us", "min us", "max us", "vs csr", "GFLOP/s", "GB/s", "MB",
            "padding", "err", bench_on_device(b) ? "  variant" : "");
-    for (i = 0; i < all->count; i++) print_line(b, all->at[i], all->at[i] == fastest, csr, column);
+    for (i = 0; i < all->count; i++) {
+        const int turned = all->at[i]->transposed;
+        print_line(b, all->at[i], all->at[i] == fastest[turned], csr[turned], column);
+    }
     print_refused(all);
     if (disturbed > 0)
         printf("other programs use the processors (max is up to %.0f times min): no plan is marked as the fastest\n", disturbed);

@@ -28,6 +28,8 @@ typedef struct line {
                                      over those of the CSR form; NAN: on the host */
     int         refused;          /* 1: the plan cannot work for this matrix or device */
     int         ok;               /* 1: the product is right */
+    double      both;             /* with --both: seconds of this product and that of the other direction in turn */
+    int         transposed;       /* 1: a product with the transpose */
     int         again;            /* 1: timed side by side with others */
 } line;
 
@@ -62,6 +64,7 @@ typedef struct bench {
     const char      *matrix;   /* the current file's name without folders and suffixes */
     const spmv_csr  *a;
     trial            real, whole;
+    struct { spmv_csr a; trial real, whole; } turned; /* with --both: the transpose */
     int              worst;    /* the exit status so far */
     spmv_build_hints hints;    /* for the choice */
     double           read;     /* seconds for reading the current file and making CSR of it */

@@ -21,6 +21,7 @@ typedef struct product {
     spmv_device *device;
     team         team;   /* with several devices, in place of device */
     void        *x, *y;
+    uint64_t     out;    /* elements of y */
     double       alpha, beta;
 } product;
 
@@ -50,6 +51,7 @@ static int product_options(tool *t, const arguments *args, product *p)
     p->desc.simd = option_simd(t, args, &result);
     p->desc.convert = option_convert(t, args, &result);
     p->desc.max_bytes = option_bytes(t, args, OPT_MAX_BYTES, &result);
+    p->desc.both = args->value[OPT_TRANSPOSED] != NULL;
     p->desc.hooks = t->hooks;
     if (result != DONE) return result;
     if (args->plans > 1) return cli_misuse(t, "only one --plan can be given");
@@ -61,17 +63,19 @@ static int product_options(tool *t, const arguments *args, product *p)
 /* Reads or makes x and y. DONE or FAILED. */
 static int product_vectors(tool *t, const arguments *args, product *p)
 {
+    const uint64_t rows = p->desc.both ? p->a.cols : p->a.rows, cols = p->desc.both ? p->a.rows : p->a.cols;
     spmv_type type = p->desc.type;
     uint64_t i;
+    p->out = rows;
     if (args->value[OPT_X]) {
-        if (file_load_vector(t, args->value[OPT_X], type, p->a.cols, "x", &p->x) != DONE) return FAILED;
+        if (file_load_vector(t, args->value[OPT_X], type, cols, "x", &p->x) != DONE) return FAILED;
     } else {
-        p->x = spmv_alloc(&t->hooks, p->a.cols + 1, spmv_vector_size(type));
+        p->x = spmv_alloc(&t->hooks, cols + 1, spmv_vector_size(type));
         if (!p->x) return cli_no_memory(t);
-        for (i = 0; i < p->a.cols; i++) value_put(type, p->x, i, 1);
+        for (i = 0; i < cols; i++) value_put(type, p->x, i, 1);
     }
-    if (args->value[OPT_Y]) return file_load_vector(t, args->value[OPT_Y], type, p->a.rows, "y", &p->y);
-    p->y = spmv_alloc(&t->hooks, p->a.rows + 1, spmv_vector_size(type));
+    if (args->value[OPT_Y]) return file_load_vector(t, args->value[OPT_Y], type, rows, "y", &p->y);
+    p->y = spmv_alloc(&t->hooks, rows + 1, spmv_vector_size(type));
     return p->y ? DONE : cli_no_memory(t);
 }
 
@@ -103,7 +107,7 @@ static int product_alone(tool *t, product *p)
         s = spmv_create(&m, &p->desc);
         cli_progress_clear(t);
         if (s == SPMV_OK) {
-            s = spmv_mul(&m, p->alpha, p->x, p->beta, p->y);
+            s = (p->desc.both ? spmv_mul_transposed : spmv_mul)(&m, p->alpha, p->x, p->beta, p->y);
             spmv_destroy(&m);
         }
         if (s == SPMV_OK) result = DONE;
@@ -122,7 +126,7 @@ static int product_run(tool *t, const arguments *args, product *p)
     p->desc.device = p->device;
     t->about = p->desc.plan;
     result = p->team.count ? product_shared(t, p) : product_alone(t, p);
-    return result == DONE ? file_save_vector(t, args->value[OPT_OUT], p->desc.type, p->a.rows, p->y) : result;
+    return result == DONE ? file_save_vector(t, args->value[OPT_OUT], p->desc.type, p->out, p->y) : result;
 }
 
 int mul_command(tool *t, const arguments *args)

@@ -13,12 +13,11 @@ int graph_possible(const spmv_device *d)
 }
 
 #  ifndef SPMV_NO_DEVICES
-spmv_status graph_record(graph **out, spmv_exec *exec, const spmv_device *d, void *x, void *y)
+spmv_status graph_record(graph **out, const spmv_device *d, graph_product product, void *of)
 {
-    (void)exec;
     (void)d;
-    (void)x;
-    (void)y;
+    (void)product;
+    (void)of;
     *out = NULL;
     return SPMV_ERR_BACKEND;
 }
@@ -77,17 +76,17 @@ static int find_driver(void)
 int graph_possible(const spmv_device *d) { return d && !strcmp(d->info.backend->name, "CUDA") && find_driver(); }
 
 /* Records the products while nothing that is enqueued in the stream runs. */
-static spmv_status capture(spmv_exec *exec, void *stream, void *x, void *y, void **recorded)
+static spmv_status capture(void *stream, graph_product product, void *of, void **recorded)
 {
     spmv_status s = SPMV_OK;
     int i;
     if (driver.begin_capture(stream, 0)) return SPMV_ERR_BACKEND; /* CU_STREAM_CAPTURE_MODE_GLOBAL */
-    for (i = 0; i < GRAPH_PRODUCTS && s == SPMV_OK; i++) s = spmv_exec_mul(exec, 1, x, 0, 0, y, 0);
+    for (i = 0; i < GRAPH_PRODUCTS && s == SPMV_OK; i++) s = product(of);
     if (driver.end_capture(stream, recorded) && s == SPMV_OK) s = SPMV_ERR_BACKEND;
     return s;
 }
 
-spmv_status graph_record(graph **out, spmv_exec *exec, const spmv_device *d, void *x, void *y)
+spmv_status graph_record(graph **out, const spmv_device *d, graph_product product, void *of)
 {
     void *recorded = NULL, *before;
     graph *g = (graph *)calloc(1, sizeof *g);
@@ -100,7 +99,7 @@ spmv_status graph_record(graph **out, spmv_exec *exec, const spmv_device *d, voi
         free(g);
         return SPMV_ERR_BACKEND;
     }
-    s = capture(exec, g->stream, x, y, &recorded);
+    s = capture(g->stream, product, of, &recorded);
     if (s == SPMV_OK && driver.instantiate(&g->executable, recorded, 0)) s = SPMV_ERR_BACKEND;
     if (recorded) driver.destroy_recorded(recorded);
     driver.pop(&before);

@@ -17,9 +17,12 @@ typedef struct graph graph;
 int graph_possible(const spmv_device *d);
 
 #ifndef SPMV_NO_DEVICES
-/* Records GRAPH_PRODUCTS products y = A x by exec, whose matrix is on the device, for which graph_possible is 1. One such product must have
- * run before, as the first may allocate memory. The buffers and exec must outlive the graph. SPMV_ERR_MEMORY, SPMV_ERR_BACKEND. */
-spmv_status graph_record(graph **out, spmv_exec *exec, const spmv_device *d, void *x, void *y);
+/* Enqueues a product, or several, of what a graph is recorded for. */
+typedef spmv_status (*graph_product)(void *of);
+
+/* Records GRAPH_PRODUCTS calls of product, which enqueue products on a device for which graph_possible is 1. One must have run before,
+ * as the first may allocate memory. Their buffers and execs must outlive the graph. SPMV_ERR_MEMORY, SPMV_ERR_BACKEND. */
+spmv_status graph_record(graph **out, const spmv_device *d, graph_product product, void *of);
 
 /* Runs the products once more in the stream of the device, and does not wait for them. */
 spmv_status graph_launch(graph *g);

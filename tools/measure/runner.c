@@ -111,6 +111,41 @@ spmv_status runner_open_group(runner *r, tool *t, const spmv_group_desc *desc, c
     return s;
 }
 
+spmv_status runner_open_transposed(runner *r, const runner *of, const spmv_desc *desc, const void *x, void *y)
+{
+    spmv_status s = SPMV_OK;
+    memset(r, 0, sizeof *r);
+    r->t = of->t;
+    r->m = *spmv_transposed(&of->m);
+    r->rows = of->cols;
+    r->cols = of->rows;
+    r->x = x;
+    r->y = y;
+#ifndef SPMV_NO_DEVICES
+    if (desc->device) s = runner_open_device(r, desc);
+#endif
+    (void)desc;
+    if (s != SPMV_OK) runner_close_transposed(r);
+    return s;
+}
+
+void runner_close_transposed(runner *r)
+{
+#ifndef SPMV_NO_DEVICES
+    runner_close_cl(r);
+#endif
+    memset(r, 0, sizeof *r); /* the matrix is another's */
+}
+
+void runner_follow(runner *r, runner *then)
+{
+    r->then = then;
+#ifndef SPMV_NO_DEVICES
+    graph_free(r->recorded);
+    r->recorded = NULL;
+#endif
+}
+
 spmv_status runner_multiply(runner *r, double alpha, const void *x, double beta, void *y)
 {
     return r->g.count ? spmv_group_mul(&r->g, alpha, x, beta, y) : spmv_mul(&r->m, alpha, x, beta, y);
@@ -134,17 +169,39 @@ static spmv_status runner_sample_host(runner *r, int times, double *out)
     double from = cli_seconds();
     spmv_status s = SPMV_OK;
     int i;
-    for (i = 0; i < times && s == SPMV_OK; i++) s = spmv_mul(&r->m, 1, r->x, 0, r->y);
+    for (i = 0; i < times && s == SPMV_OK; i++) {
+        s = spmv_mul(&r->m, 1, r->x, 0, r->y);
+        if (s == SPMV_OK && r->then) s = spmv_mul(&r->then->m, 1, r->y, 0, r->then->y);
+    }
     *out = (cli_seconds() - from) / times;
     return s;
 }
 
 #ifndef SPMV_NO_DEVICES
+/* Enqueues what is timed: a product, and that of the transpose with its result if that is to follow. */
+static spmv_status runner_enqueue(void *of)
+{
+    runner *r = (runner *)of;
+    spmv_status s = spmv_exec_mul(&r->exec, 1, r->device_x, 0, 0, r->device_y, 0);
+    if (s == SPMV_OK && r->then) s = spmv_exec_mul(&r->then->exec, 1, r->device_y, 0, 0, r->then->device_y, 0);
+    return s;
+}
+
+/* The time by events of what was enqueued last. */
+static spmv_status runner_events(runner *r, double *out)
+{
+    double after = 0;
+    spmv_status s = spmv_exec_seconds(&r->exec, out);
+    if (s == SPMV_OK && r->then) s = spmv_exec_seconds(&r->then->exec, &after);
+    *out += after;
+    return s;
+}
+
 /* Takes a sample by launches of a graph, which is recorded first if there is none. */
 static spmv_status runner_sample_graph(runner *r, int times, double *out)
 {
     const int launches = (times + GRAPH_PRODUCTS - 1) / GRAPH_PRODUCTS;
-    spmv_status s = r->recorded ? SPMV_OK : graph_record(&r->recorded, &r->exec, r->device, r->device_x, r->device_y);
+    spmv_status s = r->recorded ? SPMV_OK : graph_record(&r->recorded, r->device, runner_enqueue, r);
     double from = cli_seconds();
     int i;
     for (i = 0; i < launches && s == SPMV_OK; i++) s = graph_launch(r->recorded);
@@ -162,9 +219,9 @@ static spmv_status runner_sample_cl(runner *r, int times, double *out)
     if (r->t->graph && times >= GRAPH_PRODUCTS) return runner_sample_graph(r, times, out);
     if (r->t->events) times = 1;
     if (r->junk) s = spmv_buffer_fill(r->device, r->junk, junk_bytes(r->device), 0x55555555);
-    for (i = 0; i < times && s == SPMV_OK; i++) s = spmv_exec_mul(&r->exec, 1, r->device_x, 0, 0, r->device_y, 0);
+    for (i = 0; i < times && s == SPMV_OK; i++) s = runner_enqueue(r);
     if (s != SPMV_OK) return s;
-    if (r->t->events) return spmv_exec_seconds(&r->exec, out);
+    if (r->t->events) return runner_events(r, out);
     s = spmv_device_finish(r->device);
     *out = (cli_seconds() - from) / times;
     return s;

@@ -37,6 +37,7 @@ typedef struct runner {
     uint64_t     rows, cols;
     const void  *x;         /* vectors on the host, not owned */
     void        *y;
+    struct runner *then;    /* of the transpose, which multiplies the result of each product that is timed; NULL: none */
 #ifndef SPMV_NO_DEVICES
     spmv_exec    exec;
     const spmv_device *device;                  /* the device of the three buffers */
@@ -62,6 +63,16 @@ spmv_status runner_open(runner *r, tool *t, const spmv_desc *desc, const void *x
 
 /* The same for a matrix that several devices share: prepares desc->desc.csr. */
 spmv_status runner_open_group(runner *r, tool *t, const spmv_group_desc *desc, const void *x, void *y);
+
+/* A runner of the transpose of of's matrix, which was made with both by desc and must outlive it. x has as many elements as that has rows,
+ * y as it has columns. On failure *r is zeroed. */
+spmv_status runner_open_transposed(runner *r, const runner *of, const spmv_desc *desc, const void *x, void *y);
+
+/* Frees the exec and the buffers, and zeroes *r. */
+void runner_close_transposed(runner *r);
+
+/* From now on the times of r are those of y = A x and z = A^T y together, one after the other. then: from runner_open_transposed. */
+void runner_follow(runner *r, runner *then);
 
 /* y = alpha A x + beta y with vectors on the host. */
 spmv_status runner_multiply(runner *r, double alpha, const void *x, double beta, void *y);
