@@ -139,7 +139,7 @@ typedef struct spmv_desc {
                                 with updatable 16 bytes for each nonzero besides, and its CSR form. Nothing is stored twice where it is the
                                 matrix itself: where matrix.symmetry says so or, without updatable, where every entry has its mirror image.
                                 It is made on the host, to which buffers are copied for that */
-    const char     *plan_transposed, *variant_transposed; /* as plan and variant, for the transpose. Both NULL: those are used for it, too */
+    const char     *plan_transposed, *variant_transposed; /* as plan and variant, for the transpose. Both NULL: it is given those */
     const spmv_build_hints *hints_transposed; /* NULL: hints, but for measure, choice and steps, which are of the matrix itself */
     spmv_hooks      hooks;   /* where memory comes from and where messages go; zero: the C library and stderr */
 } spmv_desc;
@@ -190,8 +190,8 @@ SPMV_API spmv_status spmv_update(spmv_matrix *matrix, const void *val);
 
 #ifdef SPMV_DEVICE_H
 /* As spmv_update, with the values in a buffer of the matrix's device. They do not leave it if the device filled all parts, the matrix
- * was made from CSR as it is stored (as spmv_desc.buffers describes), and no transpose is to be updated. SPMV_ERR_ARGUMENT if the matrix is on the host or the buffer
- * is too small. */
+ * was made from CSR as it is stored (as spmv_desc.buffers describes), and no transpose is to be updated. SPMV_ERR_ARGUMENT if the matrix
+ * is on the host or the buffer is too small. */
 SPMV_API spmv_status spmv_update_buffer(spmv_matrix *matrix, void *val);
 
 /* Describes the devices of all back ends in this build, in the order of their index (spmv/device.h).

@@ -359,6 +359,18 @@ verdict 'convert --transpose: rows and columns change places' $?
 gives 'info --transpose' 0 info wide.mtx --transpose --json
 says 'info --transpose' out '"rows": 3, "cols": 2,'
 product 'mul --transpose' '1 0 6' wide.mtx --transpose
+product 'mul --transposed' '1 0 6' wide.mtx --transposed
+product 'mul --transposed --transpose' '3 4' wide.mtx --transposed --transpose
+gives 'mul --transposed on several devices' 1 mul wide.mtx --transposed --device host+host
+says 'mul --transposed on several devices' err 'desc.both is set'
+gives 'bench --both' 0 bench wide.mtx --both --plan csr
+says 'bench --both' out 'A\^T: csr'
+says 'bench --both' out 'both in turn'
+gives 'bench --both as JSON' 0 bench wide.mtx --both --plan csr --plan auto --json
+[ "$(grep -c '"transposed": true, "both_us": [0-9.e-]*, .*"ok": true' out)" = 2 ] && [ "$(grep -c '"transposed": false' out)" = 2 ]
+verdict 'bench --both: a line for each direction' $?
+gives 'bench --both --again' 2 bench wide.mtx --both --again 2
+gives 'bench --both on several devices' 2 bench wide.mtx --both --device host+host
 gives 'bench --transpose' 0 bench wide.mtx --transpose --plan csr --json
 says 'bench --transpose' out '"rows": 3, "cols": 2,.*"ok": true'
 gives 'plan --transpose' 0 plan wide.mtx --transpose

@@ -331,6 +331,9 @@ Test(null, matrices)
     REFUSED_UNHEARD(spmv_mul(NULL, 1, x, 0, y));
     REFUSED_UNHEARD(spmv_mul(&none, 1, NULL, 0, NULL)); /* never created */
     REFUSED_UNHEARD(spmv_mul(&none, 1, x, 0, y));
+    REFUSED_UNHEARD(spmv_mul_transposed(NULL, 1, x, 0, y));
+    REFUSED_UNHEARD(spmv_mul_transposed(&none, 1, x, 0, y));
+    cr_assert(!spmv_transposed(NULL) && !spmv_transposed(&none));
     REFUSED_UNHEARD(spmv_mul_f64(NULL, 1, x, 0, y));
     REFUSED_UNHEARD(spmv_mul_f32(NULL, 1, x32, 0, y32));
     REFUSED_UNHEARD(spmv_update(NULL, val));
