@@ -7,8 +7,9 @@
 # "make bench-report" makes it again.
 # Variables, with their defaults: PLANS (those of bench/candidates.sh); TYPES ("f64 f32"); ROUNDS, of which each side's fastest counts (2
 # on the host, else 1); SECONDS_LEFT, after which no further matrix is begun (no limit); RUN, a prefix of each timed command, such as
-# "chrt -f 5" on a machine that others use, too; MKL, a folder made by bench/peers/mkl.sh; SPMV, PEER, CSRB: programs that are already
-# built. The host's peers need libeigen3-dev and librsb-dev, cuSPARSE needs nvcc.
+# "chrt -f 5" on a machine that others use, too; MKL, a folder made by bench/peers/mkl.sh; CUSPARSE, one made by bench/peers/cusparse.sh
+# (the toolkit's cuSPARSE, which may lack SpMVOp); SPMV, PEER, CSRB: programs that are already built. The host's peers need libeigen3-dev
+# and librsb-dev, cuSPARSE needs nvcc.
 set -eu
 if [ $# = 0 ]; then
     echo "usage: bench/peers.sh FILE..." >&2
@@ -42,7 +43,8 @@ begin_gpu() {
 run_gpu() { ${RUN:-} "$PEER" "$1"; }
 describe_gpu() {
     echo "Machine: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1); $(date -u +%Y-%m-%d)"
-    echo "Peer: cuSPARSE, the fastest of csr_alg1, csr_alg2, coo_alg1, sell32, bsr2, bsr3, bsr4, bsr6 and bsr8."
+    timed() { sed -n "/\"us\": null/d; s/.*\"$1\": \"*\([a-z0-9_]*\).*/\1/p" "$out/$peer.json" | sort -u | tr '\n' ' ' | sed 's/ $//'; }
+    echo "Peer: cuSPARSE $(timed cusparse), the fastest of $(timed variant)."
     echo "Both sides: products in a row, warm caches, medians of batches of at least 2 ms; the peer by CUDA's events around a batch, ours"
     echo "by the wall clock around it. clspmv_* and poisson2d_* are of spmv gen, the others are real matrices."
 }
@@ -79,7 +81,7 @@ for f; do
 done
 {
     "describe_$class"
-    echo "Command: ${RUN:+RUN=\"$RUN\" }${MKL:+MKL=... }make bench-peers FILES=... DEVICE=$device"
+    echo "Command: ${RUN:+RUN=\"$RUN\" }${MKL:+MKL=... }${CUSPARSE:+CUSPARSE=... }make bench-peers FILES=... DEVICE=$device"
 } >"$out/head.txt"
 cat "$out/head.txt"
 echo

@@ -39,9 +39,12 @@ compile_cpu_peers() { # compile_cpu_peers NAME FLAGS...
     "${CXX:-c++}" "$@" -fopenmp -w "$root/bench/peers/cpu.cpp" -o "$out/$name" -I/usr/include/eigen3 $mkl -lrsb ${mkl:+-lmkl_rt}
 }
 
-# cusparse_program: sets PEER, which multiplies with cuSPARSE.
+# cusparse_program: sets PEER, which multiplies with cuSPARSE. CUSPARSE is a folder made by bench/peers/cusparse.sh, or empty: the toolkit's
+# cuSPARSE.
 cusparse_program() {
     if [ "${PEER:-}" ]; then return; fi
     PEER=$out/cusparse
-    nvcc -O2 -std=c++17 -arch=native "$root/bench/peers/cusparse.cu" -o "$PEER" -lcusparse
+    # shellcheck disable=SC2086
+    nvcc -O2 -std=c++17 ${CUSPARSE:+-I$CUSPARSE/include -L$CUSPARSE/lib -Xlinker -rpath,$CUSPARSE/lib} "$root/bench/peers/cusparse.cu" \
+        -o "$PEER" -lcusparse
 }

@@ -2,14 +2,16 @@
 // bench/peers/cusparse.cu - cuSPARSE's product in every format that fits a matrix, timed as "spmv bench" times ours: many products in
 // a row, in batches of at least 2 ms, the median of the batches.
 //
-//     nvcc -O2 -std=c++17 -arch=native bench/peers/cusparse.cu -o build/cusparse -lcusparse
+//     nvcc -O2 -std=c++17 bench/peers/cusparse.cu -o build/cusparse -lcusparse
 //     build/cusparse [f32|f64] FILE...          each written by bench/csrb; both types unless one is named
 //
-// Prints a line of JSON for each matrix, type and variant: us, microseconds per product; prepare_us, the time of
-// cusparseSpMV_preprocess; for CSR and COO copy_us, the time of copying the matrix to the device, and total_us, the time from arrays on the
-// host to the 100th, 1000th and 10000th product; err, the largest error of a row divided by |A||x|. A variant that would store more than
-// MAX_GROWTH slots per nonzero is left out, and one that cuSPARSE refuses has "us": null.
+// Prints a line of JSON for each matrix, type and variant: cusparse, the version; us, microseconds per product; prepare_us, the time of
+// cusparseSpMV_preprocess, or of making SpMVOp's descriptor and plan; for CSR and COO copy_us, the time of copying the matrix to the
+// device, and total_us, the time from arrays on the host to the 100th, 1000th and 10000th product; err, the largest error of a row divided
+// by |A||x|. A variant that would store more than MAX_GROWTH slots per nonzero is left out, and one that cuSPARSE refuses has "us": null.
+// SpMVOp is timed from cuSPARSE 12.9.4 on, which bench/peers/cusparse.sh unpacks where the toolkit has an earlier one.
 #include <cuda_runtime.h>
+#define CUSPARSE_ENABLE_EXPERIMENTAL_API // SpMVOp
 #include <cusparse.h>
 
 #include "csrb.hpp"
@@ -71,6 +73,14 @@ template <class T> class Bench {
         return ms * 1e3;
     }
 
+    static std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }
+
+    // Microseconds until the device has done all it was told.
+    static double us_since(std::chrono::steady_clock::time_point since) {
+        CUDA(cudaDeviceSynchronize());
+        return std::chrono::duration<double, std::micro>(now() - since).count();
+    }
+
     // Microseconds per product in a batch of so many; negative if cuSPARSE refuses.
     template <class Product> double batch(const Product &product, int repeats) {
         CUDA(cudaEventRecord(begin));
@@ -102,21 +112,12 @@ template <class T> class Bench {
         return worst;
     }
 
-    void run(const char *variant, cusparseSpMatDescr_t matrix, cusparseSpMVAlg_t algorithm) {
-        const T one = 1, zero = 0;
-        const cusparseOperation_t op = CUSPARSE_OPERATION_NON_TRANSPOSE;
-        size_t bytes = 0;
-        double us = -1, prepare = 0;
-        std::printf("{\"matrix\": \"%s\", \"dtype\": \"%s\", \"variant\": \"%s\", \"us\": ", a.name.c_str(), type(), variant);
-        if (cusparseSpMV_bufferSize(handle, op, &one, matrix, vec_x, &zero, vec_y, kind, algorithm, &bytes) == CUSPARSE_STATUS_SUCCESS) {
-            Buffer<char> work(bytes);
-            CUDA(cudaEventRecord(begin));
-            cusparseSpMV_preprocess(handle, op, &one, matrix, vec_x, &zero, vec_y, kind, algorithm, work.data);
-            CUDA(cudaEventRecord(end));
-            prepare = elapsed();
-            CUDA(cudaMemset(dev_y->data, 0xff, a.rows * sizeof(T)));
-            us = median([&] { return cusparseSpMV(handle, op, &one, matrix, vec_x, &zero, vec_y, kind, algorithm, work.data); });
-        }
+    // Prints the line of a variant; negative us: cuSPARSE refused it.
+    void print(const char *variant, double us, double prepare) {
+        int version = 0;
+        cusparseGetVersion(handle, &version);
+        std::printf("{\"matrix\": \"%s\", \"dtype\": \"%s\", \"variant\": \"%s\", \"cusparse\": %d, \"us\": ", a.name.c_str(), type(),
+                    variant, version);
         if (us < 0) {
             std::printf("null}\n");
         } else {
@@ -126,17 +127,69 @@ template <class T> class Bench {
                             copy_us + prepare + 100 * us, copy_us + prepare + 1000 * us, copy_us + prepare + 10000 * us);
             std::printf("\"err\": %.1e}\n", error());
         }
-        cusparseDestroySpMat(matrix);
         std::fflush(stdout);
     }
 
+    void run(const char *variant, cusparseSpMatDescr_t matrix, cusparseSpMVAlg_t algorithm) {
+        const T one = 1, zero = 0;
+        const cusparseOperation_t op = CUSPARSE_OPERATION_NON_TRANSPOSE;
+        size_t bytes = 0;
+        double us = -1, prepare = 0;
+        if (cusparseSpMV_bufferSize(handle, op, &one, matrix, vec_x, &zero, vec_y, kind, algorithm, &bytes) == CUSPARSE_STATUS_SUCCESS) {
+            Buffer<char> work(bytes);
+            CUDA(cudaEventRecord(begin));
+            cusparseSpMV_preprocess(handle, op, &one, matrix, vec_x, &zero, vec_y, kind, algorithm, work.data);
+            CUDA(cudaEventRecord(end));
+            prepare = elapsed();
+            CUDA(cudaMemset(dev_y->data, 0xff, a.rows * sizeof(T)));
+            us = median([&] { return cusparseSpMV(handle, op, &one, matrix, vec_x, &zero, vec_y, kind, algorithm, work.data); });
+        }
+        print(variant, us, prepare);
+        cusparseDestroySpMat(matrix);
+    }
+
+#if CUSPARSE_VERSION >= 12904
+    // SpMVOp: z = alpha A x + beta y, here without an epilogue and with y = 0. It prepares on the host, too, so a clock times that.
+    void run_op(const char *variant, cusparseSpMatDescr_t matrix, cusparseSpMVOpAlg_t algorithm) {
+        const T one = 1, zero = 0;
+        const cusparseOperation_t op = CUSPARSE_OPERATION_NON_TRANSPOSE;
+        size_t bytes = 0;
+        double us = -1, prepare = 0;
+        Buffer<T> zeros(std::vector<T>(a.rows, 0));
+        cusparseDnVecDescr_t added;
+        cusparseSpMVOpDescr_t about = nullptr;
+        cusparseSpMVOpPlan_t plan = nullptr;
+        cusparseCreateDnVec(&added, a.rows, zeros.data, kind);
+        if (!cusparseSpMVOp_bufferSize(handle, op, matrix, vec_x, added, vec_y, kind, algorithm, &bytes)) {
+            Buffer<char> work(bytes);
+            const auto since = now();
+            if (!cusparseSpMVOp_createDescr(handle, &about, op, matrix, vec_x, added, vec_y, kind, algorithm, work.data) &&
+                !cusparseSpMVOp_createPlan(handle, about, &plan, nullptr, 0)) {
+                prepare = us_since(since);
+                CUDA(cudaMemset(dev_y->data, 0xff, a.rows * sizeof(T)));
+                us = median([&] { return cusparseSpMVOp(handle, plan, &one, &zero, vec_x, added, vec_y); });
+            }
+            if (plan) cusparseSpMVOp_destroyPlan(plan);
+            if (about) cusparseSpMVOp_destroyDescr(about);
+        }
+        print(variant, us, prepare);
+        cusparseDestroyDnVec(added);
+        cusparseDestroySpMat(matrix);
+    }
+#endif
+
     // The time of copying arrays to the device; the copies are freed again.
     double time_copy(const std::vector<int> &first, const std::vector<int> &second) {
-        auto since = std::chrono::steady_clock::now();
+        const auto since = now();
         Buffer<int> one(first), two(second);
         Buffer<T> three(val);
-        CUDA(cudaDeviceSynchronize());
-        return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - since).count();
+        return us_since(since);
+    }
+
+    template <class Run> void csr(const Buffer<int> &ptr, const Buffer<int> &col, const Buffer<T> &values, const Run &run_it) {
+        cusparseSpMatDescr_t m;
+        if (!cusparseCreateCsr(&m, a.rows, a.cols, a.nnz, ptr.data, col.data, values.data, i32, i32, CUSPARSE_INDEX_BASE_ZERO, kind))
+            run_it(m);
     }
 
     void csr_and_coo() {
@@ -147,9 +200,12 @@ template <class T> class Bench {
         for (int64_t i = 0; i < a.rows; i++) std::fill(row.begin() + a.ptr[i], row.begin() + a.ptr[i + 1], int(i));
         Buffer<int> rows(row);
         cusparseSpMatDescr_t m;
-        for (auto algorithm : {CUSPARSE_SPMV_CSR_ALG1, CUSPARSE_SPMV_CSR_ALG2})
-            if (!cusparseCreateCsr(&m, a.rows, a.cols, a.nnz, ptr.data, col.data, values.data, i32, i32, CUSPARSE_INDEX_BASE_ZERO, kind))
-                run(algorithm == CUSPARSE_SPMV_CSR_ALG1 ? "csr_alg1" : "csr_alg2", m, algorithm);
+        csr(ptr, col, values, [&](cusparseSpMatDescr_t csr) { run("csr_alg1", csr, CUSPARSE_SPMV_CSR_ALG1); });
+        csr(ptr, col, values, [&](cusparseSpMatDescr_t csr) { run("csr_alg2", csr, CUSPARSE_SPMV_CSR_ALG2); });
+#if CUSPARSE_VERSION >= 12904
+        csr(ptr, col, values, [&](cusparseSpMatDescr_t csr) { run_op("spmvop_alg1", csr, CUSPARSE_SPMVOP_ALG1); });
+        csr(ptr, col, values, [&](cusparseSpMatDescr_t csr) { run_op("spmvop_alg2", csr, CUSPARSE_SPMVOP_ALG2); });
+#endif
         copy_us = time_copy(row, a.col);
         if (!cusparseCreateCoo(&m, a.rows, a.cols, a.nnz, rows.data, col.data, values.data, i32, CUSPARSE_INDEX_BASE_ZERO, kind))
             run("coo_alg1", m, CUSPARSE_SPMV_COO_ALG1);
