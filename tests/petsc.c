@@ -94,6 +94,14 @@ static PetscErrorCode Products(const char *shape, const char *when, Mat S, Mat A
     PetscCall(MatMultTranspose(S, y, left));
     PetscCall(PetscSNPrintf(what, sizeof what, "MatMultTranspose %s", when));
     PetscCall(Same(shape, what, left, right));
+    PetscCall(MatMultTransposeAdd(A, y, x, right));
+    PetscCall(MatMultTransposeAdd(S, y, x, left));
+    PetscCall(PetscSNPrintf(what, sizeof what, "MatMultTransposeAdd %s", when));
+    PetscCall(Same(shape, what, left, right));
+    PetscCall(VecCopy(x, left));
+    PetscCall(MatMultTransposeAdd(S, y, left, left));
+    PetscCall(PetscSNPrintf(what, sizeof what, "MatMultTransposeAdd in place %s", when));
+    PetscCall(Same(shape, what, left, right));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&y));
     PetscCall(VecDestroy(&add));

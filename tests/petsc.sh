@@ -52,6 +52,9 @@ types() { # types PROCESSES OPTION...
 types 1
 types 2
 types 4
+mpi_on 2 ./types -info >out 2>&1
+[ "$(grep -c 'spmv: prepared .* with its transpose' out)" -ge 8 ]
+verdict "products with the transpose are the library's" $?
 types 2 -spmv_plan 'sell:h=4,rows=sorted+csr' -spmv_off_plan coo
 types 2 -spmv_plan dense -spmv_off_plan csr:rows=nonempty
 

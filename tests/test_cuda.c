@@ -651,6 +651,78 @@ static spmv_status everything(int together)
     return s;
 }
 
+/* A matrix for both directions, from arrays or from buffers: products and new values. */
+static spmv_status everything_both_ways(int buffers)
+{
+    static const double x[ROWS] = { 1, 1, 1 };
+    const void *const from[3] = { ptr, col, val };
+    const uint64_t bytes[3] = { sizeof ptr, sizeof col, sizeof val };
+    double y[COLS] = { 0 };
+    void *buffer[3] = { NULL, NULL, NULL };
+    spmv_desc desc = { 0 };
+    spmv_device d;
+    spmv_matrix m;
+    int k;
+    spmv_status s = open_device(&d, NULL);
+    if (s) return s;
+    memset(&m, 0, sizeof m);
+    desc.matrix.rows = ROWS;
+    desc.matrix.cols = COLS;
+    desc.matrix.ptr_bits = 64;
+    desc.plan = buffers ? "csr" : "ell:w=1+coo";
+    desc.both = desc.updatable = 1;
+    desc.buffers = buffers;
+    desc.device = &d;
+    desc.hooks.log = hear;
+    desc.hooks.resize = limited;
+    for (k = 0; k < 3 && !s && buffers; k++) {
+        s = spmv_buffer_create(&d, bytes[k], &buffer[k]);
+        if (!s) s = spmv_buffer_write(&d, buffer[k], bytes[k], from[k]);
+    }
+    desc.matrix.ptr = buffers ? buffer[0] : ptr;
+    desc.matrix.col = buffers ? buffer[1] : col;
+    desc.matrix.val = buffers ? buffer[2] : val;
+    if (!s) s = spmv_create(&m, &desc);
+    if (!s) s = spmv_mul_transposed(&m, 1, x, 1, y);
+    if (!s) s = buffers ? spmv_update_buffer(&m, buffer[2]) : spmv_update(&m, val);
+    if (s) *said = 0;
+    else fake.fail_in = -1;
+    spmv_destroy(&m);
+    for (k = 0; k < 3; k++) spmv_buffer_destroy(&d, buffer[k]);
+    spmv_device_destroy(&d);
+    return s;
+}
+
+Test(failures, of_every_call_for_both_directions, .timeout = 60)
+{
+    spmv_status s;
+    long k;
+    int buffers;
+    fake.error = 2;
+    for (buffers = 0; buffers < 2; buffers++) {
+        cr_assert_eq(everything_both_ways(buffers), SPMV_OK, "%s", said);
+        check_clean("both directions");
+        for (k = 0;; k++) {
+            fake.fail_in = k;
+            *fake.failed = 0;
+            s = everything_both_ways(buffers);
+            fake.fail_in = -1;
+            check_clean(fake.failed);
+            if (!*fake.failed) break;
+        }
+        cr_assert_eq(s, SPMV_OK, "%s", said);
+        cr_assert_gt(k, 100);
+        for (s = SPMV_ERR_MEMORY, k = 0; s == SPMV_ERR_MEMORY; k++) {
+            blocks_left = k;
+            s = everything_both_ways(buffers);
+            blocks_left = -1;
+            cr_assert_eq(blocks, 0, "%ld blocks are left", blocks);
+            check_clean("memory");
+        }
+        cr_assert_eq(s, SPMV_OK, "%s", said);
+    }
+}
+
 /* ---- groups --------------------------------------------------------------------------------------------------------- */
 
 /* Both GPUs, and with_host the host between them: a group, products, an update. */

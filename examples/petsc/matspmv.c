@@ -50,6 +50,7 @@ typedef struct {
     spmv_matrix        matrix;
     PetscBool          ready;     /* matrix holds something */
     PetscBool          updatable; /* matrix was made for spmv_update */
+    PetscBool          both;      /* matrix was made for products with the transpose as well */
     PetscBool          stale;     /* values may have changed in a way that the object's state does not show */
     PetscObjectState   state, nonzero_state;
     const PetscInt    *ptr, *col;
@@ -64,14 +65,16 @@ typedef struct {
     PetscObjectState state;    /* of the parallel matrix when its blocks were last looked at */
 } Watch;
 
-/* AIJ's own operations, which those of this file call. */
+/* The operations that differ from AIJ's: those of this file, and AIJ's own, which these call. */
 typedef struct {
     PetscErrorCode (*mult)(Mat, Vec, Vec);
     PetscErrorCode (*multadd)(Mat, Vec, Vec, Vec);
+    PetscErrorCode (*multtranspose)(Mat, Vec, Vec);
+    PetscErrorCode (*multtransposeadd)(Mat, Vec, Vec, Vec);
     PetscErrorCode (*view)(Mat, PetscViewer);
-} Inherited;
+} Operations;
 
-static Inherited     inherited[2]; /* of SEQAIJ, of MPIAIJ */
+static Operations    inherited[2]; /* of SEQAIJ, of MPIAIJ */
 static PetscMPIInt   node_rank;    /* this process's number on its node */
 static PetscLogEvent prepare_event;
 static char          message[MESSAGE];
@@ -281,7 +284,7 @@ static PetscErrorCode GetPrepared(Mat A, const Settings *how, Prepared **out)
 }
 
 /* Stores the matrix by the plan in p->how. An updatable matrix keeps copies of AIJ's arrays besides, so a matrix is made updatable only
- * once its values have changed. */
+ * once its values have changed, and its transpose is stored only once it is multiplied. */
 static PetscErrorCode Build(Mat A, Prepared *p)
 {
     static const PetscInt no_rows[1] = {0};
@@ -311,14 +314,16 @@ static PetscErrorCode Build(Mat A, Prepared *p)
     desc.plan = text;
     desc.variant = knobs;
     desc.updatable = p->updatable;
+    desc.both = p->both;
+    desc.plan_transposed = "auto"; /* the other may not fit the transpose */
     desc.hints = &hints;
     desc.hooks = Hooks();
     s = spmv_create(&p->matrix, &desc);
     CheckSpmv(s, plan, p->how.plan);
     p->ready = PETSC_TRUE;
     spmv_shares(&p->matrix, shares, sizeof shares);
-    PetscCall(PetscInfo(A, "spmv: prepared %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros, as %s, on %s%s\n", p->rows,
-                        p->cols, p->nnz, shares, p->how.device, p->updatable ? ", updatable" : ""));
+    PetscCall(PetscInfo(A, "spmv: prepared %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros, as %s, on %s%s%s\n", p->rows,
+                        p->cols, p->nnz, shares, p->how.device, p->updatable ? ", updatable" : "", p->both ? ", with its transpose" : ""));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -368,19 +373,35 @@ static PetscErrorCode Prepare(Mat A, Prepared *p)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MultSequential(Mat A, Vec x, Vec y)
+/* spmv_mul or spmv_mul_transposed. */
+typedef spmv_status (*Product)(const spmv_matrix *, double, const void *, double, void *);
+
+/* The Prepared of a sequential matrix, up to date, and with the transpose if that is to be multiplied. */
+static PetscErrorCode Ready(Mat A, Product mul, Prepared **p)
+{
+    PetscFunctionBegin;
+    PetscCall(GetPrepared(A, NULL, p));
+    if (mul == spmv_mul_transposed && !(*p)->both) {
+        (*p)->both = PETSC_TRUE;
+        (*p)->ready = PETSC_FALSE;
+    }
+    PetscCall(Prepare(A, *p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = A x, or the same with the transpose. */
+static PetscErrorCode Multiply(Mat A, Product mul, Vec x, Vec y)
 {
     const PetscScalar *from;
     PetscScalar       *to;
     Prepared          *p;
     spmv_status        s;
     PetscFunctionBegin;
-    PetscCall(GetPrepared(A, NULL, &p));
-    PetscCall(Prepare(A, p));
+    PetscCall(Ready(A, mul, &p));
     PetscCall(VecGetArrayRead(x, &from));
     PetscCall(VecGetArrayWrite(y, &to));
     message[0] = 0;
-    s = spmv_mul(&p->matrix, 1.0, from, 0.0, to);
+    s = (*mul)(&p->matrix, 1.0, from, 0.0, to);
     PetscCall(VecRestoreArrayWrite(y, &to));
     PetscCall(VecRestoreArrayRead(x, &from));
     CheckSpmv(s, "a product with", p->how.plan);
@@ -388,20 +409,19 @@ static PetscErrorCode MultSequential(Mat A, Vec x, Vec y)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* z = A x + y, where y may be z. */
-static PetscErrorCode MultAddSequential(Mat A, Vec x, Vec y, Vec z)
+/* z = A x + y, where y may be z, or the same with the transpose. */
+static PetscErrorCode MultiplyAdd(Mat A, Product mul, Vec x, Vec y, Vec z)
 {
     const PetscScalar *from, *add;
     PetscScalar       *to;
     Prepared          *p;
     spmv_status        s;
     PetscFunctionBegin;
-    PetscCall(GetPrepared(A, NULL, &p));
-    PetscCall(Prepare(A, p));
+    PetscCall(Ready(A, mul, &p));
     if (y != z) {
         PetscCall(VecGetArrayRead(y, &add));
         PetscCall(VecGetArrayWrite(z, &to));
-        PetscCall(PetscArraycpy(to, add, p->rows));
+        PetscCall(PetscArraycpy(to, add, mul == spmv_mul ? p->rows : p->cols));
         PetscCall(VecRestoreArrayWrite(z, &to));
         PetscCall(VecRestoreArrayRead(y, &add));
     }
@@ -409,13 +429,18 @@ static PetscErrorCode MultAddSequential(Mat A, Vec x, Vec y, Vec z)
     PetscCall(VecGetArrayRead(x, &from));
     PetscCall(VecGetArray(z, &to));
     message[0] = 0;
-    s = spmv_mul(&p->matrix, 1.0, from, 1.0, to);
+    s = (*mul)(&p->matrix, 1.0, from, 1.0, to);
     PetscCall(VecRestoreArray(z, &to));
     PetscCall(VecRestoreArrayRead(x, &from));
     CheckSpmv(s, "a product with", p->how.plan);
     PetscCall(PetscLogFlops(2.0 * p->nnz));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static PetscErrorCode MultSequential(Mat A, Vec x, Vec y) { return Multiply(A, spmv_mul, x, y); }
+static PetscErrorCode MultAddSequential(Mat A, Vec x, Vec y, Vec z) { return MultiplyAdd(A, spmv_mul, x, y, z); }
+static PetscErrorCode MultTransposeSequential(Mat A, Vec x, Vec y) { return Multiply(A, spmv_mul_transposed, x, y); }
+static PetscErrorCode MultTransposeAddSequential(Mat A, Vec x, Vec y, Vec z) { return MultiplyAdd(A, spmv_mul_transposed, x, y, z); }
 
 /* ---- parallel matrices --------------------------------------------------------------------------------------------- */
 
@@ -466,6 +491,22 @@ static PetscErrorCode MultAddParallel(Mat A, Vec x, Vec y, Vec z)
     PetscFunctionBegin;
     PetscCall(Follow(A));
     PetscCall((*inherited[1].multadd)(A, x, y, z));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MultTransposeParallel(Mat A, Vec x, Vec y)
+{
+    PetscFunctionBegin;
+    PetscCall(Follow(A));
+    PetscCall((*inherited[1].multtranspose)(A, x, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MultTransposeAddParallel(Mat A, Vec x, Vec y, Vec z)
+{
+    PetscFunctionBegin;
+    PetscCall(Follow(A));
+    PetscCall((*inherited[1].multtransposeadd)(A, x, y, z));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -536,7 +577,7 @@ static PetscErrorCode ComposeConversions(Mat A, PetscErrorCode (*there)(Mat, Mat
 }
 
 /* The operations that AIJ has for products and for viewing. */
-static PetscErrorCode Inherit(Mat A, Inherited *of)
+static PetscErrorCode Inherit(Mat A, Operations *of)
 {
     void (*f)(void);
     PetscFunctionBegin;
@@ -544,32 +585,40 @@ static PetscErrorCode Inherit(Mat A, Inherited *of)
     of->mult = (PetscErrorCode(*)(Mat, Vec, Vec))f;
     PetscCall(MatGetOperation(A, MATOP_MULT_ADD, &f));
     of->multadd = (PetscErrorCode(*)(Mat, Vec, Vec, Vec))f;
+    PetscCall(MatGetOperation(A, MATOP_MULT_TRANSPOSE, &f));
+    of->multtranspose = (PetscErrorCode(*)(Mat, Vec, Vec))f;
+    PetscCall(MatGetOperation(A, MATOP_MULT_TRANSPOSE_ADD, &f));
+    of->multtransposeadd = (PetscErrorCode(*)(Mat, Vec, Vec, Vec))f;
     PetscCall(MatGetOperation(A, MATOP_VIEW, &f));
     of->view = (PetscErrorCode(*)(Mat, PetscViewer))f;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetOperations(Mat A, PetscErrorCode (*mult)(Mat, Vec, Vec), PetscErrorCode (*multadd)(Mat, Vec, Vec, Vec),
-                                    PetscErrorCode (*view)(Mat, PetscViewer))
+static PetscErrorCode SetOperations(Mat A, const Operations *to)
 {
     PetscFunctionBegin;
-    PetscCall(MatSetOperation(A, MATOP_MULT, (void (*)(void))mult));
-    PetscCall(MatSetOperation(A, MATOP_MULT_ADD, (void (*)(void))multadd));
-    PetscCall(MatSetOperation(A, MATOP_VIEW, (void (*)(void))view));
+    PetscCall(MatSetOperation(A, MATOP_MULT, (void (*)(void))to->mult));
+    PetscCall(MatSetOperation(A, MATOP_MULT_ADD, (void (*)(void))to->multadd));
+    PetscCall(MatSetOperation(A, MATOP_MULT_TRANSPOSE, (void (*)(void))to->multtranspose));
+    PetscCall(MatSetOperation(A, MATOP_MULT_TRANSPOSE_ADD, (void (*)(void))to->multtransposeadd));
+    PetscCall(MatSetOperation(A, MATOP_VIEW, (void (*)(void))to->view));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Makes an AIJ matrix one of this type. Nothing is copied. */
 static PetscErrorCode Become(Mat A)
 {
+    static const Operations ours[2] = {
+        { MultSequential, MultAddSequential, MultTransposeSequential, MultTransposeAddSequential, View },
+        { MultParallel, MultAddParallel, MultTransposeParallel, MultTransposeAddParallel, View }
+    };
     PetscBool parallel, already;
     PetscFunctionBegin;
     PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &already, MATSEQSPMV, MATMPISPMV, ""));
     if (already) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(IsParallel(A, &parallel));
     PetscCall(Inherit(A, &inherited[parallel]));
-    if (parallel) PetscCall(SetOperations(A, MultParallel, MultAddParallel, View));
-    else PetscCall(SetOperations(A, MultSequential, MultAddSequential, View));
+    PetscCall(SetOperations(A, &ours[parallel]));
     PetscCall(ComposeConversions(A, ToSpmv, ToAIJ));
     PetscCall(PetscObjectChangeTypeName((PetscObject)A, parallel ? MATMPISPMV : MATSEQSPMV));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -578,8 +627,7 @@ static PetscErrorCode Become(Mat A)
 /* Makes a matrix of this type, and its blocks, AIJ again. */
 static PetscErrorCode BecomeAIJ(Mat A)
 {
-    const Inherited *of;
-    PetscBool        parallel, ours;
+    PetscBool parallel, ours;
     PetscFunctionBegin;
     PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &ours, MATSEQSPMV, MATMPISPMV, ""));
     if (!ours) PetscFunctionReturn(PETSC_SUCCESS);
@@ -590,8 +638,7 @@ static PetscErrorCode BecomeAIJ(Mat A)
         PetscCall(BecomeAIJ(block[0]));
         PetscCall(BecomeAIJ(block[1]));
     }
-    of = &inherited[parallel];
-    PetscCall(SetOperations(A, of->mult, of->multadd, of->view));
+    PetscCall(SetOperations(A, &inherited[parallel]));
     PetscCall(ComposeConversions(A, NULL, NULL));
     PetscCall(PetscObjectCompose((PetscObject)A, ATTACHED, NULL));
     PetscCall(PetscObjectChangeTypeName((PetscObject)A, parallel ? MATMPIAIJ : MATSEQAIJ));

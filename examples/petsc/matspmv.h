@@ -4,8 +4,9 @@
  * build and use it.
  *
  * The type is a subclass of AIJ, as PETSc's own types aijperm and aijmkl are: "seqaijspmv" on one process, "mpiaijspmv" on several, and
- * "spmv" stands for whichever fits. Everything but MatMult, MatMultAdd and MatView is AIJ's: assembly, preconditioners, factorizations,
- * MatGetDiagonal, products of matrices, MatMultTranspose, communication.
+ * "spmv" stands for whichever fits. Everything but MatMult, MatMultTranspose, both with Add, and MatView is AIJ's: assembly,
+ * preconditioners, factorizations, MatGetDiagonal, products of matrices, communication. The transpose is stored besides, as auto chooses,
+ * when it is first multiplied.
  */
 #ifndef MATSPMV_H
 #define MATSPMV_H
