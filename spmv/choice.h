@@ -174,7 +174,8 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
  * What the paper says, by the names of its policies, the functions that do it, and how they read it where it can be read in several ways:
  * - Formats (2, 4.4): nine, and eight block sizes: spmv__brew_layouts. A slice of SELL has 32, 64, 128 or 256 rows (4.3.2).
  * - Current matrix settings: the rows of the matrix, and the mean nonzeros in a row of what earlier parts left, so that features and rates
- *   are found again after each part: spmv__brew_settle. Of large matrices, blocks, diagonals and slices are those of a sample (end of 3.3).
+ *   are found again after each part: spmv__brew_settle. Of large matrices all policies look at a sample (end of 3.3), windows of 256 rows
+ *   with some 2^17 nonzeros, unless single rows are long beside that: spmv__brew_take_windows.
  * - Inequalities are strict; sides that differ by rounding are equal: spmv__is_less.
  * - Priority of the categories: by their highest rate, decided once for the whole matrix: spmv__cocktail_categories.
  * - Dense Diagonals: e_d > n_d g_f / g_d for each diagonal: spmv__next_dense. n_d is the number of its places within the matrix;
@@ -200,7 +201,7 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
  *   parts behind it by their keys, or lets a part take all that is left, so that no part follows it. The best such change is made as long
  *   as the sum of the estimates falls. These are by rates too, but for the longest row, whose balance counts in every format.
  * Not of the paper is the last line of defence, as rates know neither uneven rows nor scattered reads of x: the plan is the one that takes
- * the least time by the estimate by which "auto" chooses, of those that were estimated while merging and of each of these formats alone:
+ * the least time by the estimate by which "auto" chooses, of those of several parts that were estimated and of each of these formats alone:
  * spmv__brew_defend.
  * Where GFLOP/s of different cases are compared, a part counts with its fill and padding, at the rate of a matrix with as many slots in a
  * row.

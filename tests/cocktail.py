@@ -377,7 +377,8 @@ class Cocktail:
 
     def merge(self):
         self.us, self.full, self.kept = self.estimate(self.parts)
-        self.first = least = self.us, self.full, self.kept
+        self.first = self.us, self.full, self.kept
+        least = self.first
         while True:
             best = None
             for trial in self.changes():
@@ -394,7 +395,7 @@ class Cocktail:
         self.least = least
 
     def alone(self, best):
-        """The format that is the fastest alone, if that is faster."""
+        """The format that is the fastest alone, unless best is as fast."""
         for name in DIAGONALS + FLAT + BLOCKS:
             part = Part(name)
             slots, longest, read = load(self.m, part, self.m.entries)
@@ -405,11 +406,9 @@ class Cocktail:
 
     def defend(self):
         found = self.alone(self.least)
-        better = less(found[1], self.full)
-        self.say(f"defence   with how x and rows are read: {plan_text(k[0] for k in found[2])}: {found[1]:.3f} < {self.full:.3f} us, "
-                 f"{plan_text(k[0] for k in self.kept)}: {yes(better)}")
-        if better:
-            self.us, self.full, self.kept = found
+        self.say(f"defence   with how x and rows are read: {plan_text(k[0] for k in found[2])}: {found[1]:.3f} us, "
+                 f"{plan_text(k[0] for k in self.kept)}: {self.full:.3f} us")
+        self.us, self.full, self.kept = found
         self.plan = plan_text(k[0] for k in self.kept) + "/" + "+".join(f"L={k[2]}" for k in self.kept)
 
 
@@ -499,7 +498,8 @@ RULES = {
     "m_c > m_e": r"m_c = .*yes$", "m_c <= m_e": r"m_c = .*no$",
     "a width of ell": r"^ell .*up to [1-9]", "no width of ell": r"^ell .*up to 0",
     "a width of sell": r"^sell .*up to [1-9]", "no width of sell": r"^sell .*up to 0", "csr": r"csr, coo .*yes$", "coo": r"csr, coo .*no$",
-    "merging": r"merge .*yes$", "no merging": r"merge .*no$", "no defence": r"defence .*no$", "defence": r"defence .*yes$",
+    "merging": r"merge .*yes$", "no merging": r"merge .*no$",
+    "no defence": r"defence .*read: (\S+): .* us, \1: ", "defence": r"defence .*read: (\S+): .* us, (?!\1: )",
 }
 
 

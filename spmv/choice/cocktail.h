@@ -51,6 +51,8 @@ enum {
     SPMV__COCKTAIL_SIZES  = SPMV_TUNE_BLOCKS,
     SPMV__COCKTAIL_BLOCKS = 3, /* formats for each of them */
     SPMV__COCKTAIL_SAMPLE = 1 << 14, /* nonzeros that are read for each block size, and rows for each height of slices */
+    SPMV__COCKTAIL_TAKEN  = 1 << 17, /* nonzeros of the windows that stand for a large matrix */
+    SPMV__COCKTAIL_WINDOW = 256,     /* rows of one, a multiple of the rows of all slices and blocks */
     SPMV__COCKTAIL_ROWS   = 4  /* rows of a work-group of the paper's CSR: 128 work-items, of which each 32, a warp, have one */
 };
 
@@ -88,12 +90,15 @@ typedef struct spmv__brew_left {
 /* What spmv__cocktail_make works on. */
 typedef struct spmv__brew {
     const spmv__estimator    *e;
+    const spmv_csr           *a;      /* what the policies look at: the matrix, or windows of it that stand for it */
+    spmv_csr                  windows;
+    double                    by_rows, by_nnz; /* how many rows and nonzeros of the matrix each one there stands for */
     const spmv_cocktail_desc *desc;
     spmv__text                steps;
     spmv_spec                 layout[SPMV__BREW_END];
     double                    rate[SPMV__BREW_END];  /* of each layout at the current settings; 0: it may not be used */
     spmv__load                whole[SPMV__BREW_END]; /* of the whole matrix; no slots: not possible */
-    double                    rows, per_row;         /* the current settings */
+    double                    rows;                  /* of a */
     unsigned                  later;                 /* bits of the formats of categories that have not had their share */
     spmv__brew_left           base, after, other;    /* no part; those of diagonals and blocks so far; those of a plan that is tried */
     spmv__brew_left          *left;                  /* base or after */
@@ -258,10 +263,10 @@ static const spmv_candidate *spmv__line_to_run(const spmv__estimator *estimator,
     return best;
 }
 
-/* The rate of a layout in GFLOP/s; 0 if it is not known, or may not be used. */
+/* The rate of a layout in GFLOP/s with as many slots in each row of what is looked at; 0 if it is not known, or may not be used. */
 static double spmv__brew_rate(const spmv__brew *brew, int layout, double per_row)
 {
-    const spmv__load load = spmv__banded(brew->rows, per_row);
+    const spmv__load load = spmv__banded(brew->rows * brew->by_rows, per_row * brew->by_nnz / brew->by_rows);
     double seconds = 0;
     if (per_row > 0 && spmv__usable(brew->e, brew->layout[layout].format))
         spmv__cocktail_line(brew->e, &brew->layout[layout], &load, 0, &seconds);
@@ -294,8 +299,8 @@ static double spmv__brew_block(const spmv__brew *brew, int size)
 static double spmv__slots_over(spmv__brew *brew, double slots, double rate)
 {
     if (!(rate > 0)) return -1;
-    if (spmv__fits(brew->e, slots)) return slots / rate;
-    SPMV__STEP(brew, "  %.0f slots are more than a part may have", slots);
+    if (spmv__fits(brew->e, slots * brew->by_nnz)) return slots / rate;
+    SPMV__STEP(brew, "  %.0f slots are more than a part may have", slots * brew->by_nnz);
     return -1;
 }
 
@@ -344,14 +349,14 @@ static spmv_status spmv__left_make(const spmv__brew *brew, const spmv__brew_part
     memset(left, 0, sizeof *left);
     left->parts = parts;
     memcpy(left->part, plan->part, (size_t)parts * sizeof *left->part);
-    left->view.a = brew->e->a;
-    left->view.rows = brew->e->a->rows;
+    left->view.a = brew->a;
+    left->view.rows = brew->a->rows;
     memset(&first, 0, sizeof first);
     memcpy(first.part, plan->part, (size_t)parts * sizeof *left->part);
     first.part[parts] = spmv__plain(brew->last);
     first.count = parts + 1;
-    if (parts) s = spmv_split_create(&left->split, &first, brew->e->a, brew->e->hooks);
-    if (parts && !s) left->view = spmv_split_view(&left->split, brew->e->a, parts);
+    if (parts) s = spmv_split_create(&left->split, &first, brew->a, brew->e->hooks);
+    if (parts && !s) left->view = spmv_split_view(&left->split, brew->a, parts);
     return s ? s : spmv__analysis_make(&left->analysis, &left->view, brew->e->hooks);
 }
 
@@ -363,8 +368,7 @@ static spmv_status spmv__brew_settle(spmv__brew *brew, spmv__brew_left *left)
     spmv__left_free(left);
     brew->left = left;
     s = spmv__left_make(brew, &brew->now.plan, brew->now.plan.count, left);
-    brew->per_row = (double)left->analysis.nnz / brew->rows;
-    for (i = 0; i < SPMV__BREW_END; i++) brew->rate[i] = spmv__brew_rate(brew, i, brew->per_row);
+    for (i = 0; i < SPMV__BREW_END; i++) brew->rate[i] = spmv__brew_rate(brew, i, (double)left->analysis.nnz / brew->rows);
     spmv__brew_dense(brew, least);
     return s ? s : spmv__analysis_sampled(&left->analysis, &brew->f, SPMV__COCKTAIL_SAMPLE, ~brew->later, least);
 }
@@ -391,7 +395,7 @@ static int spmv__next_dense(const spmv__brew *brew, const spmv__diagonals *diago
 {
     while (spmv__diagonals_next(diagonals, at, number, held)) {
         ++*all;
-        if (spmv__is_filled(*held, spmv__diagonal_length(brew->e->a, *number), dense->least)) return 1;
+        if (spmv__is_filled(*held, spmv__diagonal_length(brew->a, *number), dense->least)) return 1;
     }
     return 0;
 }
@@ -595,7 +599,7 @@ static void spmv__most_share(void *job, uint64_t share)
 static int spmv__csr_is_less(spmv__brew *brew)
 {
     const double g_csr = brew->rate[SPMV__BREW_CSR], g_coo = brew->rate[SPMV__BREW_COO], n = (double)brew->left->analysis.nnz;
-    const uint64_t rows = brew->e->a->rows, units = brew->e->tuning->device_class == SPMV_DEVICE_CLASS_GPU ? 0 : brew->e->tuning->units;
+    const uint64_t rows = brew->a->rows, units = brew->e->tuning->device_class == SPMV_DEVICE_CLASS_GPU ? 0 : brew->e->tuning->units;
     const uint64_t given = brew->desc->groups ? brew->desc->groups : units;
     const uint64_t h = given ? spmv__ceil_div(rows, given) : (uint64_t)SPMV__COCKTAIL_ROWS;
     uint64_t i, groups = spmv__ceil_div(rows, h), most = 0;
@@ -677,7 +681,7 @@ static void spmv__try_ell(spmv__brew *brew, int layout, double mc, int taker, ui
     found.layout = layout;
     found.fill = spmv__millionths_above(mc / g);
     if (spec->format == SPMV_ELL)
-        found.all = spmv__extract_ell(brew->left->analysis.longer, brew->left->analysis.longest, brew->e->a->rows, found.fill);
+        found.all = spmv__extract_ell(brew->left->analysis.longer, brew->left->analysis.longest, brew->a->rows, found.fill);
     else found.all = spmv__extract_sell(&brew->left->analysis, spmv__height(spec), found.fill, longer);
     SPMV__STEP(brew, "%s (z + e) / g < e / m_c, e / (z + e) > %.3f / %.3f = %.6f: widths up to %llu, with %llu nonzeros in %llu slots",
                spmv__text_of(spec, 1).text, mc, g, mc / g, (spmv__ull)found.all.w, (spmv__ull)found.all.nnz, (spmv__ull)found.all.slots);
@@ -745,6 +749,18 @@ static spmv_status spmv__cocktail_flat(spmv__brew *brew)
 
 /* ---- merging ------------------------------------------------------------------------------------------------------------ */
 
+/* The load of a part that takes all of what was looked at, for the whole matrix. 0: as spmv__load_of. */
+static int spmv__brew_load(spmv__brew *brew, const spmv_spec *layout, const spmv__analysis *analysis, spmv__load *load, spmv_status *s)
+{
+    if (!spmv__load_of(brew->e, layout, analysis, &brew->of_part, load, s)) return 0;
+    load->rows *= brew->by_rows;
+    load->nnz *= brew->by_nnz;
+    load->slots *= brew->by_nnz;
+    load->skipped *= brew->by_nnz;
+    load->extra *= brew->by_rows;
+    return spmv__fits(brew->e, load->slots);
+}
+
 /* Estimates a part of a plan that takes all of what was looked at, and adds it to what the plan takes. It is rated as a banded matrix with
  * as many slots and as long a row. */
 static spmv_status spmv__brewed_add(spmv__brew *brew, spmv__brewed *brewed, const spmv_spec *part, const spmv__analysis *analysis)
@@ -760,7 +776,7 @@ static spmv_status spmv__brewed_add(spmv__brew *brew, spmv__brewed *brewed, cons
     layout.key[SPMV_KEY_W] = layout.key[SPMV_KEY_FILL] = layout.key[SPMV_KEY_D] = 0;
     brewed->plan.part[brewed->plan.count++] = *part;
     brewed->nnz[i] = analysis->nnz;
-    if (!spmv__load_of(brew->e, &layout, analysis, &brew->of_part, &load, &s) || brewed->seconds < 0 ||
+    if (!spmv__brew_load(brew, &layout, analysis, &load, &s) || brewed->seconds < 0 ||
         !spmv__cocktail_line(brew->e, &layout, &load, 0, &seconds)) {
         brewed->seconds = brewed->full = -1;
         return s;
@@ -800,14 +816,14 @@ static spmv_status spmv__brew_estimate(spmv__brew *brew, const spmv__brew_parts 
     int i;
     memset(out, 0, sizeof *out);
     for (i = 0; i + 1 < plan->count && !s; i++) {
-        spmv_view view = spmv_split_view(&left->split, brew->e->a, i);
+        spmv_view view = spmv_split_view(&left->split, brew->a, i);
         if (!left->split.nnz[i]) continue;
         s = spmv__analysis_make(&analysis, &view, brew->e->hooks);
         if (!s) s = spmv__brewed_add(brew, out, &plan->part[i], &analysis);
         spmv__analysis_free(&analysis);
     }
     if (!s) s = spmv__brewed_add(brew, out, &plan->part[plan->count - 1], &left->analysis);
-    if (!s) spmv__brew_keep(brew, out);
+    if (!s && (out->plan.count > 1 || brew->a == brew->e->a)) spmv__brew_keep(brew, out); /* one format: exactly, by spmv__brew_alone */
     return s;
 }
 
@@ -876,16 +892,14 @@ static void spmv__brew_alone(spmv__brew *brew)
     }
 }
 
-/* Takes the plan that is estimated to be the fastest, if that is another one. */
+/* Takes the plan that is estimated to be the fastest, among plans of several parts and each format alone. */
 static void spmv__brew_defend(spmv__brew *brew)
 {
-    int better;
     spmv__brew_alone(brew);
     if (!(brew->least.full > 0)) return;
-    better = brew->now.full > 0 ? spmv__is_less(brew->least.full, brew->now.full) : 1;
-    SPMV__STEP(brew, "defence   with how x and rows are read: %s: %.3f < %.3f us, %s: %s", spmv__text_of_plan(&brew->least.plan).text,
-               brew->least.full * 1e6, brew->now.full * 1e6, spmv__text_of_plan(&brew->now.plan).text, spmv__yes_no(better));
-    if (better) brew->now = brew->least;
+    SPMV__STEP(brew, "defence   with how x and rows are read: %s: %.3f us, %s: %.3f us", spmv__text_of_plan(&brew->least.plan).text,
+               brew->least.full * 1e6, spmv__text_of_plan(&brew->now.plan).text, brew->now.full * 1e6);
+    brew->now = brew->least;
 }
 
 /* ---- all policies ---------------------------------------------------------------------------------------------------------- */
@@ -900,7 +914,10 @@ static spmv_status spmv__cocktail_categories(spmv__brew *brew)
     double highest[CATEGORIES];
     int order[CATEGORIES], i, j;
     spmv_status s = SPMV_OK;
-    SPMV__STEP(brew, "settings  %.0f rows, %.3f nonzeros in a row; rates in GFLOP/s", brew->rows, brew->per_row);
+    SPMV__STEP(brew, "settings  %llu rows, %.3f nonzeros in a row; rates in GFLOP/s", (spmv__ull)brew->e->a->rows,
+               (double)brew->e->a->nnz / (double)brew->e->a->rows);
+    if (brew->a != brew->e->a)
+        SPMV__STEP(brew, "sample    %llu rows with %llu nonzeros", (spmv__ull)brew->a->rows, (spmv__ull)brew->a->nnz);
     for (i = 0; i < CATEGORIES; i++) {
         int fastest = spmv__brew_fastest(brew, begin[i], end[i]);
         highest[i] = brew->rate[fastest];
@@ -920,19 +937,77 @@ static spmv_status spmv__cocktail_categories(spmv__brew *brew)
     return s;
 }
 
-/* Looks at the whole matrix, and finds the load of each layout. */
+/* The first row of window i of those that stand for the matrix, one of each step: that with the longest row, or any. */
+static uint64_t spmv__brew_window(const spmv__analysis *whole, uint64_t i, uint64_t step)
+{
+    const uint64_t longest = whole->longest_row / SPMV__COCKTAIL_WINDOW;
+    return (longest / step == i ? longest : i * step + (uint64_t)(spmv__spread(i) * (double)step)) * SPMV__COCKTAIL_WINDOW;
+}
+
+/* Copies the windows, one below the other. Columns move with the rows, so that diagonals stay what they are. */
+static spmv_status spmv__brew_copy(spmv__brew *brew, const spmv__analysis *whole, uint64_t count, uint64_t step, uint64_t nnz)
+{
+    const spmv_csr *a = brew->e->a;
+    const uint64_t height = SPMV__COCKTAIL_WINDOW, most = spmv__brew_window(whole, count - 1, step) - (count - 1) * height;
+    uint64_t *ptr, i, r, k, n = 0;
+    uint32_t *col;
+    void *block;
+    spmv_status s = spmv__new(brew->e->hooks, &block, (count * height + 1) * sizeof *ptr + nnz * sizeof *col, 1, 0);
+    if (s) return s;
+    ptr = (uint64_t *)block;
+    col = (uint32_t *)(void *)(ptr + count * height + 1);
+    brew->windows.rows = count * height;
+    brew->windows.cols = a->cols + most;
+    brew->windows.nnz = nnz;
+    brew->windows.ptr = ptr;
+    brew->windows.col = col;
+    for (i = 0, *ptr = 0; i < count; i++) {
+        const uint64_t first = spmv__brew_window(whole, i, step), by = most + i * height - first;
+        for (r = first; r < first + height; r++) {
+            for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) col[n++] = (uint32_t)(a->col[k] + by);
+            *++ptr = n;
+        }
+    }
+    brew->a = &brew->windows;
+    return SPMV_OK;
+}
+
+/* Lets windows of adjacent rows stand for a large matrix, of which one has the longest row, unless that would be much of them. */
+static spmv_status spmv__brew_take_windows(spmv__brew *brew, const spmv__analysis *whole)
+{
+    const spmv_csr *a = brew->e->a;
+    const uint64_t height = SPMV__COCKTAIL_WINDOW, few = 8, taken = SPMV__COCKTAIL_TAKEN;
+    const uint64_t step = spmv__smaller(a->nnz / taken, a->rows / height / few), count = step ? a->rows / height / step : 0;
+    uint64_t i, nnz = 0;
+    spmv_status s = SPMV_OK;
+    brew->a = a;
+    if (step >= 2 && whole->longest <= taken / few && whole->longest_row / height < count * step && a->cols + a->rows <= UINT32_MAX) {
+        for (i = 0; i < count; i++) nnz += a->ptr[spmv__brew_window(whole, i, step) + height] - a->ptr[spmv__brew_window(whole, i, step)];
+        if (nnz) s = spmv__brew_copy(brew, whole, count, step, nnz);
+    }
+    brew->rows = brew->a->rows ? (double)brew->a->rows : 1;
+    brew->by_rows = brew->a->rows ? (double)a->rows / brew->rows : 1;
+    brew->by_nnz = brew->a->nnz ? (double)a->nnz / (double)brew->a->nnz : 1;
+    return s;
+}
+
+/* Looks at the whole matrix, finds the load of each layout, and what the policies look at. */
 static spmv_status spmv__brew_whole(spmv__brew *brew)
 {
+    spmv__brew_left *whole = &brew->other;
     spmv_status s = spmv__last_format(&brew->last, spmv__unusable(brew->e), brew->e->hooks);
     int i;
     for (i = 0; i < SPMV__BREW_END; i++)
         if (spmv__usable(brew->e, brew->layout[i].format)) brew->later |= 1u << brew->layout[i].format;
-    if (!s) s = spmv__brew_settle(brew, &brew->base);
-    for (i = 0; i < SPMV__BREW_END && !s && brew->base.analysis.nnz; i++)
-        if (brew->later >> brew->layout[i].format & 1u && !spmv__load_of(brew->e, &brew->layout[i], &brew->base.analysis, &brew->f,
+    brew->a = brew->e->a;
+    if (!s) s = spmv__left_make(brew, &brew->now.plan, 0, whole);
+    if (!s) s = spmv__analysis_sampled(&whole->analysis, &brew->f, SPMV__COCKTAIL_SAMPLE, ~brew->later, NULL);
+    for (i = 0; i < SPMV__BREW_END && !s && brew->a->nnz; i++)
+        if (brew->later >> brew->layout[i].format & 1u && !spmv__load_of(brew->e, &brew->layout[i], &whole->analysis, &brew->f,
                                                                          &brew->whole[i], &s))
             brew->whole[i].slots = 0;
-    return s;
+    if (!s) s = spmv__brew_take_windows(brew, &whole->analysis);
+    return s ? s : spmv__brew_settle(brew, &brew->base);
 }
 
 /* Makes the plan. */
@@ -986,7 +1061,6 @@ static spmv_status spmv__cocktail_make(spmv_choice *out, const spmv__estimator *
     brew = (spmv__brew *)block;
     brew->e = estimator;
     brew->desc = desc;
-    brew->rows = estimator->a->rows ? (double)estimator->a->rows : 1;
     out->features.rows = estimator->a->rows;
     out->features.cols = estimator->a->cols;
     out->features.nnz = estimator->a->nnz;
@@ -999,6 +1073,7 @@ static spmv_status spmv__cocktail_make(spmv_choice *out, const spmv__estimator *
     spmv__left_free(&brew->base);
     spmv__left_free(&brew->after);
     spmv__left_free(&brew->other);
+    spmv_free(estimator->hooks, (void *)(uintptr_t)brew->windows.ptr);
     spmv_free(estimator->hooks, block);
     return s;
 }
