@@ -22,8 +22,8 @@
 #define VEC float /* an element of x and y, and what sums are formed in */
 #endif
 #ifndef CODES
-#define CODES 0 // lint: CODES=1 VAL=uchar ENTRY=float ; CODES=2 VAL=uchar ENTRY=float
-/* 1: VAL is uchar, and val has the numbers of values in a dictionary; 2: val has nothing, since every value is the first of it */
+#define CODES 0 // lint: CODES=1 ; CODES=2
+/* 1: val has the numbers of values in a dictionary; 2: val has nothing, since every value is the first of it */
 #endif
 #ifndef OFF
 #define OFF uint /* an element of an array of pointers (offsets into other arrays) */
@@ -126,7 +126,10 @@ INLINE uint wide_column(uint c, uint first, uint scale)
 
 /* VALUE(v) is the value that val has as v, converted to VEC. */
 #if CODES
-#define DICTIONARY_PARAM __global const ENTRY *restrict dictionary UNUSED,
+typedef VAL value_type; /* elements of the matrix as the host has them; those of val are their codes from here on */
+#undef VAL
+#define VAL uchar
+#define DICTIONARY_PARAM __global const value_type *restrict dictionary UNUSED,
 #define DICTIONARY_ARG dictionary,
 #define VALUE(v) ((VEC)dictionary[v])
 #else
@@ -141,7 +144,7 @@ INLINE uint wide_column(uint c, uint first, uint scale)
 #define IMG 0 // tune: 0 1
 #endif
 #if IMG
-#define X_PARAMS DICTIONARY_PARAM __global const VEC *restrict x UNUSED, ulong x0 UNUSED, __read_only image1d_buffer_t image
+#define X_PARAMS DICTIONARY_PARAM __global const VEC *restrict x UNUSED, ulong x0 UNUSED, __read_only image1d_buffer_t image UNUSED
 #define X_ARGS DICTIONARY_ARG x, x0, image
 #define IMAGE_PARAM , __read_only image1d_buffer_t image UNUSED
 #ifdef F64
@@ -164,7 +167,8 @@ INLINE uint wide_column(uint c, uint first, uint scale)
 #ifndef ZERO
 #define ZERO 0
 #endif
-#define WANTED(v) (!ZERO || VALUE(v) != (VEC)0)
+#define NONZERO(value) (!ZERO || (value) != (VEC)0)
+#define WANTED(v) NONZERO(VALUE(v))
 
 #ifndef BODY
 #define BODY body
@@ -448,14 +452,35 @@ INLINE void load_rows(VAL *v, __global const VAL *restrict val UNUSED)
 #endif
 }
 
+/* The same as numbers to multiply. Codes of adjacent rows are often equal, as in stencils, so that one look-up serves them. */
+INLINE void row_values(VEC *v, __global const VAL *restrict val UNUSED, X_PARAMS)
+{
+#if CODES == 1 && V == 4
+    const uint codes = LOAD_UINT((__global const uint *)val, 0), code = codes & 255u;
+    const VEC one = VALUE(code);
+    v[0] = v[1] = v[2] = v[3] = one;
+    if (codes != code * 0x01010101u) {
+        v[1] = VALUE(codes >> 8 & 255u);
+        v[2] = VALUE(codes >> 16 & 255u);
+        v[3] = VALUE(codes >> 24);
+    }
+#else
+    VAL t[V];
+    load_rows(t, val);
+    #pragma unroll
+    for (uint w = 0; w < V; w++)
+        v[w] = VALUE(t[w]);
+#endif
+}
+
 /* Adds one entry of each of V rows. They lie in V slots from slot, which must be a multiple of V. */
 INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot,
                      uint first UNUSED, X_PARAMS)
 {
-    VAL v[V];
+    VEC v[V];
     COLUMN c[V];
 
-    load_rows(v, val + slot);
+    row_values(v, val + slot, X_ARGS);
 #if V == 4
     const CAT(COLUMN, 4) t = LOAD_VECTOR(COLUMN, 4, col + slot);
     c[0] = t.s0;
@@ -471,8 +496,8 @@ INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const 
     #pragma unroll
     for (uint w = 0; w < V; w++) {
         const uint at = COLUMN_OF(c[w], first, 1);
-        if (at != PAD && WANTED(v[w]))
-            MULADD(acc[w], VALUE(v[w]), X(at));
+        if (at != PAD && NONZERO(v[w]))
+            MULADD(acc[w], v[w], X(at));
     }
 }
 
@@ -560,10 +585,33 @@ INLINE void add_slabs(VEC *acc, __global const VAL *restrict val, __global const
 #endif
 }
 
+#if V == 4 && defined(NVIDIA) && !IMG
+#define FOUR CAT(VEC, 4)
+/* Loads x[c] to x[c + 3], which exist, from aligned vectors where these do. */
+INLINE void load_four(VEC *xs, long c, uint cols, X_PARAMS)
+{
+    const uint over = (uint)((ulong)(x + c) / sizeof(VEC) % 4); /* elements behind an aligned one, as many for all lanes */
+    if (over && (c < (long)over || c - over + 8 > (long)cols)) {
+        #pragma unroll
+        for (uint w = 0; w < 4; w++)
+            xs[w] = X(c + w);
+        return;
+    }
+    const FOUR s = *(__global const FOUR *)(x + (c - over));
+    FOUR t = s;
+    if (over)
+        t = *(__global const FOUR *)(x + (c - over + 4));
+    xs[0] = over == 0 ? s.s0 : over == 1 ? s.s1 : over == 2 ? s.s2 : s.s3;
+    xs[1] = over == 0 ? s.s1 : over == 1 ? s.s2 : over == 2 ? s.s3 : t.s0;
+    xs[2] = over == 0 ? s.s2 : over == 1 ? s.s3 : over == 2 ? t.s0 : t.s1;
+    xs[3] = over == 0 ? s.s3 : over == 1 ? t.s0 : over == 2 ? t.s1 : t.s2;
+}
+#endif
+
 /* Adds the elements of a diagonal in V rows, which lie in columns c, c + 1, ...; columns outside the matrix are ignored. */
 INLINE void add_diagonal(VEC *acc, __global const VAL *restrict val, long c, uint cols, X_PARAMS)
 {
-    VAL v[V];
+    VEC v[V];
 
     if (c + (V - 1) < 0 || c >= (long)cols)
         return;
@@ -573,32 +621,27 @@ INLINE void add_diagonal(VEC *acc, __global const VAL *restrict val, long c, uin
         return;
     }
 #endif
-    load_rows(v, val);
+    row_values(v, val, X_ARGS);
 #if V > 1 && !ZERO && !BY_VECTORS
     if (c >= 0 && c + (V - 1) < (long)cols) {
         VEC xs[V];
 #if V == 4 && defined(NVIDIA) && !IMG
-        if (ALIGNED(x + c, 4)) {
-            const CAT(VEC, 4) t = *(__global const CAT(VEC, 4) *)(x + c);
-            xs[0] = t.s0;
-            xs[1] = t.s1;
-            xs[2] = t.s2;
-            xs[3] = t.s3;
-        } else
-#endif
+        load_four(xs, c, cols, X_ARGS);
+#else
         #pragma unroll
         for (uint w = 0; w < V; w++)
             xs[w] = X(c + w);
+#endif
         #pragma unroll
         for (uint w = 0; w < V; w++)
-            MULADD(acc[w], VALUE(v[w]), xs[w]);
+            MULADD(acc[w], v[w], xs[w]);
         return;
     }
 #endif
     #pragma unroll
     for (uint w = 0; w < V; w++)
-        if (c + w >= 0 && c + w < (long)cols && WANTED(v[w]))
-            MULADD(acc[w], VALUE(v[w]), X(c + w));
+        if (c + w >= 0 && c + w < (long)cols && NONZERO(v[w]))
+            MULADD(acc[w], v[w], X(c + w));
 }
 
 /* ---- block formats: a block has BH x BW elements, stored in units of 1 x UW ----

@@ -44,6 +44,7 @@ KERNEL void collect(__global const WORD *restrict val, ulong count, volatile __g
     WORD last = 0;
     int any = 0;
 
+    FOLLOW();
     for (uint i = lid; i <= TABLE; i += WG)
         own[i] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -67,6 +68,7 @@ KERNEL void collect(__global const WORD *restrict val, ulong count, volatile __g
 /* The values of the slots in a table. */
 KERNEL void look_up(__global const WORD *restrict val, __global const uint *restrict table, __global WORD *restrict value)
 {
+    FOLLOW();
     for (uint i = (uint)get_global_id(0); i < TABLE; i += (uint)get_global_size(0))
         value[i] = table[i] ? val[table[i] - 1] : 0;
 }
@@ -85,6 +87,7 @@ KERNEL void encode(__global const WORD *restrict val, ulong count, __global cons
     LOCAL WORD own[MOST];
     const uint lid = (uint)get_local_id(0);
 
+    FOLLOW();
     for (uint i = lid; i < (uint)values; i += WG)
         own[i] = dictionary[i];
     barrier(CLK_LOCAL_MEM_FENCE);

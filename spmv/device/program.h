@@ -446,9 +446,7 @@ SPMV_API spmv_status spmv_device_programs_give(spmv_device *device, const void *
 /*   codes  as of a part */
 static void spmv__dev_option_types(spmv__dev_options *options, spmv_type type, int codes)
 {
-    const char *value = spmv_value_size(type) == sizeof(double) ? "double" : "float";
-    spmv__dev_option(options, "VAL", codes ? "uchar" : value);
-    if (codes) spmv__dev_option(options, "ENTRY", value);
+    spmv__dev_option(options, "VAL", spmv_value_size(type) == sizeof(double) ? "double" : "float");
     if (codes) spmv__dev_option_number(options, "CODES", (uint64_t)codes);
     spmv__dev_option(options, "VEC", type == SPMV_F32 ? "float" : "double");
     if (type != SPMV_F32) spmv__dev_option(options, "F64", "1");

@@ -570,7 +570,7 @@ static const spmv__dev_format spmv__csr_device = {
 static void spmv__dia_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
     int many = p->rows >= 4 * (uint64_t)device->info.compute_units * SPMV__UNIT_ITEMS;
-    spmv__dev_default(device, wish, variant, SPMV_KNOB_V, device->info.nvidia && many && p->type == SPMV_F32 ? 4 : 1, 16);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_V, device->info.nvidia && many && (p->codes || p->type == SPMV_F32) ? 4 : 1, 16);
     if (p->codes) spmv__dev_default(device, wish, variant, SPMV_KNOB_UNROLL, 4, 1);
 }
 
