@@ -710,5 +710,12 @@ SPMV_API size_t spmv_shares(const spmv_matrix *matrix, char *out, size_t size)
 {
     return spmv__store_shares(matrix ? &matrix->store : NULL, out, size);
 }
-SPMV_API uint64_t spmv_bytes(const spmv_matrix *matrix) { return matrix ? spmv_store_bytes(&matrix->store) : 0; }
+SPMV_API uint64_t spmv_bytes(const spmv_matrix *matrix)
+{
+    uint64_t bytes = 0;
+    int i;
+    if (!matrix || !matrix->device) return matrix ? spmv_store_bytes(&matrix->store) : 0;
+    for (i = 0; i < matrix->store.count; i++) bytes += spmv__part_device_bytes(&matrix->store.part[i]);
+    return bytes;
+}
 #endif /* SPMV_IMPLEMENTATION */

@@ -156,6 +156,13 @@ SPMV_API uint64_t spmv_part_bytes(const spmv_part *p)
     return bytes;
 }
 
+/* The same of a product on a device, where codes may take the place of the values. */
+SPMV__SHARED uint64_t spmv__part_device_bytes(const spmv_part *p)
+{
+    const uint32_t saved = p->codes ? p->a[SPMV_VAL].width - 2 + (uint32_t)p->codes : 0;
+    return spmv_part_bytes(p) - spmv__sat_mul(p->a[SPMV_VAL].count, saved);
+}
+
 SPMV_API uint64_t spmv_part_slots(const spmv_part *p) { return p ? p->a[SPMV_VAL].count : 0; }
 
 /* The most bytes that a part may take: max_bytes of spmv_build, or its default. */
@@ -551,9 +558,9 @@ SPMV__SHARED spmv_status spmv__part_weigh(const spmv_spec *spec, const spmv_view
     spmv_status s;
     src.weighed = 1;
     s = spmv__part_sizes(&p, spec, view, how, NULL, hooks, &src, &counts);
-    if (p.codes || spmv__stores_floats(&p)) p.a[SPMV_VAL].width = p.codes ? 2u - (uint32_t)p.codes : (uint32_t)sizeof(float);
+    if (spmv__stores_floats(&p)) p.a[SPMV_VAL].width = (uint32_t)sizeof(float);
     *slots = s ? 0 : spmv_part_slots(&p);
-    *bytes = s ? 0 : spmv_part_bytes(&p);
+    *bytes = s ? 0 : spmv__part_device_bytes(&p);
     spmv__source_free(&src);
     spmv_free(hooks, counts);
     return s;

@@ -272,6 +272,16 @@ host_row() { # host_row BUILD DEVICE THREADS MATRIX US SHARE: a line as of bench
     host_row O3 host 2 grid_144 20.8 1
     host_row O2 pthread 2 grid_144 30 1
 } >"$dir/host.json"
+# products with val=8 and val=1 beside those without
+value() { # value BUILDER PLAN US: a line of "spmv bench --json" with the number of nonzeros
+    row "$1" "$2" "$3" true | sed 's/{/{"nnz": 3000000, /'
+}
+{ value csr csr 8; value dia dia 6; value auto dia:val=8 3; value ell:w=2 ell:w=2,val=8 2; value ell:w=2 ell:w=2 7; } >"$dir/values.json"
+echo '{"matrix": "x/gr_9_8.mtx.gz", "distinct": 2}' >"$dir/info.json"
+report values "$dir/info.json" "$dir/values.json"
+[ $status = 0 ] && has '^gr_9_8 +3000000 +2 +6\.0 dia +2\.0 ell:w=2,val=8 +3\.00 +3\.0 +2\.00$' &&
+    has '^over 2 million nonzeros, 1 matrices: geometric mean 3\.00 with val, 2\.00 by auto, 3\.50 the same plan with val$'
+result "values: the fastest plan with val over the fastest without, auto, and the same plan without"
 report host "$dir/host.json" bands compilers devices
 [ $status = 0 ] && has '^grid_144 +sell +0\.80\* +40 +0\.90 +20 *$' && has '^grid_8 +sell +2\.00 +3\.00 \*$'
 result "host: shares below the goal and small products that a second thread slows down are marked"

@@ -1339,6 +1339,8 @@ Test(convert, val_keeps_every_bit, .timeout = 300)
             if (strchr(text, '+')) sprintf(narrow, "ell:w=2,val=%d+csr:val=%d", bits, bits);
             desc.plan = narrow;
             cr_assert_eq(spmv_create(&b, &desc), SPMV_OK, "%s", narrow);
+            k = (bits == 32 || host ? 0 : 7) * spmv_store_slots(&b.store);
+            CHECK(spmv_bytes(&b) == spmv_store_bytes(&b.store) - k, "%s: bytes", narrow);
             for (turn = 0; turn < 3; turn++) {
                 for (k = 0; k < m.cols; k++) x[k] = rng_real();
                 for (k = 0; k < m.rows; k++) y[k] = z[k] = rng_real();

@@ -56,6 +56,16 @@ spmv_status library_estimates(const spmv_csr *a, const spmv_tuning *t, spmv_type
     return s;
 }
 
+int library_is_float(double v)
+{
+    return spmv__is_float(v);
+}
+
+uint64_t library_device_bytes(const spmv_part *p)
+{
+    return spmv__part_device_bytes(p);
+}
+
 void *library_large_block(size_t bytes)
 {
     return spmv__large_block(bytes);

@@ -17,6 +17,12 @@ double library_exp2(double v);
  * types and where a line does not suit the matrix. out: t->count. Slots are estimated. */
 spmv_status library_estimates(const spmv_csr *a, const spmv_tuning *t, spmv_type type, spmv_estimate *out, const spmv_hooks *hooks);
 
+/* 1 if products by doubles and by this one's float are the same (val=32). */
+int library_is_float(double v);
+
+/* Bytes of a part that a product on a device reads. */
+uint64_t library_device_bytes(const spmv_part *p);
+
 /* Allocates as the library does without hooks: from the C library, in large pages where there are any. NULL: there is no memory. */
 void *library_large_block(size_t bytes);
 

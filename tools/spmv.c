@@ -44,14 +44,16 @@ static const command commands[] = {
      "  spmv devices  # the numbers that --device takes\n",
      0, 0, 0, devices_command},
     {"info", "FILE [options]", "describe a matrix",
-     "Prints the shape, the values, the row lengths with a histogram, the bandwidth, the diagonals, and how full blocks of each\n"
-     "size are.\n"
+     "Prints the shape, the values and what the key val saves, the row lengths with a histogram, the bandwidth, the diagonals,\n"
+     "and how full blocks of each size are.\n"
      FILE_TEXT,
      "JSON:\n"
      "  matrix, version     the file as named on the command line; the version of the library\n"
      "  rows, cols, nnz     the shape and the number of nonzeros\n"
      "  values              all 1, small integers or real\n"
      "  explicit_zeros      stored elements that are 0\n"
+     "  distinct            values that differ in their bits; commonest: nonzeros of the 256 commonest; floats: nonzeros that are\n"
+     "                      floats, as val=32 asks for\n"
      "  row_length          an object: mean, deviation (standard deviation), sigma (the deviation divided by the square root of\n"
      "                      the mean), shortest, longest\n"
      "  empty_rows          rows without nonzeros\n"

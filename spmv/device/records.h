@@ -38,8 +38,7 @@ static int spmv__dev_streams(const spmv_device *device, const spmv_part *p, unsi
     const uint64_t width = spmv_vector_size(p->type), slots = p->a[SPMV_VAL].count, x = p->cols < slots ? p->cols : slots;
     const uint64_t vectors = spmv__sat_mul(spmv__sat_add(x, p->rows), width);
     if (!device->info.cache_bytes) return unknown;
-    const uint64_t saved = p->a[SPMV_VAL].count * (p->codes ? p->a[SPMV_VAL].width - 2 + (unsigned)p->codes : 0); /* by codes */
-    return spmv__sat_add(spmv_part_bytes(p) - saved, vectors) > device->info.cache_bytes / 4 * quarters;
+    return spmv__sat_add(spmv__part_device_bytes(p), vectors) > device->info.cache_bytes / 4 * quarters;
 }
 
 /* Build options, which are appended one after another. The first is -w: PoCL tells stderr how many warnings there were. */

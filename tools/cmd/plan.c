@@ -7,6 +7,7 @@
 #include "../cli/json.h"
 #include "../cli/numbers.h"
 #include "../cli/options.h"
+#include "../library.h"
 #include "commands.h"
 #include "../measure/device.h"
 #include "../measure/plans.h"
@@ -31,7 +32,7 @@ typedef struct part_figures {
 
 /* Stores part i of the split for a moment and fills in its figures. FAILED if it was refused. */
 static int part_measure(tool *t, const spmv_split *split, const spmv_plan *plan, const spmv_csr *a, int i, const spmv_build *how,
-                        part_figures *out)
+                        const spmv_device *on, part_figures *out)
 {
     spmv_plan *one = (spmv_plan *)calloc(1, sizeof *one);
     spmv_view view = spmv_split_view(split, a, i);
@@ -49,7 +50,7 @@ static int part_measure(tool *t, const spmv_split *split, const spmv_plan *plan,
     t->about = out->text;
     if (spmv_part_create(&part, &plan->part[i], &view, how, &t->hooks) != SPMV_OK) return FAILED;
     out->stored = 1;
-    out->bytes = spmv_part_bytes(&part);
+    out->bytes = on ? library_device_bytes(&part) : spmv_part_bytes(&part);
     if (out->nnz) out->padding = (double)spmv_part_slots(&part) / (double)out->nnz - 1;
     spmv_part_destroy(&part);
     return DONE;
@@ -148,6 +149,7 @@ static void report_print(const plan_report *r, const spmv_split *split)
 {
     enum { NARROWEST = 16, WIDEST = 48 }; /* characters of the column of parts: the same for all short plans; limited for long ones */
     int i, n, column = NARROWEST;
+    uint64_t nnz = 0, bytes = 0;
     spmv_plan_print(&r->choice->plan, r->text, SPMV_PLAN_TEXT);
     printf("plan    %s%s%s\n", r->text, report_variant(r) ? "/" : "", report_variant(r) ? report_variant(r) : "");
     spmv_split_print(split, &r->choice->plan, r->text, SPMV_PLAN_TEXT);
@@ -157,7 +159,13 @@ static void report_print(const plan_report *r, const spmv_split *split)
         if (n > column) column = n < WIDEST ? n : WIDEST;
     }
     printf("%-*s %12s %14s %8s %15s %9s\n", column, "part", "rows", "nonzeros", "share", "bytes", "padding");
-    for (i = 0; i < r->parts; i++) part_print(&r->part[i], column);
+    for (i = 0; i < r->parts; i++) {
+        part_print(&r->part[i], column);
+        nnz += r->part[i].nnz;
+        bytes += r->part[i].bytes;
+    }
+    if (r->explain && nnz && !r->refused)
+        printf("\nbytes   %llu, %.2f a nonzero\n", (unsigned long long)bytes, (double)bytes / (double)nnz);
 }
 
 /* Prints the report as the JSON object that --help describes. */
@@ -213,7 +221,7 @@ static int plan_show(tool *t, plan_report *r, const spmv_csr *a, const spmv_buil
     r->part = (part_figures *)calloc((size_t)split.count + 1, sizeof *r->part);
     if (!r->text || !r->part) result = cli_no_memory(t);
     for (; result == DONE && r->parts < split.count; r->parts++)
-        if (part_measure(t, &split, plan, a, r->parts, how, &r->part[r->parts]) != DONE) r->refused = 1;
+        if (part_measure(t, &split, plan, a, r->parts, how, r->on, &r->part[r->parts]) != DONE) r->refused = 1;
     if (result == DONE && json) result = plan_predict(t, r, a, how);
     if (result == DONE && json) report_json(r, a, &split);
     if (result == DONE && !json) report_print(r, &split);
