@@ -216,7 +216,8 @@ measure_kuresson() {
         f=$dir/$n.bin dense=dense
         there $n || continue
         case ${SIZE:-}$n in small*trefethen* | small*tsopf*) dense= ;; esac
-        bench kuresson "${cl:-$device}" f32 "$dense csr csr/L=1 csr/L=1,IMG=1 ell/V=1 ell/V=1,IMG=1 coo/ATOMIC=1,PER=1 coo dia" "$f"
+        bench kuresson "${cl:-$device}" f32 \
+            "$dense csr csr/L=1 csr/L=1,IMG=1 ell/V=1 ell/V=1,IMG=1 ell:rowmajor=1/L=1 coo/ATOMIC=1,PER=1 coo dia" "$f"
         [ -z "$dense" ] || OMP_NUM_THREADS=1 bench kuresson-host host f32 dense "$f"
     done
     printf 'row_50 dense_1_50\nrow_50000 dense_1_50000\n' | generate
