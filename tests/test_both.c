@@ -292,31 +292,36 @@ Test(both, new_values)
     }
 }
 
-Test(both, refused_values_reach_neither)
+/* device: NULL: the host. only: a plan that cannot hold every value; transposed: it is the transpose's. */
+static void refuse_values(spmv_device *device, const char *plan, const char *only, int transposed)
 {
     spmv_matrix a;
     spmv_desc d;
     matrix m;
     double *later;
-    int side;
-    for (side = 0; side < 2; side++) {
-        cr_assert(matrix_awkward(&m, 19, INTEGERS));
-        d = both_of(&m, SPMV_F64, side ? "csr:val=32" : "csr");
-        d.plan_transposed = side ? "csr" : "csr:val=32";
-        d.updatable = 1;
-        cr_assert_eq(spmv_create(&a, &d), SPMV_OK, "%s", heard.text);
-        later = (double *)need(m.nnz, 8);
-        memcpy(later, m.val, m.nnz * 8);
-        later[0] = 100;
-        later[m.nnz - 1] = 0.1; /* no float */
-        cr_assert_eq(spmv_update(&a, later), SPMV_ERR_FIXED);
-        cr_assert_eq(!strncmp(heard.text, "transpose: ", 11), !side, "%s", heard.text);
-        check_turned(&a, &m, m.val, SPMV_F64, "refused");
-        check_straight(&a, &m, SPMV_F64, "refused");
-        spmv_destroy(&a);
-        free(later);
-        matrix_free(&m);
-    }
+    uint64_t k;
+    cr_assert(matrix_awkward(&m, 19, INTEGERS));
+    d = both_of(&m, SPMV_F64, transposed ? plan : only);
+    d.plan_transposed = transposed ? only : plan;
+    d.updatable = 1;
+    d.device = device;
+    d.convert = SPMV_CONVERT_ON_DEVICE;
+    cr_assert_eq(spmv_create(&a, &d), SPMV_OK, "%s", heard.text);
+    later = (double *)need(m.nnz, 8);
+    for (k = 0; k < m.nnz; k++) later[k] = (double)k + 0.1; /* no floats, and more than 256 */
+    cr_assert_eq(spmv_update(&a, later), SPMV_ERR_FIXED, "%s", only);
+    cr_assert_eq(!strncmp(heard.text, "transpose: ", 11), transposed, "%s", heard.text);
+    check_turned(&a, &m, m.val, SPMV_F64, "refused");
+    check_straight(&a, &m, SPMV_F64, "refused");
+    spmv_destroy(&a);
+    free(later);
+    matrix_free(&m);
+}
+
+Test(both, refused_values_reach_neither)
+{
+    refuse_values(NULL, "csr", "csr:val=32", 0);
+    refuse_values(NULL, "csr", "csr:val=32", 1);
 }
 
 /* Sums of entries that were given several times, blocks, and halves with opposite signs go the other way as well. */
@@ -450,6 +455,44 @@ Test(both, on_a_device)
     spmv_device device;
     cr_assert_eq(spmv_device_create(&device, NULL), SPMV_OK);
     check_all(&device, some, sizeof some / sizeof *some, 3);
+    spmv_device_destroy(&device);
+}
+
+/* Reproducible products with the transpose have the same bits on the host and on the device. */
+Test(both, reproducible)
+{
+    static const char *const some[] = { NULL, "csr", "sell:h=32", "bcsr:b=2x2" };
+    spmv_device device;
+    matrix m;
+    double x[600], y[2][200];
+    size_t p;
+    int i;
+    cr_assert_eq(spmv_device_create(&device, NULL), SPMV_OK);
+    cr_assert(matrix_awkward(&m, 29, REALS)); /* 600 x 200 */
+    for (i = 0; i < 600; i++) x[i] = rng_real();
+    for (p = 0; p < sizeof some / sizeof *some; p++) {
+        for (i = 0; i < 2; i++) {
+            spmv_desc d = both_of(&m, SPMV_F64, some[p]);
+            spmv_matrix a;
+            d.reproducible = 1;
+            d.device = i ? &device : NULL;
+            cr_assert_eq(spmv_create(&a, &d), SPMV_OK, "%s", heard.text);
+            cr_assert_eq(spmv_mul_transposed(&a, 0.7, x, 0, y[i]), SPMV_OK, "%s", heard.text);
+            spmv_destroy(&a);
+        }
+        cr_assert(!memcmp(y[0], y[1], sizeof y[0]), "%s", some[p] ? some[p] : "no plan");
+    }
+    spmv_device_destroy(&device);
+    matrix_free(&m);
+}
+
+Test(both, refused_values_reach_neither_on_a_device)
+{
+    static const char *const only[] = { "csr:val=32", "sell:h=8,val=32", "csr:val=8", "sell:h=8,val=8" };
+    spmv_device device;
+    int i;
+    cr_assert_eq(spmv_device_create(&device, NULL), SPMV_OK);
+    for (i = 0; i < 8; i++) refuse_values(&device, i & 2 ? "sell:h=8" : "csr", only[i / 2], i & 1);
     spmv_device_destroy(&device);
 }
 
