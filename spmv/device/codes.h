@@ -82,7 +82,7 @@ static spmv_status spmv__coder_run(const spmv__coder *coder, const char *name, v
     spmv__dev_arg_mem(&args, first);
     if (number) spmv__dev_arg_count(&args, number);
     if (last) spmv__dev_arg_mem(&args, last);
-    s = spmv__dev_start_each(coder->device, &args, counted ? count : SPMV__DISTINCT_TABLE, counted ? SPMV__CODES_EACH : 1);
+    s = spmv__dev_start_each(coder->device, &args, counted ? count : (uint64_t)SPMV__DISTINCT_TABLE, counted ? SPMV__CODES_EACH : 1);
     spmv__dev_kernel_free(coder->device, kernel);
     return s;
 }
