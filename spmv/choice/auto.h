@@ -524,7 +524,7 @@ static void spmv__take_option(spmv_choice *choice, int i)
     choice->plan.count = option->count;
     memcpy(choice->plan.part, option->part, sizeof option->part);
     for (k = 0; k < option->count; k++)
-        choice->plan.part[k].key[SPMV_KEY_VAL] = spmv__val_of(choice->val, option->part[k].format);
+        choice->plan.part[k].key[SPMV_KEY_VAL] = (int64_t)spmv__val_of(choice->val, &option->part[k]);
     memcpy(choice->variant, option->variant, sizeof option->variant);
 }
 

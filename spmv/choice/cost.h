@@ -235,13 +235,18 @@ static double spmv__chain_seconds(const spmv__estimator *estimator, const spmv_s
     return steps * (steps < (double)tuning->short_steps ? tuning->step : tuning->long_step);
 }
 
-/* The key val that a format gets where a matrix gets key; one value for all has none for fill. */
-static int spmv__val_of(int key, spmv_format format) { return key == 1 && spmv_format_flags(format) & SPMV_HAS_FILL ? 8 : key; }
+/* The key val that a part gets where a matrix gets key: one value for all has none for fill, and csr in runs, whose products pass through
+ * local memory, gains nothing by codes ([M23] of docs/measurements.md). */
+static int spmv__val_of(int key, const spmv_spec *spec)
+{
+    if (key < 32 && spec->format == SPMV_CSR && spec->key[SPMV_KEY_RUN]) return 0;
+    return key == 1 && spmv_format_flags(spec->format) & SPMV_HAS_FILL ? 8 : key;
+}
 
 /* Bytes of a value as a part stores it; the host stores codes as the values that they stand for. */
 static double spmv__stored_bytes(const spmv__estimator *estimator, const spmv_spec *spec)
 {
-    const int own = (int)spec->key[SPMV_KEY_VAL], key = own ? own : spmv__val_of(estimator->val, spec->format);
+    const int own = (int)spec->key[SPMV_KEY_VAL], key = own ? own : spmv__val_of(estimator->val, spec);
     const int codes = (key == 1 || key == 8) && estimator->tuning->device_class != SPMV_DEVICE_CLASS_HOST;
     return codes ? (double)(key / 8) : key == 32 ? sizeof(float) : (double)spmv_value_size(estimator->how->type);
 }

@@ -251,6 +251,12 @@ static int spmv__dev_lanes(const spmv_device *device, const spmv_part *p, const 
                                        (uint64_t)device->info.compute_units, (uint64_t)variant->value[SPMV_KNOB_WG]);
 }
 
+/* 1: there are enough rows for items that each take four of them to fill the device, so that each row has one lane all the same. */
+static int spmv__dev_many_rows(const spmv_device *device, const spmv_part *p)
+{
+    return p->rows >= 4 * (uint64_t)device->info.compute_units * SPMV__UNIT_ITEMS;
+}
+
 /* The default of UNROLL for ell and sell on GPUs: entries are loaded several at once where the rows, with one lane each, fill at most half
  * of the device. Where more work-items run, they hide each other's waits, and the conditions of padding and of the last batch cost more
  * ([M12] of docs/measurements.md), unless each waits for a code first ([M23]). */
@@ -568,7 +574,7 @@ static const spmv__dev_format spmv__csr_device = {
  * elements are small. Where there are few rows, lanes share the diagonals of a row ([M16] of docs/measurements.md). */
 static void spmv__dia_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
-    int many = p->rows >= 4 * (uint64_t)device->info.compute_units * SPMV__UNIT_ITEMS;
+    const int many = spmv__dev_many_rows(device, p);
     spmv__dev_default(device, wish, variant, SPMV_KNOB_V, device->info.nvidia && many && (p->codes || p->type == SPMV_F32) ? 4 : 1, 16);
     if (p->codes) spmv__dev_default(device, wish, variant, SPMV_KNOB_UNROLL, 4, 1);
 }
@@ -649,7 +655,8 @@ static int spmv__ell_matters(const spmv_part *p, const spmv_variant *variant, sp
 static void spmv__ell_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
     const int rows = p->n[SPMV_ELL_LD] == 1 ? 1 : 8; /* CPUs: cache lines are used whole, sums are independent */
-    spmv__dev_default(device, wish, variant, SPMV_KNOB_V, 1, rows);
+    const int four = device->info.nvidia && p->codes && rows > 1 && spmv__dev_many_rows(device, p); /* one load for their codes */
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_V, four ? 4 : 1, rows);
     spmv__dev_default(device, wish, variant, SPMV_KNOB_UNROLL, spmv__dev_unroll_default(device, p, variant), 1);
 }
 
