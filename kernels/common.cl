@@ -167,8 +167,7 @@ typedef VAL value_type; /* elements of the matrix as the host has them; those of
 #ifndef ZERO
 #define ZERO 0
 #endif
-#define NONZERO(value) (!ZERO || (value) != (VEC)0)
-#define WANTED(v) NONZERO(VALUE(v))
+#define WANTED(v) (!ZERO || VALUE(v) != (VEC)0)
 
 #ifndef BODY
 #define BODY body
@@ -452,35 +451,14 @@ INLINE void load_rows(VAL *v, __global const VAL *restrict val UNUSED)
 #endif
 }
 
-/* The same as numbers to multiply. Codes of adjacent rows are often equal, as in stencils, so that one look-up serves them. */
-INLINE void row_values(VEC *v, __global const VAL *restrict val UNUSED, X_PARAMS)
-{
-#if CODES == 1 && V == 4
-    const uint codes = LOAD_UINT((__global const uint *)val, 0), code = codes & 255u;
-    const VEC one = VALUE(code);
-    v[0] = v[1] = v[2] = v[3] = one;
-    if (codes != code * 0x01010101u) {
-        v[1] = VALUE(codes >> 8 & 255u);
-        v[2] = VALUE(codes >> 16 & 255u);
-        v[3] = VALUE(codes >> 24);
-    }
-#else
-    VAL t[V];
-    load_rows(t, val);
-    #pragma unroll
-    for (uint w = 0; w < V; w++)
-        v[w] = VALUE(t[w]);
-#endif
-}
-
 /* Adds one entry of each of V rows. They lie in V slots from slot, which must be a multiple of V. */
 INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot,
                      uint first UNUSED, X_PARAMS)
 {
-    VEC v[V];
+    VAL v[V];
     COLUMN c[V];
 
-    row_values(v, val + slot, X_ARGS);
+    load_rows(v, val + slot);
 #if V == 4
     const CAT(COLUMN, 4) t = LOAD_VECTOR(COLUMN, 4, col + slot);
     c[0] = t.s0;
@@ -496,8 +474,8 @@ INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const 
     #pragma unroll
     for (uint w = 0; w < V; w++) {
         const uint at = COLUMN_OF(c[w], first, 1);
-        if (at != PAD && NONZERO(v[w]))
-            MULADD(acc[w], v[w], X(at));
+        if (at != PAD && WANTED(v[w]))
+            MULADD(acc[w], VALUE(v[w]), X(at));
     }
 }
 
@@ -585,33 +563,10 @@ INLINE void add_slabs(VEC *acc, __global const VAL *restrict val, __global const
 #endif
 }
 
-#if V == 4 && defined(NVIDIA) && !IMG
-#define FOUR CAT(VEC, 4)
-/* Loads x[c] to x[c + 3], which exist, from aligned vectors where these do. */
-INLINE void load_four(VEC *xs, long c, uint cols, X_PARAMS)
-{
-    const uint over = (uint)((ulong)(x + c) / sizeof(VEC) % 4); /* elements behind an aligned one, as many for all lanes */
-    if (over && (c < (long)over || c - over + 8 > (long)cols)) {
-        #pragma unroll
-        for (uint w = 0; w < 4; w++)
-            xs[w] = X(c + w);
-        return;
-    }
-    const FOUR s = *(__global const FOUR *)(x + (c - over));
-    FOUR t = s;
-    if (over)
-        t = *(__global const FOUR *)(x + (c - over + 4));
-    xs[0] = over == 0 ? s.s0 : over == 1 ? s.s1 : over == 2 ? s.s2 : s.s3;
-    xs[1] = over == 0 ? s.s1 : over == 1 ? s.s2 : over == 2 ? s.s3 : t.s0;
-    xs[2] = over == 0 ? s.s2 : over == 1 ? s.s3 : over == 2 ? t.s0 : t.s1;
-    xs[3] = over == 0 ? s.s3 : over == 1 ? t.s0 : over == 2 ? t.s1 : t.s2;
-}
-#endif
-
 /* Adds the elements of a diagonal in V rows, which lie in columns c, c + 1, ...; columns outside the matrix are ignored. */
 INLINE void add_diagonal(VEC *acc, __global const VAL *restrict val, long c, uint cols, X_PARAMS)
 {
-    VEC v[V];
+    VAL v[V];
 
     if (c + (V - 1) < 0 || c >= (long)cols)
         return;
@@ -621,27 +576,32 @@ INLINE void add_diagonal(VEC *acc, __global const VAL *restrict val, long c, uin
         return;
     }
 #endif
-    row_values(v, val, X_ARGS);
+    load_rows(v, val);
 #if V > 1 && !ZERO && !BY_VECTORS
     if (c >= 0 && c + (V - 1) < (long)cols) {
         VEC xs[V];
 #if V == 4 && defined(NVIDIA) && !IMG
-        load_four(xs, c, cols, X_ARGS);
-#else
-        #pragma unroll
-        for (uint w = 0; w < V; w++)
-            xs[w] = X(c + w);
+        if (ALIGNED(x + c, 4)) {
+            const CAT(VEC, 4) t = *(__global const CAT(VEC, 4) *)(x + c);
+            xs[0] = t.s0;
+            xs[1] = t.s1;
+            xs[2] = t.s2;
+            xs[3] = t.s3;
+        } else
 #endif
         #pragma unroll
         for (uint w = 0; w < V; w++)
-            MULADD(acc[w], v[w], xs[w]);
+            xs[w] = X(c + w);
+        #pragma unroll
+        for (uint w = 0; w < V; w++)
+            MULADD(acc[w], VALUE(v[w]), xs[w]);
         return;
     }
 #endif
     #pragma unroll
     for (uint w = 0; w < V; w++)
-        if (c + w >= 0 && c + w < (long)cols && NONZERO(v[w]))
-            MULADD(acc[w], v[w], X(c + w));
+        if (c + w >= 0 && c + w < (long)cols && WANTED(v[w]))
+            MULADD(acc[w], VALUE(v[w]), X(c + w));
 }
 
 /* ---- block formats: a block has BH x BW elements, stored in units of 1 x UW ----

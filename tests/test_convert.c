@@ -1186,7 +1186,7 @@ Test(convert, csr_in_buffers)
         { "csr", 0 }, { "csr:run=64", 0 }, { "tcsr:tile=512", 1 }, { "tcsr:tile=512,idx=16", 1 }, { "ell", 1 }, { "sell:h=8", 1 },
         { "sell:h=256", 1 }, { "bell:b=2x2", 1 }, { "sbell:b=3x3", 1 }, { "bcsr:b=2x2", 1 }, { "bcsr:b=2x2,idx=16", 0 },
         { "csr:rows=nonempty", 0 }, { "csr:rows=sorted,sigma=64", 0 }, { "csr:run=64,rows=sorted", 0 }, { "coo", 0 }, { "dense", 0 },
-        { "cmrs", 0 }, { "cmrs:h=16,wide=1", 0 }, { "cmrs:rows=nonempty", 0 }, { "tcsr:tile=512,rows=nonempty", 0 },
+        { "cmrs:h=4", 0 }, { "cmrs:h=16,wide=1", 0 }, { "cmrs:rows=nonempty", 0 }, { "tcsr:tile=512,rows=nonempty", 0 },
         { "ell:rows=sorted", 0 }, { "sell:rows=sorted,sigma=128", 0 }, { "sell:h=16,grow=0.1", 0 }, { "sell:rows=nonempty,grow=0.2", 0 },
         { "ell:w=2+coo", 0 }, { "ell:w=2+csr:rows=nonempty", 0 }, { "sell:h=8,fill=0.7+cmrs:rows=nonempty", 0 },
         { "sell:w=1,rows=sorted+ell:w=2,rows=nonempty+tcsr:tile=512,rows=nonempty", 0 }, { "ell:w=1+sbell:b=2x2+csr", 0 },
@@ -1310,7 +1310,7 @@ static void say_nothing(void *user, spmv_status s, const char *message)
 Test(convert, val_keeps_every_bit, .timeout = 300)
 {
     static const char *const texts[] = { "dense", "coo", "csr", "csr:run=64,idx=16", "dia", "bdia", "ell", "sell:idx=16", "bell:b=2x2",
-                                         "sbell:b=3x3", "bcsr", "cmrs", "tcsr:tile=512", "tcsr:tile=512,idx=16", "ell:w=2+csr" };
+                                         "sbell:b=3x3", "bcsr", "cmrs:h=4", "tcsr:tile=512", "tcsr:tile=512,idx=16", "ell:w=2+csr" };
     spmv_device d;
     matrix m;
     size_t p;
@@ -1410,7 +1410,7 @@ Test(convert, codes_keep_every_bit, .timeout = 600)
 {
     static const struct { const char *plan; int fill; } t[] = {
         { "dense", 1 }, { "coo", 0 }, { "csr", 0 }, { "csr:run=64,idx=16", 0 }, { "dia", 1 }, { "bdia", 1 }, { "ell", 0 },
-        { "sell:idx=16", 0 }, { "bell:b=2x2", 1 }, { "sbell:b=3x3", 1 }, { "bcsr", 1 }, { "cmrs", 0 }, { "tcsr:tile=512", 0 },
+        { "sell:idx=16", 0 }, { "bell:b=2x2", 1 }, { "sbell:b=3x3", 1 }, { "bcsr", 1 }, { "cmrs:h=4", 0 }, { "tcsr:tile=512", 0 },
         { "tcsr:tile=512,idx=16", 0 }, { "ell:w=2+csr", 0 }, { "sell:h=4,rows=sorted", 0 }, { "csr:rows=nonempty", 0 }
     };
     static const spmv_type types[] = { SPMV_F64, SPMV_F32, SPMV_MIXED };

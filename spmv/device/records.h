@@ -453,8 +453,8 @@ static int spmv__csr_matters(const spmv_part *p, const spmv_variant *variant, sp
 {
     int runs = spmv__csr_in_runs(p);
     switch (knob) {
-    case SPMV_KNOB_L:
-    case SPMV_KNOB_GEN: return !runs;
+    case SPMV_KNOB_L: return !runs;
+    case SPMV_KNOB_GEN: return !runs && !p->codes; /* generated bodies read values */
     case SPMV_KNOB_STREAM: return runs;
     case SPMV_KNOB_SEQ: return !runs || !variant->value[SPMV_KNOB_STREAM];
     case SPMV_KNOB_FINISH: return runs && p->n[SPMV_CSR_LONGS] != 0;
@@ -575,7 +575,7 @@ static const spmv__dev_format spmv__csr_device = {
 static void spmv__dia_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
     const int many = spmv__dev_many_rows(device, p);
-    spmv__dev_default(device, wish, variant, SPMV_KNOB_V, device->info.nvidia && many && (p->codes || p->type == SPMV_F32) ? 4 : 1, 16);
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_V, device->info.nvidia && many && p->type == SPMV_F32 ? 4 : 1, 16);
     if (p->codes) spmv__dev_default(device, wish, variant, SPMV_KNOB_UNROLL, 4, 1);
 }
 
