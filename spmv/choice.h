@@ -202,7 +202,7 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
  *   as the sum of the estimates falls. These are by rates too, but for the longest row, whose balance counts in every format.
  * Not of the paper is the last line of defence, as rates know neither uneven rows nor scattered reads of x: the plan is the one that takes
  * the least time by the estimate by which "auto" chooses, of those of several parts that were estimated and of each of these formats alone:
- * spmv__brew_defend.
+ * spmv__brew_defend. CSR alone must gain more than estimates err over several parts where "CSR vs COO" takes COO.
  * Where GFLOP/s of different cases are compared, a part counts with its fill and padding, at the rate of a matrix with as many slots in a
  * row.
  * The plan says which diagonals, blocks and columns of slices a part takes by the keys d and fill, in millionths, and the policies count by

@@ -62,6 +62,7 @@ typedef struct spmv__brew {
     double                    rate[SPMV__BREW_END];  /* of each layout at the current settings; 0: it may not be used */
     spmv__load                whole[SPMV__BREW_END]; /* of the whole matrix; no slots: not possible */
     double                    rows;                  /* of a */
+    int                       uneven;                /* 1: "CSR vs COO" took COO */
     unsigned                  later;                 /* bits of the formats of categories that have not had their share */
     spmv__brew_left           base, after, other;    /* no part; those of diagonals and blocks so far; those of a plan that is tried */
     spmv__brew_left          *left;                  /* base or after */
@@ -209,18 +210,24 @@ static const spmv_candidate *spmv__cocktail_line(const spmv__estimator *estimato
     return best;
 }
 
+/* How much estimates err, as log2. */
+static double spmv__brew_error(const spmv__estimator *estimator)
+{
+    return estimator->tuning->error > 0 ? estimator->tuning->error : SPMV__ERROR_UNKNOWN;
+}
+
 /* The line by whose knobs a part runs: the fastest, but one without knobs if that is slower by no more than both estimates err ([M21] of
  * docs/measurements.md). *seconds: by the fastest. */
 static const spmv_candidate *spmv__line_to_run(const spmv__estimator *estimator, const spmv_spec *layout, const spmv__load *load,
                                                double *seconds)
 {
-    const double two = 1.4142135623730951, error = estimator->tuning->error > 0 ? estimator->tuning->error : SPMV__ERROR_UNKNOWN;
+    const double two = 1.4142135623730951;
     const spmv_candidate *best = spmv__cocktail_line(estimator, layout, load, 1, seconds);
     size_t i;
     for (i = 0; i < estimator->tuning->count && best && best->variant[0]; i++) {
         const spmv_candidate *line = &estimator->tuning->line[i];
         if (!line->variant[0] && spmv__is_like(estimator, line, best, layout) &&
-            !spmv__is_less(*seconds * spmv__exp2(two * error), spmv__full_seconds(estimator, line, layout, load)))
+            !spmv__is_less(*seconds * spmv__exp2(two * spmv__brew_error(estimator)), spmv__full_seconds(estimator, line, layout, load)))
             return line;
     }
     return best;

@@ -373,6 +373,7 @@ static spmv_status spmv__cocktail_ell(spmv__brew *brew, int *csr)
     spmv_status s;
     int i;
     *csr = spmv__csr_is_less(brew);
+    brew->uneven = !*csr;
     mc[0] = spmv__brew_highest(brew, SPMV__BREW_CSR, SPMV__BREW_BLOCK);
     mc[1] = brew->rate[*csr ? SPMV__BREW_CSR : SPMV__BREW_COO];
     SPMV__STEP(brew, "flat      m_c = max(%.3f, %.3f) > m_e = max(%.3f, %.3f): %s", brew->rate[SPMV__BREW_CSR], brew->rate[SPMV__BREW_COO],
@@ -540,26 +541,27 @@ static spmv_status spmv__cocktail_merge(spmv__brew *brew)
 
 /* ---- the last line of defence ------------------------------------------------------------------------------------------ */
 
-/* Looks at each format alone. */
-static void spmv__brew_alone(spmv__brew *brew)
+/* Looks at a format alone, which must be so many times as fast as other plans. */
+static void spmv__brew_alone(spmv__brew *brew, int layout, double times)
 {
     spmv__brewed *alone = &brew->trial;
-    int i;
-    for (i = 0; i < SPMV__BREW_END; i++) {
-        if (!(brew->whole[i].slots > 0)) continue;
-        memset(alone, 0, sizeof *alone);
-        alone->plan.count = 1;
-        alone->plan.part[0] = brew->layout[i];
-        alone->slots[0] = brew->whole[i].slots;
-        alone->line[0] = spmv__line_to_run(brew->e, &brew->layout[i], &brew->whole[i], &alone->full);
-        spmv__brew_keep(brew, alone);
-    }
+    memset(alone, 0, sizeof *alone);
+    if (!(brew->whole[layout].slots > 0)) return;
+    alone->plan.count = 1;
+    alone->plan.part[0] = brew->layout[layout];
+    alone->slots[0] = brew->whole[layout].slots;
+    alone->line[0] = spmv__line_to_run(brew->e, &brew->layout[layout], &brew->whole[layout], &alone->full);
+    if (!(brew->least.full > 0) || spmv__is_less(alone->full * times, brew->least.full)) spmv__brew_keep(brew, alone);
 }
 
-/* Takes the plan that is estimated to be the fastest, among plans of several parts and each format alone. */
+/* Takes the plan that is estimated to be the fastest, among plans of several parts and each format alone. CSR must be faster than those of
+ * several parts by more than estimates err if "CSR vs COO" found rows too uneven for it. */
 static void spmv__brew_defend(spmv__brew *brew)
 {
-    spmv__brew_alone(brew);
+    int i;
+    spmv__brew_alone(brew, SPMV__BREW_CSR, brew->uneven && brew->least.plan.count > 1 ? spmv__exp2(spmv__brew_error(brew->e)) : 1);
+    for (i = 0; i < SPMV__BREW_END; i++)
+        if (i != SPMV__BREW_CSR) spmv__brew_alone(brew, i, 1);
     if (!(brew->least.full > 0)) return;
     SPMV__STEP(brew, "defence   with how x and rows are read: %s: %.3f us, %s: %.3f us", spmv__text_of_plan(&brew->least.plan).text,
                brew->least.full * 1e6, spmv__text_of_plan(&brew->now.plan).text, brew->now.full * 1e6);
