@@ -548,7 +548,7 @@ static int spmv__all_floats(const double *val, uint64_t count)
 static spmv_status spmv__choose_val(spmv__estimator *estimator)
 {
     const spmv_csr *a = estimator->a;
-    const int gpu = estimator->tuning->device_class == SPMV_DEVICE_CLASS_GPU;
+    const int gpu = estimator->tuning->device_class == SPMV_DEVICE_CLASS_GPU && a->nnz < UINT32_MAX / 2; /* it numbers slots */
     spmv__distinct set;
     spmv_status s = SPMV_OK;
     if (estimator->how->updatable || !a->val || !a->nnz) return s;
