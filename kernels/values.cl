@@ -69,8 +69,8 @@ KERNEL void collect(__global const WORD *restrict val, ulong count, volatile __g
 KERNEL void look_up(__global const WORD *restrict val, __global const uint *restrict table, __global WORD *restrict value)
 {
     FOLLOW();
-    for (uint i = (uint)get_global_id(0); i < TABLE; i += (uint)get_global_size(0))
-        value[i] = table[i] ? val[table[i] - 1] : 0;
+    for (uint at = (uint)get_global_id(0); at < TABLE; at += (uint)get_global_size(0))
+        value[at] = table[at] ? val[table[at] - 1] : 0;
 }
 
 /* Code number i is of this slot. */
@@ -91,7 +91,7 @@ KERNEL void encode(__global const WORD *restrict val, ulong count, __global cons
     for (uint i = lid; i < (uint)values; i += WG)
         own[i] = dictionary[i];
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (ulong i = get_global_id(0); 4 * i < count; i += get_global_size(0)) {
+    for (ulong i = (ulong)get_global_id(0); 4 * i < count; i += (ulong)get_global_size(0)) {
         uchar code[4];
         for (uint j = 0; j < 4; j++) {
             const WORD v = val[min(SLOT_OF(4 * i + j), count - 1)];
