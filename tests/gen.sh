@@ -149,6 +149,9 @@ END
     for h in $work/g*_f32.h; do # users may compile generated code as C++, and by clang
         echo "#include \"${h##*/}\"" >>$work/all.cc
     done
+    # shellcheck disable=SC2086
+    if $gen tests/gen/codes.fmt --target c -o $work/codes.h && ${CC:-cc} $flags $sanitize -I$work tests/gen/codes.c -o $work/codes &&
+        $work/codes >$work/log 2>&1; then good; else bad tests/gen/codes.c; cat $work/log; fi
     $gen tests/gen/figure2.fmt --target c -o $work/figure2.h && echo "#include \"figure2.h\"" >>$work/all.cc
     for f in formats/*.fmt; do
         name=wide_$(basename "$f" .fmt)

@@ -165,7 +165,7 @@ multiply() {
 }
 
 if [ "$mode" = standalone ]; then
-    for from in $(set +f; echo formats/*.fmt tests/gen/figure2.fmt examples/own_format/*.fmt); do
+    for from in $(set +f; echo formats/*.fmt tests/gen/figure2.fmt tests/gen/codes.fmt examples/own_format/*.fmt); do
         for type in f32 f64; do standalone "$from" $type; done
     done
     finish
