@@ -135,6 +135,7 @@ typedef struct spmv_target {
     uint64_t          cache;        /* bytes of the cache that all compute units share, as the device says; 0: it has what the table has.
                                        Counts only beside a table of another device, as the next one does */
     double            read;         /* GB/s that its memory can deliver at most; 0: it is as fast as the table says */
+    uint64_t          distinct;     /* different values of a matrix whose values are in device memory; 0: not known */
 } spmv_target;
 
 /* What a product with a part is predicted to take. */

@@ -723,7 +723,7 @@ Test(choice, tiny_matrices_are_csr)
     spmv_build_hints hints;
     spmv_build how;
     spmv_tuning t = host_table();
-    spmv_target gpu = { "NVIDIA H100 80GB HBM3", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0 };
+    spmv_target gpu = { "NVIDIA H100 80GB HBM3", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0, 0 };
     char text[200];
     uint64_t more;
     memset(&how, 0, sizeof how);
@@ -771,7 +771,7 @@ Test(choice, few_products_are_of_csr)
         { 1, 2 }, { 10, 2 }, { 19, 2 }, { 25, 2 }, { 200, 0 }, { 1000, 0 }, { 0, 0 }
     };
     spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
-    spmv_target gpu = { "NVIDIA H100 80GB HBM3", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0 };
+    spmv_target gpu = { "NVIDIA H100 80GB HBM3", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0, 0 };
     spmv_build_hints hints;
     spmv_build how;
     char text[200];
@@ -805,7 +805,7 @@ Test(choice, few_products_are_of_csr)
 static spmv_choice *choice_on_gpu(matrix *m)
 {
     spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
-    spmv_target gpu = { "NVIDIA H100 80GB HBM3", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0 };
+    spmv_target gpu = { "NVIDIA H100 80GB HBM3", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0, 0 };
     spmv_build how;
     spmv_csr a;
     memset(&how, 0, sizeof how);
@@ -2153,7 +2153,7 @@ Test(auto, codes_beyond_the_cache)
     for (i = 0; i < sizeof t / sizeof *t; i++) {
         char table[300], plan[64];
         const spmv_csr a = matrix_csr(&m, SPMV_F64);
-        const spmv_target target = { "gpu", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0 };
+        const spmv_target target = { "gpu", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0, 0 };
         spmv_build how = { 0 };
         spmv_build_hints hints = { 0 };
         spmv_tuning tuning;
@@ -2248,7 +2248,7 @@ Test(estimate, huge_rows_are_slow)
     spmv_build_hints hints;
     spmv_build how;
     spmv_choice *c = fresh(&hints, &how);
-    spmv_target gpu = { "NVIDIA H200", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0 };
+    spmv_target gpu = { "NVIDIA H200", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0, 0 };
     spmv_estimate part[SPMV_MAX_PARTS];
     spmv_plan plan;
     matrix m;
@@ -2306,7 +2306,7 @@ Test(estimate, a_lesser_memory_is_slower)
     for (i = 0; i < sizeof c / sizeof *c; i++) {
         char text[400];
         spmv_tuning t;
-        spmv_target target = { c[i].device, SPMV_DEVICE_CLASS_GPU, NULL, 0, c[i].cache, c[i].read };
+        spmv_target target = { c[i].device, SPMV_DEVICE_CLASS_GPU, NULL, 0, c[i].cache, c[i].read, 0 };
         spmv_estimate e;
         double bytes;
         memset(&t, 0, sizeof t);

@@ -1468,3 +1468,45 @@ Test(convert, codes_are_few)
     matrix_free(&m);
     spmv_device_destroy(&d);
 }
+
+/* auto takes codes for values in buffers by what the device counts there: first values that are few say nothing of the others. */
+Test(convert, auto_counts_values_in_buffers)
+{
+    static const char table[] = "spmv tuning table 2\ndevice gpu\nclass gpu\nunits 10\nlaunch 1\nmemory 100\ncache 0.01 200\n"
+                                "f64 csr - 1 1 0 0 0 0 0 0 0\n";
+    static const struct { unsigned first, last; const char *plan; } t[] = { /* values of the first half, and of the second */
+        { 1, 1, "csr:val=1" }, { 2, 255, "csr:val=8" }, { 2, 300, "csr" }, { 300, 300, "csr" }
+    };
+    spmv_device d;
+    matrix m;
+    size_t i;
+    open_device(&d);
+    if (!d.info.f64) cr_skip_test("no doubles");
+    matrix_random(&m, "random", 300, 300, 0.1);
+    for (i = 0; i < sizeof t / sizeof *t; i++) {
+        const spmv_csr a = matrix_csr(&m, SPMV_F64);
+        char plan[64];
+        double *val = need(m.nnz, sizeof *val);
+        spmv_build_hints hints = { 0 };
+        spmv_tuning tuning;
+        in_buffers b;
+        spmv_desc desc;
+        spmv_matrix made;
+        uint64_t k;
+        for (k = 0; k < m.nnz; k++) val[k] = (double)(k % (k < m.nnz / 2 ? t[i].first : t[i].last)) + 1;
+        cr_assert_eq(spmv_tuning_create(&tuning, table, strlen(table), "table", NULL), SPMV_OK);
+        hints.tuning = &tuning;
+        buffers_make(&b, &d, a.ptr, m.rows, sizeof *a.ptr, a.col, val, m.nnz);
+        buffers_plan(&b, &desc, &d, &a, 64, "auto");
+        desc.hints = &hints;
+        cr_assert_eq(spmv_create(&made, &desc), SPMV_OK);
+        spmv_plan_of(&made, plan, sizeof plan);
+        CHECK(!strcmp(plan, t[i].plan), "%d: %s", (int)i, plan);
+        spmv_destroy(&made);
+        buffers_free(&b, &d);
+        spmv_tuning_destroy(&tuning);
+        free(val);
+    }
+    matrix_free(&m);
+    spmv_device_destroy(&d);
+}

@@ -544,19 +544,20 @@ static int spmv__all_floats(const double *val, uint64_t count)
 }
 
 /* Sets the key val that the values allow if it pays: in the cache it seldom does ([M22] of docs/measurements.md), and new values may not
- * allow it. Fill needs a code for zero. */
-static spmv_status spmv__choose_val(spmv__estimator *estimator)
+ * allow it. Fill needs a code for zero. distinct: of spmv_target. */
+static spmv_status spmv__choose_val(spmv__estimator *estimator, uint64_t distinct)
 {
     const spmv_csr *a = estimator->a;
     const int gpu = estimator->tuning->device_class == SPMV_DEVICE_CLASS_GPU && a->nnz < UINT32_MAX / 2; /* it numbers slots */
     spmv__distinct set;
     spmv_status s = SPMV_OK;
-    if (estimator->how->updatable || !a->val || !a->nnz) return s;
+    if (estimator->how->updatable || (!a->val && !distinct) || !a->nnz) return s;
     if (!(estimator->cache > 0) || (double)spmv__csr_bytes(a) < estimator->cache * 1048576) return s;
-    if (gpu) s = spmv__distinct_find(&set, a->val, (uint32_t)spmv_value_size(a->type), NULL, 0, a->nnz, estimator->hooks);
+    if (gpu && a->val) s = spmv__distinct_find(&set, a->val, (uint32_t)spmv_value_size(a->type), NULL, 0, a->nnz, estimator->hooks);
+    if (gpu && a->val) distinct = set.count;
     if (s) return s;
-    if (gpu && set.count < SPMV__DISTINCT_MOST) estimator->val = set.count == 1 ? 1 : 8;
-    else if (estimator->how->type == SPMV_F64 && spmv__type_built(SPMV_MIXED) && spmv__all_floats((const double *)a->val, a->nnz))
+    if (gpu && distinct < SPMV__DISTINCT_MOST) estimator->val = distinct == 1 ? 1 : 8;
+    else if (a->val && estimator->how->type == SPMV_F64 && spmv__type_built(SPMV_MIXED) && spmv__all_floats((const double *)a->val, a->nnz))
         estimator->val = 32;
     return s;
 }
@@ -633,8 +634,8 @@ SPMV__SHARED spmv_format spmv__plan_unseen(const spmv_tuning *tuning, const spmv
     return sell < tcsr ? SPMV_SELL : SPMV_TCSR;
 }
 
-/* The choice where neither a plan was given nor the matrix is tiny. keys: NULL: not by cocktail. */
-static spmv_status spmv__choose_by_table(spmv__chooser *chooser, const spmv_cocktail_desc *keys)
+/* The choice where neither a plan was given nor the matrix is tiny. keys: NULL: not by cocktail. distinct: of spmv_target. */
+static spmv_status spmv__choose_by_table(spmv__chooser *chooser, const spmv_cocktail_desc *keys, uint64_t distinct)
 {
     spmv_choice *out = chooser->out;
     spmv_status s = SPMV_OK;
@@ -647,7 +648,7 @@ static spmv_status spmv__choose_by_table(spmv__chooser *chooser, const spmv_cock
         s = spmv__cocktail_make(out, &chooser->estimator, keys, chooser->hints);
         chooser->csr.predicted = out->csr;
     } else if (chooser->estimator.a->nnz) {
-        s = spmv__choose_val(&chooser->estimator);
+        s = spmv__choose_val(&chooser->estimator, distinct);
         if (!s) s = spmv__choose_all(chooser);
     }
     if (!s && !keys) s = spmv__take_best(chooser);
@@ -681,7 +682,7 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     chooser.hints = hints;
     chooser.out = out;
     s = spmv__estimator_make(&chooser.estimator, a, how, target, hints ? hints->tuning : NULL, hints ? hints->without : 0, hooks);
-    if (!s) s = spmv__choose_by_table(&chooser, cocktail ? &keys : NULL);
+    if (!s) s = spmv__choose_by_table(&chooser, cocktail ? &keys : NULL, target ? target->distinct : 0);
     spmv__estimator_free(&chooser.estimator);
     if (s) memset(out, 0, sizeof *out);
     return s;

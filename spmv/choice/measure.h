@@ -277,7 +277,7 @@ static void spmv__measure(spmv_matrix *matrix, const spmv_desc *desc, const spmv
 /* Chooses a plan and stores the matrix by it. spmv_choice is large, so it is allocated. */
 SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr, const spmv_build *how)
 {
-    spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0, 0, 0 };
+    spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0, 0, 0, 0 };
     void *block;
     spmv_choice *choice;
     spmv_status s = spmv__new(&desc->hooks, &block, 1, sizeof *choice, 0);
@@ -287,6 +287,7 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *matrix, const spmv_d
 #ifdef SPMV_DEVICE_H
     target = spmv_target_of(desc->device);
     if (desc->device && !(desc->hints && desc->hints->tuning)) s = spmv__keep_table(desc->device, &target);
+    if (!s && desc->buffers) s = spmv__count_distinct(desc, csr, &target);
 #endif
     if (!s) s = spmv_choose(choice, desc->plan, csr, how, &target, desc->hints, NULL, &desc->hooks);
     if (!s) s = spmv__store_choice(matrix, desc, csr, how, choice);

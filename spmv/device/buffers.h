@@ -228,6 +228,26 @@ static spmv_status spmv__keep_table(spmv_device *device, spmv_target *target)
 }
 #endif
 
+#ifndef SPMV_NO_AUTO
+/* Counts the different values of a matrix in buffers where that may decide: beyond the cache of a GPU, unless the first values are too many
+ * already. */
+SPMV__APART spmv_status spmv__count_distinct(const spmv_desc *desc, const spmv_csr *a, spmv_target *target)
+{
+    const uint64_t first = spmv__smaller(a->nnz, 4 * SPMV__DISTINCT_MOST);
+    const uint32_t width = (uint32_t)spmv_value_size(a->type);
+    const spmv_tuning *table = desc->hints && desc->hints->tuning ? desc->hints->tuning : target->table;
+    void *val = (void *)(uintptr_t)desc->matrix.val, *some = NULL;
+    spmv__distinct set;
+    spmv_status s;
+    if (!table || table->device_class != SPMV_DEVICE_CLASS_GPU || desc->updatable || a->nnz >= UINT32_MAX / 2) return SPMV_OK;
+    if (!first || (double)spmv__csr_bytes(a) < table->cache * 1048576) return SPMV_OK;
+    s = spmv__dev_fetch(desc->device, &desc->hooks, val, first, width, &some);
+    if (!s) s = spmv__distinct_find(&set, some, width, NULL, 0, first, &desc->hooks);
+    spmv_free(&desc->hooks, some);
+    return s || set.count >= SPMV__DISTINCT_MOST ? s : spmv__codes_count(desc->device, val, a->nnz, width, &target->distinct);
+}
+#endif
+
 #if defined(SPMV_NO_AUTO) || defined(SPMV__NO_SELL) || defined(SPMV__NO_TCSR)
 #define spmv__leave_unseen(d, t, only) SPMV_OK
 #else

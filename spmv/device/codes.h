@@ -132,6 +132,29 @@ static spmv_status spmv__codes_collect(const spmv__coder *coder, void *table, vo
     return s ? s : spmv__dev_download(device, found, (uint64_t)SPMV__DISTINCT_TABLE * p->a[SPMV_VAL].width, words);
 }
 
+/* Counts the different values in a buffer of count values, of width bytes each; more than SPMV__DISTINCT_MOST count as one more. */
+SPMV__APART spmv_status spmv__codes_count(spmv_device *device, void *val, uint64_t count, uint32_t width, uint64_t *distinct)
+{
+    const uint64_t places = SPMV__DISTINCT_TABLE;
+    uint32_t counts[SPMV__DISTINCT_TABLE + 2];
+    void *table = NULL;
+    spmv_part p;
+    spmv__coder coder;
+    spmv_status s;
+    memset(&p, 0, sizeof p);
+    p.a[SPMV_VAL].count = count;
+    p.a[SPMV_VAL].width = width;
+    s = spmv__coder_create(&coder, device, &p, val);
+    if (!s) s = spmv__scratch_take(device, sizeof counts, &table);
+    if (!s) s = device->info.backend->fill(device, device->queue, table, sizeof counts, 0);
+    if (!s) s = spmv__coder_run(&coder, "collect", table, 0, NULL);
+    if (!s) s = spmv__dev_download(device, table, sizeof counts, counts);
+    if (!s) *distinct = counts[places];
+    else device->info.backend->finish(device, device->queue); /* before the next matrix gets the buffer */
+    spmv__scratch_give(device, table);
+    return s;
+}
+
 /* Writes the dictionary of a part, with *values values. */
 static spmv_status spmv__codes_dictionary(const spmv__coder *coder, uint64_t *values, void *dictionary)
 {

@@ -48,7 +48,7 @@ const char *device_label(const spmv_device *d)
 
 spmv_target device_target(const spmv_device *d)
 {
-    spmv_target p = {NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0, 0, 0};
+    spmv_target p = {NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0, 0, 0, 0};
     (void)d;
     return p;
 }
