@@ -172,6 +172,16 @@ SPMV_API spmv_status spmv_mul_f32(const spmv_matrix *matrix, double alpha, const
 /* The same with the transpose of a matrix made with both, else SPMV_ERR_ARGUMENT: x has spmv_rows(matrix) elements, y spmv_cols(matrix). */
 SPMV_API spmv_status spmv_mul_transposed(const spmv_matrix *matrix, double alpha, const void *x, double beta, void *y);
 
+/* The same for several vectors at once, Y = alpha A X + beta Y: the matrix is read less often. Every vector gets the bits that spmv_mul
+ * gives it. For the transpose: spmv_transposed.
+ *   count, order  how many vectors, and how those of X and those of Y lie in memory; with count 0 nothing is done
+ *   ldx, ldy      elements from one vector of X, of Y, to the next or, side by side, from one element of a vector to the next; 0: the
+ *                 least, spmv_cols and spmv_rows or, side by side, count. What lies between the vectors of Y is left alone
+ * Where an element of X that is read is one of Y, or X and Y lie within one another and ldx is not ldy: SPMV_ERR_ARGUMENT. Vectors side by
+ * side may need memory for up to 8 of X and of Y (SPMV_ERR_MEMORY). After a fault of a device all of Y is undefined. */
+SPMV_API spmv_status spmv_mul_many(const spmv_matrix *matrix, uint64_t count, spmv_arrangement order, double alpha, const void *x,
+                                   uint64_t ldx, double beta, void *y, uint64_t ldy);
+
 /* Frees everything and zeroes *matrix. It cannot fail; a zeroed matrix or NULL is ignored. */
 SPMV_API void spmv_destroy(spmv_matrix *matrix);
 
@@ -606,6 +616,29 @@ SPMV_API spmv_status spmv_mul_transposed(const spmv_matrix *matrix, double alpha
     if (!matrix->both)
         return spmv_log(&matrix->store.hooks, SPMV_ERR_ARGUMENT, "spmv_mul_transposed: the matrix was not made with both = 1");
     return spmv__mul("spmv_mul_transposed", 0, spmv_transposed(matrix), alpha, x, beta, y);
+}
+
+#ifdef SPMV_DEVICE_H
+static spmv_status spmv__mul_packed(const void *matrix, const spmv__many *many, double alpha, const void *x, double beta, void *y)
+{
+    return spmv__exec_mul_many_host(((const spmv_matrix *)matrix)->exec, many, alpha, x, beta, y);
+}
+#endif
+
+SPMV_API spmv_status spmv_mul_many(const spmv_matrix *matrix, uint64_t count, spmv_arrangement order, double alpha, const void *x,
+                                   uint64_t ldx, double beta, void *y, uint64_t ldy)
+{
+    if (!matrix) return spmv__null(NULL, "spmv_mul_many", "matrix", NULL, 0);
+    const spmv_store *store = &matrix->store;
+    spmv__many many = spmv__many_of(count, order, ldx, ldy, store->rows, store->cols);
+    spmv_status s;
+    if (spmv__is_made(matrix, "spmv_mul_many")) return SPMV_ERR_ARGUMENT;
+    s = spmv__check_many(&store->hooks, "spmv_mul_many", store->type, &many, alpha, x, y);
+    if (s || !count || !store->rows) return s;
+#ifdef SPMV_DEVICE_H
+    if (matrix->device) return spmv__many_packed(&store->hooks, store->type, &many, alpha, x, beta, y, spmv__mul_packed, matrix);
+#endif
+    return spmv__store_mul_many(store, &many, alpha, x, beta, y);
 }
 
 /* Sets *own to the new values in the order of the CSR form, which takes them over if it was made for updates. */

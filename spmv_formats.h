@@ -185,6 +185,12 @@ SPMV_API size_t spmv_value_size(spmv_type type);
 /* Bytes of one element of x or y. */
 SPMV_API size_t spmv_vector_size(spmv_type type);
 
+/* How the vectors of a product of several lie in memory. */
+typedef enum spmv_arrangement {
+    SPMV_ONE_AFTER_ANOTHER = 0, /* by columns: element i of vector j is number j * ld + i */
+    SPMV_SIDE_BY_SIDE           /* by rows: it is number i * ld + j */
+} spmv_arrangement;
+
 /* ---- input -------------------------------------------------------------------------------------------------------
  * A matrix as the caller has it. Zero-initialise the struct, then set what applies. */
 typedef enum spmv_input_form { SPMV_IN_CSR = 0, SPMV_IN_CSC, SPMV_IN_COO, SPMV_IN_BSR } spmv_input_form;

@@ -238,6 +238,11 @@ SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *exec, double alpha, const voi
 SPMV_API spmv_status spmv_exec_mul(spmv_exec *exec, double alpha, void *x, uint64_t x_offset, double beta, void *y,
                                    uint64_t y_offset);
 
+/* The same for several vectors, which lie as for spmv_mul_many, from the offsets on: Y = alpha A X + beta Y, each with the bits that
+ * spmv_exec_mul gives it. SPMV_ERR_UNSUPPORTED for more than one vector side by side. spmv_exec_seconds has the time of them all. */
+SPMV_API spmv_status spmv_exec_mul_many(spmv_exec *exec, uint64_t count, spmv_arrangement order, double alpha, void *x, uint64_t x_offset,
+                                        uint64_t ldx, double beta, void *y, uint64_t y_offset, uint64_t ldy);
+
 /* Switches timing on (1) or off (0): with it, products keep their events for spmv_exec_seconds. SPMV_ERR_UNSUPPORTED if the queue
  * does not measure time. */
 SPMV_API spmv_status spmv_exec_timing(spmv_exec *exec, int on);

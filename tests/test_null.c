@@ -333,6 +333,8 @@ Test(null, matrices)
     REFUSED_UNHEARD(spmv_mul(&none, 1, x, 0, y));
     REFUSED_UNHEARD(spmv_mul_transposed(NULL, 1, x, 0, y));
     REFUSED_UNHEARD(spmv_mul_transposed(&none, 1, x, 0, y));
+    REFUSED_UNHEARD(spmv_mul_many(NULL, 1, SPMV_SIDE_BY_SIDE, 1, x, 0, 0, y, 0));
+    REFUSED_UNHEARD(spmv_mul_many(&none, 1, SPMV_SIDE_BY_SIDE, 1, x, 0, 0, y, 0));
     cr_assert(!spmv_transposed(NULL) && !spmv_transposed(&none));
     REFUSED_UNHEARD(spmv_mul_f64(NULL, 1, x, 0, y));
     REFUSED_UNHEARD(spmv_mul_f32(NULL, 1, x32, 0, y32));
@@ -470,6 +472,10 @@ Test(null, devices, .timeout = 120)
     spmv_buffer_destroy(&d, buffer);
     REFUSED_UNHEARD(spmv_exec_mul(NULL, 1, mem, 0, 0, e.y, 0));
     REFUSED("exec->matrix", spmv_exec_mul(&never, 1, mem, 0, 0, e.y, 0));
+    REFUSED_UNHEARD(spmv_exec_mul_many(NULL, 1, SPMV_SIDE_BY_SIDE, 1, mem, 0, 0, 0, e.y, 0, 0));
+    REFUSED("exec->matrix", spmv_exec_mul_many(&never, 1, SPMV_SIDE_BY_SIDE, 1, mem, 0, 0, 0, e.y, 0, 0));
+    cr_assert_eq(spmv_exec_mul_many(&e, 1, SPMV_ONE_AFTER_ANOTHER, 1, NULL, 0, 0, 0, e.y, 0, 0), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_exec_mul_many(&e, 1, SPMV_ONE_AFTER_ANOTHER, 1, mem, 0, 0, 0, NULL, 0, 0), SPMV_ERR_ARGUMENT);
     cr_assert_eq(spmv_exec_mul(&e, 1, NULL, 0, 0, e.y, 0), SPMV_ERR_ARGUMENT);
     cr_assert_eq(spmv_exec_mul(&e, 1, mem, 0, 0, NULL, 0), SPMV_ERR_ARGUMENT);
     REFUSED_UNHEARD(spmv_exec_mul_host(NULL, 1, x, 0, y));

@@ -248,7 +248,7 @@ static spmv_order spmv__dev_order(const spmv__dev_run *run)
 {
     spmv_order order;
     order.count = run->begun ? 0 : run->num_wait;
-    order.wait = run->begun ? NULL : run->wait;
+    order.wait = run->begun || !run->num_wait ? NULL : run->wait;
     order.after = run->begun && run->exec->chain ? run->previous : NULL;
     return order;
 }
@@ -331,14 +331,14 @@ static spmv_status spmv__dev_exec_check(spmv_exec *exec, int vector, void *mem, 
                     (spmv__ull)offset, (spmv__ull)have);
 }
 
-/* Refuses y over x. Handles that differ are those of different buffers where the back end has no addresses. */
-static spmv_status spmv__dev_exec_apart(const spmv__dev_run *run)
+/* Refuses y over x, or one of several. Handles that differ are those of different buffers where the back end has no addresses. */
+static spmv_status spmv__dev_exec_apart(const spmv__dev_run *run, const spmv__many *many)
 {
     const spmv_device_matrix *matrix = run->exec->matrix;
     const uint64_t size = spmv_vector_size(matrix->type), x0 = run->x0 * size, y0 = run->y0 * size;
     const int addresses = matrix->device->info.backend->within != NULL;
     const uint64_t x = addresses ? (uintptr_t)run->x + x0 : x0, y = addresses ? (uintptr_t)run->y + y0 : y0;
-    if ((run->x != run->y && !addresses) || !spmv__overlap(x, matrix->cols * size, y, matrix->rows * size)) return SPMV_OK;
+    if ((run->x != run->y && !addresses) || !spmv__many_overlap(many, size, x, y)) return SPMV_OK;
     return spmv_log(&run->exec->hooks, SPMV_ERR_ARGUMENT, "x and y overlap");
 }
 
@@ -386,10 +386,11 @@ static spmv_status spmv__dev_exec_ready(spmv__dev_run *run, size_t launches)
     spmv_exec *exec = run->exec;
     const spmv_device_matrix *matrix = exec->matrix;
     const int reads = run->alpha != 0 && matrix->rows && matrix->cols;
+    const spmv__many one = spmv__many_of(1, SPMV_ONE_AFTER_ANOTHER, 0, 0, matrix->rows, matrix->cols);
     spmv_status s = run->num_wait && !run->wait ? spmv__null(&exec->hooks, "spmv_cl_mul", "wait", NULL, 0) : SPMV_OK;
     if (!s) s = spmv__dev_exec_check(exec, SPMV__Y, run->y, run->y0, matrix->rows, "y");
     if (!s && reads) s = spmv__dev_exec_check(exec, SPMV__X, run->x, run->x0, matrix->cols, "x");
-    if (!s && reads) s = spmv__dev_exec_apart(run);
+    if (!s && reads) s = spmv__dev_exec_apart(run, &one);
     if (!s && launches && matrix->cols) s = spmv__dev_exec_images(exec, run->x, run->x0, run->y);
     if (reads) return s;
     run->x = NULL;
@@ -413,8 +414,8 @@ static spmv_status spmv__dev_exec_events(spmv__dev_run *run)
 }
 
 /* Enqueues the pass that scales y (unless the first part covers it or beta is 1), then all launches. run has the vectors, alpha and what
- * to wait for. *event, if event is not NULL, gets one that completes with the product. */
-static spmv_status spmv__dev_exec_mul(spmv__dev_run *run, double beta, void **event)
+ * to wait for. */
+static spmv_status spmv__dev_exec_launches(spmv__dev_run *run, double beta)
 {
     spmv_exec *exec = run->exec;
     const spmv_device_matrix *matrix = exec->matrix;
@@ -423,19 +424,29 @@ static spmv_status spmv__dev_exec_mul(spmv__dev_run *run, double beta, void **ev
     int scale = matrix->rows && beta != 1 && !covers;
     spmv_status s = spmv__dev_exec_ready(run, launches);
     if (s) return s;
-    if (!run->num_wait) run->wait = NULL;
     run->left = launches + (size_t)scale;
-    run->keep_last = event != NULL;
     if (scale) s = spmv__dev_enqueue(run, &exec->scale, beta);
     for (i = 0; !s && i < launches; i++) s = spmv__dev_enqueue(run, &exec->launch[i], covers && exec->launch[i].first ? beta : 1);
+    return s;
+}
+
+/* The end of products whose last launch was enqueued with status s. *event, if event is not NULL, gets one that completes with them. */
+static spmv_status spmv__dev_exec_end(spmv__dev_run *run, spmv_status s, void **event)
+{
     if (!s) s = spmv__dev_exec_events(run);
-    if (s) spmv__dev_exec_untimed(exec);
+    if (s) spmv__dev_exec_untimed(run->exec);
     if (!s && event) {
         *event = run->previous;
         run->previous = NULL;
     }
-    if (run->previous) spmv__dev_event_free(matrix->device, run->previous);
+    if (run->previous) spmv__dev_event_free(run->exec->matrix->device, run->previous);
     return s;
+}
+
+static spmv_status spmv__dev_exec_mul(spmv__dev_run *run, double beta, void **event)
+{
+    run->keep_last = event != NULL;
+    return spmv__dev_exec_end(run, spmv__dev_exec_launches(run, beta), event);
 }
 
 /* A product that waits for nothing. */
@@ -471,6 +482,41 @@ SPMV_API spmv_status spmv_exec_mul(spmv_exec *exec, double alpha, void *x, uint6
                                    uint64_t y_offset)
 {
     return spmv__exec_mul(exec, "spmv_exec_mul", alpha, x, x_offset, beta, y, y_offset, 0, NULL, NULL);
+}
+
+/* Checks where several vectors lie in their buffers, and multiplies them one by one. */
+static spmv_status spmv__dev_exec_mul_many(spmv_exec *exec, const spmv__many *many, double alpha, void *x, uint64_t x_offset, double beta,
+                                           void *y, uint64_t y_offset)
+{
+    const int reads = alpha != 0 && many->rows && many->cols;
+    spmv__dev_run run = spmv__dev_run_of(exec, alpha, x, x_offset, y, y_offset);
+    spmv_status s = spmv__check_lie(&exec->hooks, "spmv_exec_mul_many", exec->matrix->type, many);
+    uint64_t j;
+    if (s || !many->count) return s;
+    if (many->order == SPMV_SIDE_BY_SIDE && many->ldx + many->ldy > 2)
+        return spmv_log(&exec->hooks, SPMV_ERR_UNSUPPORTED, "spmv_exec_mul_many: vectors side by side in buffers");
+    if (many->rows) s = spmv__dev_exec_check(exec, SPMV__Y, y, y_offset, spmv__many_extent(many, many->ldy, many->rows), "y");
+    if (!s && reads) s = spmv__dev_exec_check(exec, SPMV__X, x, x_offset, spmv__many_extent(many, many->ldx, many->cols), "x");
+    if (!s && reads) s = spmv__dev_exec_apart(&run, many);
+    for (j = 0; j < many->count && !s; j++) {
+        run.x = x;
+        run.x0 = x_offset + j * many->ldx;
+        run.y0 = y_offset + j * many->ldy;
+        s = spmv__dev_exec_launches(&run, beta);
+    }
+    return spmv__dev_exec_end(&run, s, NULL);
+}
+
+SPMV_API spmv_status spmv_exec_mul_many(spmv_exec *exec, uint64_t count, spmv_arrangement order, double alpha, void *x, uint64_t x_offset,
+                                        uint64_t ldx, double beta, void *y, uint64_t y_offset, uint64_t ldy)
+{
+    spmv_status s = spmv__dev_exec_take(exec, "spmv_exec_mul_many");
+    spmv__many many;
+    if (s) return s;
+    many = spmv__many_of(count, order, ldx, ldy, exec->matrix->rows, exec->matrix->cols);
+    s = spmv__dev_exec_mul_many(exec, &many, alpha, x, x_offset, beta, y, y_offset);
+    spmv__set_free(&exec->busy);
+    return s;
 }
 
 /* Creates the buffers of products with host vectors, unless exec has them. */
@@ -510,6 +556,19 @@ SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *exec, double alpha, const voi
     spmv_status s = spmv__dev_exec_take(exec, "spmv_exec_mul_host");
     if (s) return s;
     s = spmv__dev_exec_mul_host(exec, alpha, x, beta, y);
+    spmv__set_free(&exec->busy);
+    return s;
+}
+
+/* Several vectors one after another on the host. */
+static spmv_status spmv__exec_mul_many_host(spmv_exec *exec, const spmv__many *many, double alpha, const void *x, double beta, void *y)
+{
+    const spmv_type type = exec->matrix->type;
+    spmv_status s = spmv__dev_exec_take(exec, "spmv_mul_many");
+    uint64_t j;
+    if (s) return s;
+    for (j = 0; j < many->count && !s; j++)
+        s = spmv__dev_exec_mul_host(exec, alpha, spmv__many_x(many, type, x, j), beta, spmv__many_y(many, type, y, j));
     spmv__set_free(&exec->busy);
     return s;
 }

@@ -5,6 +5,7 @@
 #ifndef SPMV__PLAN_STORE_H
 #define SPMV__PLAN_STORE_H
 
+#include "../many.h"
 #include "split.h"
 
 /* ---- all parts together ------------------------------------------------------------------------------------------ */
@@ -173,6 +174,22 @@ static void spmv__store_mul(const spmv_store *store, double alpha, const void *x
     if (!covered) spmv__scale_rows(store->type, NULL, store->rows, beta, y);
     for (i = 0; i < store->count; i++) /* the first part need not read zeros */
         spmv__part_mul(&store->part[i], alpha, x, i || !sets || (!covered && beta != 0) ? 1.0 : beta, y);
+}
+
+static spmv_status spmv__store_mul_columns(const void *store, const spmv__many *many, double alpha, const void *x, double beta, void *y)
+{
+    const spmv_store *all = (const spmv_store *)store;
+    uint64_t j;
+    for (j = 0; j < many->count; j++)
+        spmv__store_mul(all, alpha, spmv__many_x(many, all->type, x, j), beta, spmv__many_y(many, all->type, y, j));
+    return SPMV_OK;
+}
+
+/* The same for several vectors. Fails only where memory is needed. */
+SPMV__SHARED spmv_status spmv__store_mul_many(const spmv_store *store, const spmv__many *many, double alpha, const void *x, double beta,
+                                              void *y)
+{
+    return spmv__many_packed(&store->hooks, store->type, many, alpha, x, beta, y, spmv__store_mul_columns, store);
 }
 
 SPMV_API spmv_status spmv_store_mul(const spmv_store *store, double alpha, const void *x, double beta, void *y)
