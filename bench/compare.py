@@ -4,10 +4,23 @@
 
 PEER.json has the lines of the peers' benchmark programs (matrix, dtype, variant, us), OURS.json those of "spmv bench --json". The
 peer's fastest variant counts. It is compared with the plan that "auto" chose and with the fastest of all plans that were tried; a ratio
-is the peer's time divided by ours (above 1: ours is faster)."""
+is the peer's time divided by ours (above 1: ours is faster). Of "spmv bench --both" the time of both products in turn counts."""
 import sys
 
 from rows import OUR_KEYS, PEER_KEYS, fastest, geometric_mean, grouped, is_wrong, read, where
+
+
+def in_turn(rows):
+    """The rows, with those of a matrix and of its transpose made one of both products; the plan is named once if both have it."""
+    first = None
+    for row in rows:
+        if row.get("transposed") is False and row["us"]:
+            first = row
+        elif row.get("transposed") and row["us"]:
+            plans = dict.fromkeys([first["plan"], row["plan"]])
+            yield {**row, "us": row["both_us"], "plan": " | ".join(plans), "ok": first["ok"] and row["ok"]}
+        else:
+            yield row
 
 
 def summary(name, ratios):
@@ -43,7 +56,7 @@ def section(device, kind, matrices, peers):
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    ours = [row for path in sys.argv[2:] for row in read(path, OUR_KEYS)]
+    ours = [row for path in sys.argv[2:] for row in in_turn(read(path, OUR_KEYS))]
     peers = grouped(read(sys.argv[1], PEER_KEYS), lambda r: (r["matrix"], r["dtype"]))
     places = {}
     for (device, kind, matrix), rows in grouped(ours, where).items():

@@ -31,6 +31,11 @@ has '^gr_9_8 +3\.0 loop +4\.0 +0\.75 +csr +2\.0 +1\.50 +sell$'
 result "compare: the peer's time over auto's and over the fastest plan's, the wrong one left out"
 [ $status = 0 ] && has '^products wrong: 1 of 4$'
 result "compare: wrong products are counted, refused plans are no products"
+{ row auto csr 4 true; row auto sell 2 true; row csr csr 4 true; row csr csr 2 true; } |
+    awk '{ sub(/"us"/, "\"transposed\": " (NR % 2 ? "false" : "true") ", \"both_us\": " (NR < 3 ? 2 : 6) ", &"); print }' >"$dir/both.json"
+report compare "$dir/peer.json" "$dir/both.json"
+has '^gr_9_8 +3\.0 loop +2\.0 +1\.50 +csr \| sell +2\.0 +1\.50 +csr \| sell$' && has '^products wrong: 0 of 2$'
+result "compare: of both directions, the time of both in turn"
 report plans "$dir/ours.json"
 [ $status = 1 ] && has '^gr_9_8 .* 4\.0 .* 2\.0\* .* sell$'
 result "plans: the fastest is marked; exit status 1 where a product was wrong"

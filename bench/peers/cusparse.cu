@@ -3,7 +3,11 @@
 // a row, in batches of at least 2 ms, the median of the batches.
 //
 //     nvcc -O2 -std=c++17 bench/peers/cusparse.cu -o build/cusparse -lcusparse
-//     build/cusparse [f32|f64] FILE...          each written by bench/csrb; both types unless one is named
+//     build/cusparse [--graph] [--both] [f32|f64] FILE...      each written by bench/csrb; both types unless one is named
+//
+// --graph records products in CUDA graphs as "spmv bench --graph" does; "timed" is "calls" where cuSPARSE does not let itself be recorded.
+// --both makes the transpose a second matrix and times y = A x and z = A^T y in turn, as "spmv bench --both" does, instead of products with
+// A: in CSR, by each method for A with each for A^T. A variant is then such a pair, us and prepare_us are those of both products.
 //
 // Prints a line of JSON for each matrix, type and variant: cusparse, the version; us, microseconds per product; prepare_us, the time of
 // cusparseSpMV_preprocess, or of making SpMVOp's descriptor and plan; for CSR and COO copy_us, the time of copying the matrix to the
@@ -30,6 +34,10 @@ static const double BATCH_US = 2000;  // a batch takes at least this long, so th
 static const int BATCHES = 20;        // of which the median is taken
 static const int MAX_REPEATS = 2000;  // the most products in a batch
 static const double MAX_GROWTH = 4;   // the most slots per nonzero in padded formats
+static const int GRAPH_PRODUCTS = 20; // in a graph, as in tools/measure/graph.h
+
+static cudaStream_t stream; // of all products: the default one cannot be recorded
+static bool use_graphs;
 
 #define CUDA(call)                                                                                  \
     do {                                                                                            \
@@ -51,6 +59,24 @@ template <class T> struct Buffer {
     ~Buffer() { cudaFree(data); }
 };
 
+// Products recorded in a graph.
+struct Graph {
+    cudaGraphExec_t recorded = nullptr; // NULL: they cannot be recorded
+    template <class Product> explicit Graph(const Product &product) {
+        cudaGraph_t graph = nullptr;
+        bool ok = !cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+        for (int i = 0; i < GRAPH_PRODUCTS && ok; i++) ok = product() == CUSPARSE_STATUS_SUCCESS;
+        ok = !cudaStreamEndCapture(stream, &graph) && ok;
+        if (ok && cudaGraphInstantiateWithFlags(&recorded, graph, 0)) recorded = nullptr;
+        if (graph) cudaGraphDestroy(graph);
+        cudaGetLastError();
+    }
+    Graph(const Graph &) = delete;
+    ~Graph() {
+        if (recorded) cudaGraphExecDestroy(recorded);
+    }
+};
+
 template <class T> class Bench {
     const Csr &a;
     cusparseHandle_t handle;
@@ -62,6 +88,7 @@ template <class T> class Bench {
     const cudaDataType kind = sizeof(T) == 8 ? CUDA_R_64F : CUDA_R_32F;
     const cusparseIndexType_t i32 = CUSPARSE_INDEX_32I;
 
+    bool graph = false;  // whether what was timed last was recorded
     double copy_us = -1; // of what is multiplied next, from pageable memory of the host, allocation included; negative: not CSR or COO
 
     const char *type() const { return sizeof(T) == 8 ? "f64" : "f32"; }
@@ -83,20 +110,28 @@ template <class T> class Bench {
 
     // Microseconds per product in a batch of so many; negative if cuSPARSE refuses.
     template <class Product> double batch(const Product &product, int repeats) {
-        CUDA(cudaEventRecord(begin));
+        CUDA(cudaEventRecord(begin, stream));
         for (int i = 0; i < repeats; i++)
             if (product() != CUSPARSE_STATUS_SUCCESS) return -1;
-        CUDA(cudaEventRecord(end));
+        CUDA(cudaEventRecord(end, stream));
         return elapsed() / repeats;
     }
 
     template <class Product> double median(const Product &product) {
         std::vector<double> us;
+        graph = false;
         for (int i = 0; i < 5; i++)
             if (batch(product, 1) < 0) return -1;
         double once = batch(product, 10);
         int repeats = std::min(MAX_REPEATS, std::max(1, int(BATCH_US / once) + 1));
-        for (int i = 0; i < BATCHES; i++) us.push_back(batch(product, repeats));
+        if (use_graphs && repeats >= GRAPH_PRODUCTS) {
+            Graph products(product);
+            graph = products.recorded != nullptr;
+            const auto launch = [&] { return cusparseStatus_t(int(cudaGraphLaunch(products.recorded, stream))); }; // both: 0 is success
+            const int launches = (repeats + GRAPH_PRODUCTS - 1) / GRAPH_PRODUCTS;
+            for (int i = 0; i < BATCHES && graph; i++) us.push_back(batch(launch, launches) / GRAPH_PRODUCTS);
+        }
+        for (int i = 0; i < BATCHES && !graph; i++) us.push_back(batch(product, repeats));
         std::sort(us.begin(), us.end());
         return us[us.size() / 2];
     }
@@ -113,11 +148,11 @@ template <class T> class Bench {
     }
 
     // Prints the line of a variant; negative us: cuSPARSE refused it.
-    void print(const char *variant, double us, double prepare) {
+    void print(const char *variant, double us, double prepare, double err) {
         int version = 0;
         cusparseGetVersion(handle, &version);
-        std::printf("{\"matrix\": \"%s\", \"dtype\": \"%s\", \"variant\": \"%s\", \"cusparse\": %d, \"us\": ", a.name.c_str(), type(),
-                    variant, version);
+        std::printf("{\"matrix\": \"%s\", \"dtype\": \"%s\", \"variant\": \"%s\", \"cusparse\": %d, \"timed\": \"%s\", \"us\": ",
+                    a.name.c_str(), type(), variant, version, graph ? "graph" : "calls");
         if (us < 0) {
             std::printf("null}\n");
         } else {
@@ -125,58 +160,58 @@ template <class T> class Bench {
             if (copy_us >= 0)
                 std::printf("\"copy_us\": %.0f, \"total_us\": {\"100\": %.0f, \"1000\": %.0f, \"10000\": %.0f}, ", copy_us,
                             copy_us + prepare + 100 * us, copy_us + prepare + 1000 * us, copy_us + prepare + 10000 * us);
-            std::printf("\"err\": %.1e}\n", error());
+            std::printf("\"err\": %.1e}\n", err);
         }
         std::fflush(stdout);
     }
 
-    void run(const char *variant, cusparseSpMatDescr_t matrix, cusparseSpMVAlg_t algorithm) {
+    // Prepares products and calls use with one, or with one that fails if cuSPARSE refuses, and with the time that this took.
+    template <class Use> void prepare(cusparseSpMatDescr_t matrix, cusparseSpMVAlg_t algorithm, const Use &use) {
         const T one = 1, zero = 0;
         const cusparseOperation_t op = CUSPARSE_OPERATION_NON_TRANSPOSE;
         size_t bytes = 0;
-        double us = -1, prepare = 0;
-        if (cusparseSpMV_bufferSize(handle, op, &one, matrix, vec_x, &zero, vec_y, kind, algorithm, &bytes) == CUSPARSE_STATUS_SUCCESS) {
-            Buffer<char> work(bytes);
-            CUDA(cudaEventRecord(begin));
-            cusparseSpMV_preprocess(handle, op, &one, matrix, vec_x, &zero, vec_y, kind, algorithm, work.data);
-            CUDA(cudaEventRecord(end));
-            prepare = elapsed();
-            CUDA(cudaMemset(dev_y->data, 0xff, a.rows * sizeof(T)));
-            us = median([&] { return cusparseSpMV(handle, op, &one, matrix, vec_x, &zero, vec_y, kind, algorithm, work.data); });
-        }
-        print(variant, us, prepare);
+        cusparseStatus_t s = cusparseSpMV_bufferSize(handle, op, &one, matrix, vec_x, &zero, vec_y, kind, algorithm, &bytes);
+        Buffer<char> work(bytes);
+        CUDA(cudaEventRecord(begin, stream));
+        if (!s) cusparseSpMV_preprocess(handle, op, &one, matrix, vec_x, &zero, vec_y, kind, algorithm, work.data);
+        CUDA(cudaEventRecord(end, stream));
+        const double took = elapsed();
+        use([&] { return s ? s : cusparseSpMV(handle, op, &one, matrix, vec_x, &zero, vec_y, kind, algorithm, work.data); }, took);
         cusparseDestroySpMat(matrix);
     }
 
 #if CUSPARSE_VERSION >= 12904
     // SpMVOp: z = alpha A x + beta y, here without an epilogue and with y = 0. It prepares on the host, too, so a clock times that.
-    void run_op(const char *variant, cusparseSpMatDescr_t matrix, cusparseSpMVOpAlg_t algorithm) {
+    template <class Use> void prepare(cusparseSpMatDescr_t matrix, cusparseSpMVOpAlg_t algorithm, const Use &use) {
         const T one = 1, zero = 0;
         const cusparseOperation_t op = CUSPARSE_OPERATION_NON_TRANSPOSE;
         size_t bytes = 0;
-        double us = -1, prepare = 0;
         Buffer<T> zeros(std::vector<T>(a.rows, 0));
         cusparseDnVecDescr_t added;
         cusparseSpMVOpDescr_t about = nullptr;
         cusparseSpMVOpPlan_t plan = nullptr;
         cusparseCreateDnVec(&added, a.rows, zeros.data, kind);
-        if (!cusparseSpMVOp_bufferSize(handle, op, matrix, vec_x, added, vec_y, kind, algorithm, &bytes)) {
-            Buffer<char> work(bytes);
-            const auto since = now();
-            if (!cusparseSpMVOp_createDescr(handle, &about, op, matrix, vec_x, added, vec_y, kind, algorithm, work.data) &&
-                !cusparseSpMVOp_createPlan(handle, about, &plan, nullptr, 0)) {
-                prepare = us_since(since);
-                CUDA(cudaMemset(dev_y->data, 0xff, a.rows * sizeof(T)));
-                us = median([&] { return cusparseSpMVOp(handle, plan, &one, &zero, vec_x, added, vec_y); });
-            }
-            if (plan) cusparseSpMVOp_destroyPlan(plan);
-            if (about) cusparseSpMVOp_destroyDescr(about);
-        }
-        print(variant, us, prepare);
+        cusparseStatus_t s = cusparseSpMVOp_bufferSize(handle, op, matrix, vec_x, added, vec_y, kind, algorithm, &bytes);
+        Buffer<char> work(bytes);
+        const auto since = now();
+        if (!s) s = cusparseSpMVOp_createDescr(handle, &about, op, matrix, vec_x, added, vec_y, kind, algorithm, work.data);
+        if (!s) s = cusparseSpMVOp_createPlan(handle, about, &plan, nullptr, 0);
+        const double took = us_since(since);
+        use([&] { return s ? s : cusparseSpMVOp(handle, plan, &one, &zero, vec_x, added, vec_y); }, took);
+        if (plan) cusparseSpMVOp_destroyPlan(plan);
+        if (about) cusparseSpMVOp_destroyDescr(about);
         cusparseDestroyDnVec(added);
         cusparseDestroySpMat(matrix);
     }
 #endif
+
+    template <class Algorithm> void run(const char *variant, cusparseSpMatDescr_t matrix, Algorithm algorithm) {
+        prepare(matrix, algorithm, [&](const auto &product, double took) {
+            CUDA(cudaMemset(dev_y->data, 0xff, a.rows * sizeof(T)));
+            const double us = median(product);
+            print(variant, us, took, us < 0 ? 0 : error());
+        });
+    }
 
     // The time of copying arrays to the device; the copies are freed again.
     double time_copy(const std::vector<int> &first, const std::vector<int> &second) {
@@ -186,26 +221,32 @@ template <class T> class Bench {
         return us_since(since);
     }
 
-    template <class Run> void csr(const Buffer<int> &ptr, const Buffer<int> &col, const Buffer<T> &values, const Run &run_it) {
-        cusparseSpMatDescr_t m;
-        if (!cusparseCreateCsr(&m, a.rows, a.cols, a.nnz, ptr.data, col.data, values.data, i32, i32, CUSPARSE_INDEX_BASE_ZERO, kind))
-            run_it(m);
+    // Calls use(name, algorithm, matrix) with each method for CSR and the matrix, which use must see destroyed.
+    template <class Use> void each_csr(const Use &use) {
+        Buffer<int> ptr(a.ptr), col(a.col);
+        Buffer<T> values(val);
+        const auto with = [&](const char *name, auto algorithm) {
+            cusparseSpMatDescr_t m;
+            if (!cusparseCreateCsr(&m, a.rows, a.cols, a.nnz, ptr.data, col.data, values.data, i32, i32, CUSPARSE_INDEX_BASE_ZERO, kind))
+                use(name, algorithm, m);
+        };
+        with("csr_alg1", CUSPARSE_SPMV_CSR_ALG1);
+        with("csr_alg2", CUSPARSE_SPMV_CSR_ALG2);
+#if CUSPARSE_VERSION >= 12904
+        with("spmvop_alg1", CUSPARSE_SPMVOP_ALG1);
+        with("spmvop_alg2", CUSPARSE_SPMVOP_ALG2);
+#endif
     }
 
     void csr_and_coo() {
         copy_us = time_copy(a.ptr, a.col);
-        Buffer<int> ptr(a.ptr), col(a.col);
+        each_csr([&](const char *name, auto algorithm, cusparseSpMatDescr_t m) { run(name, m, algorithm); });
+        Buffer<int> col(a.col);
         Buffer<T> values(val);
         std::vector<int> row(a.nnz);
         for (int64_t i = 0; i < a.rows; i++) std::fill(row.begin() + a.ptr[i], row.begin() + a.ptr[i + 1], int(i));
         Buffer<int> rows(row);
         cusparseSpMatDescr_t m;
-        csr(ptr, col, values, [&](cusparseSpMatDescr_t csr) { run("csr_alg1", csr, CUSPARSE_SPMV_CSR_ALG1); });
-        csr(ptr, col, values, [&](cusparseSpMatDescr_t csr) { run("csr_alg2", csr, CUSPARSE_SPMV_CSR_ALG2); });
-#if CUSPARSE_VERSION >= 12904
-        csr(ptr, col, values, [&](cusparseSpMatDescr_t csr) { run_op("spmvop_alg1", csr, CUSPARSE_SPMVOP_ALG1); });
-        csr(ptr, col, values, [&](cusparseSpMatDescr_t csr) { run_op("spmvop_alg2", csr, CUSPARSE_SPMVOP_ALG2); });
-#endif
         copy_us = time_copy(row, a.col);
         if (!cusparseCreateCoo(&m, a.rows, a.cols, a.nnz, rows.data, col.data, values.data, i32, CUSPARSE_INDEX_BASE_ZERO, kind))
             run("coo_alg1", m, CUSPARSE_SPMV_COO_ALG1);
@@ -280,6 +321,7 @@ template <class T> class Bench {
         dev_x = new Buffer<T>(x);
         dev_y = new Buffer<T>(a.rows);
         cusparseCreate(&handle);
+        cusparseSetStream(handle, stream);
         cusparseCreateDnVec(&vec_x, a.cols, dev_x->data, kind);
         cusparseCreateDnVec(&vec_y, a.rows, dev_y->data, kind);
         CUDA(cudaEventCreate(&begin));
@@ -301,13 +343,69 @@ template <class T> class Bench {
         sliced_ell();
         for (int b : {2, 3, 4, 6, 8}) blocks(b);
     }
+
+    // y = A x and z = A^T y in turn, back being of the transpose, which multiplies its own x where errors are found.
+    void in_turn(Bench &back) {
+        each_csr([&](const char *there_name, auto there_algorithm, cusparseSpMatDescr_t there_matrix) {
+            prepare(there_matrix, there_algorithm, [&](const auto &there, double there_took) {
+                back.each_csr([&](const char *name, auto algorithm, cusparseSpMatDescr_t matrix) {
+                    back.prepare(matrix, algorithm, [&](const auto &then, double took) {
+                        const std::string variant = std::string(there_name) + "+" + name;
+                        const auto both = [&] { const cusparseStatus_t s = there(); return s ? s : then(); };
+                        CUDA(cudaMemset(dev_y->data, 0xff, a.rows * sizeof(T)));
+                        CUDA(cudaMemset(back.dev_y->data, 0xff, a.cols * sizeof(T)));
+                        cusparseDnVecSetValues(back.vec_x, back.dev_x->data);
+                        double us = both() ? -1 : 0, err = us < 0 ? 0 : std::max(error(), back.error());
+                        cusparseDnVecSetValues(back.vec_x, dev_y->data);
+                        if (us >= 0) us = median(both);
+                        print(variant.c_str(), us, there_took + took, err);
+                    });
+                });
+            });
+        });
+    }
 };
 
+static Csr transposed(const Csr &a) {
+    Csr t;
+    t.name = a.name, t.rows = a.cols, t.cols = a.rows, t.nnz = a.nnz;
+    t.ptr.assign(a.cols + 1, 0), t.col.resize(a.nnz), t.val.resize(a.nnz);
+    for (int c : a.col) t.ptr[c + 1]++;
+    for (int64_t c = 0; c < a.cols; c++) t.ptr[c + 1] += t.ptr[c];
+    std::vector<int> next(t.ptr);
+    for (int64_t r = 0; r < a.rows; r++)
+        for (int k = a.ptr[r]; k < a.ptr[r + 1]; k++) {
+            t.col[next[a.col[k]]] = int(r);
+            t.val[next[a.col[k]]++] = a.val[k];
+        }
+    return t;
+}
+
+template <class T> static void measure(const Csr &a, bool both) {
+    Bench<T> bench(a);
+    if (!both) return bench.all();
+    const Csr t = transposed(a);
+    Bench<T> back(t);
+    bench.in_turn(back);
+}
+
 int main(int argc, char **argv) {
-    const std::string only = argc > 1 ? argv[1] : "";
-    const int first = only == "f32" || only == "f64" ? 2 : 1;
-    int failed = argc <= first;
-    if (failed) std::fprintf(stderr, "usage: cusparse [f32|f64] FILE...\n");
+    bool both = false;
+    int first = 1;
+    for (; first < argc && argv[first][0] == '-'; first++) {
+        if (!std::strcmp(argv[first], "--graph")) use_graphs = true;
+        else if (!std::strcmp(argv[first], "--both")) both = true;
+        else break;
+    }
+    const std::string only = first < argc ? argv[first] : "";
+    const bool one_type = only == "f32" || only == "f64";
+    first += one_type;
+    int failed = argc <= first || argv[first][0] == '-';
+    if (failed) {
+        std::fprintf(stderr, "usage: cusparse [--graph] [--both] [f32|f64] FILE...\n");
+        return 1;
+    }
+    CUDA(cudaStreamCreate(&stream));
     for (int i = first; i < argc; i++) {
         Csr a;
         if (!load(argv[i], a)) {
@@ -315,8 +413,8 @@ int main(int argc, char **argv) {
             failed = 1;
             continue;
         }
-        if (first == 1 || only == "f32") Bench<float>(a).all();
-        if (first == 1 || only == "f64") Bench<double>(a).all();
+        if (!one_type || only == "f32") measure<float>(a, both);
+        if (!one_type || only == "f64") measure<double>(a, both);
     }
     return failed;
 }
