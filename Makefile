@@ -160,7 +160,7 @@ $(LIBRARY_TESTS:%=build/san/%): build/san/library.o
 $(LIBRARY_TESTS:%=build/san/%): EXTRA = build/san/library.o
 
 # these call OpenCL themselves
-OPENCL_TESTS = $(foreach t,test_cl test_faults test_group,build/tests/$t build/san/$t)
+OPENCL_TESTS = $(foreach t,test_cl test_faults test_group test_tail,build/tests/$t build/san/$t)
 $(OPENCL_TESTS): EXTRA += -lOpenCL
 
 build/tests/library.o: tests/library.c $(TEST_HEADERS)

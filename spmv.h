@@ -182,6 +182,10 @@ SPMV_API spmv_status spmv_mul_transposed(const spmv_matrix *matrix, double alpha
 SPMV_API spmv_status spmv_mul_many(const spmv_matrix *matrix, uint64_t count, spmv_arrangement order, double alpha, const void *x,
                                    uint64_t ldx, double beta, void *y, uint64_t ldy);
 
+/* spmv_mul, then what tail says (spmv_formats.h), on the host. SPMV_ERR_ARGUMENT, before anything is written, if that cannot be done. With
+ * alpha 0 x is still read where a sum needs it. For the transpose: spmv_transposed. */
+SPMV_API spmv_status spmv_mul_tail(const spmv_matrix *matrix, double alpha, const void *x, double beta, void *y, const spmv_tail *tail);
+
 /* Frees everything and zeroes *matrix. It cannot fail; a zeroed matrix or NULL is ignored. */
 SPMV_API void spmv_destroy(spmv_matrix *matrix);
 
@@ -639,6 +643,18 @@ SPMV_API spmv_status spmv_mul_many(const spmv_matrix *matrix, uint64_t count, sp
     if (matrix->device) return spmv__many_packed(&store->hooks, store->type, &many, alpha, x, beta, y, spmv__mul_packed, matrix);
 #endif
     return spmv__store_mul_many(store, &many, alpha, x, beta, y);
+}
+
+SPMV_API spmv_status spmv_mul_tail(const spmv_matrix *matrix, double alpha, const void *x, double beta, void *y, const spmv_tail *tail)
+{
+    if (!matrix) return spmv__null(NULL, "spmv_mul_tail", "matrix", NULL, 0);
+    const spmv_store *store = &matrix->store;
+    spmv_status s;
+    if (spmv__is_made(matrix, "spmv_mul_tail")) return SPMV_ERR_ARGUMENT;
+    s = spmv__tail_check(&store->hooks, "spmv_mul_tail", tail, store->type, store->rows, store->cols, x, 0, y, 0, 1);
+    if (!s) s = spmv__mul("spmv_mul_tail", 0, matrix, alpha, x, beta, y);
+    if (!s) spmv__tail(tail, store->type, store->rows, x, y, !store->count || store->part[0].reproducible);
+    return s;
 }
 
 /* Sets *own to the new values in the order of the CSR form, which takes them over if it was made for updates. */

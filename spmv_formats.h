@@ -603,6 +603,34 @@ SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_
  * Threads: any number may multiply by the same part at a time, each with a y of its own. */
 SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y);
 
+/* ---- what follows a product ---------------------------------------------------------------------------------------
+ * z = y + gamma w and sums of products of elements, from the y of a product, in one more pass: on a device one launch, in the queue.
+ * For solvers, whose next step needs these numbers: they stay in the device's memory. */
+
+/* Sums over all elements, in the order in which spmv_tail.sums has them. Those with x need a square matrix. */
+enum {
+    SPMV_DOT_XY = 1,
+    SPMV_DOT_YY = 2,
+    SPMV_DOT_WY = 4,
+    SPMV_DOT_XX = 8,
+    SPMV_DOT_ZZ = 16, /* of y + gamma w, also without z */
+    SPMV_DOT_COUNT = 5
+};
+
+/* Vectors have as many elements as y, of the vectors' type, and lie in host memory for spmv_mul_tail; for spmv_exec_mul_tail they are
+ * buffers. They begin at an offset, in elements. The order of additions follows from their length alone: the same product gives the same
+ * bits with any number of threads, and a reproducible one on all devices. */
+typedef struct spmv_tail {
+    const void *w;      /* needed where gamma is not 0 and z or SPMV_DOT_ZZ is wanted, and for SPMV_DOT_WY */
+    void       *z;      /* x, y, w, or a vector that overlaps none of those that are read, else SPMV_ERR_ARGUMENT; NULL: none */
+    uint64_t    w_offset, z_offset;
+    double      gamma;  /* 0: w is not read for z */
+    unsigned    dots;   /* which sums: SPMV_DOT_XY | SPMV_DOT_YY; 0: none */
+    void       *sums;   /* SPMV_DOT_COUNT elements of the vectors' type, apart from all others: element 0 gets x.y, 1 y.y, 2 w.y, 3 x.x and
+                           4 z.z, each if it is wanted; may be NULL if none is */
+    uint64_t    sums_offset;
+} spmv_tail;
+
 /* ---- CMRS in place (Koza et al. 2013, 3) ---------------------------------------------------------------------------
  * Converts the arrays of a CSR matrix to CMRS and back without further memory. The order of the entries stays, so val needs no change.
  * Nothing is changed on failure.
@@ -751,4 +779,5 @@ SPMV__PRINTF(3, 4) SPMV_API size_t spmv_print(char *out, size_t size, const char
 
 #ifdef SPMV_IMPLEMENTATION /* outside the guard: the bodies may be wanted later than the interface */
 #include "spmv/host.h"
+#include "spmv/tail.h"
 #endif

@@ -202,15 +202,15 @@ typedef struct spmv_exec {
     int                   chain;       /* 1: the queue is out of order, so that launches wait for each other by events */
     int                   profiles;    /* 1: the queue measures time */
     int                   timing;
-    spmv__launch          scale;
+    spmv__launch          scale, tail; /* tail.kernel: NULL before the first product with one */
     spmv__launch         *launch;
     size_t                count;
     void                 *x, *y;       /* buffers of spmv_exec_mul_host */
     struct {
         void    *mem;
         uint64_t elements;
-    }                     seen[2];     /* x and y of the latest product, retained, so that no other buffer can have the same handle; NULL
-                                          where the back end cannot do that */
+    }                     seen[5];     /* x and y of the latest product, and w, z and sums of its tail, retained, so that no other buffer can
+                                          have the same handle; NULL where the back end cannot do that */
     uint64_t              turn;        /* how often that was changed */
     void                 *image[2];    /* of x, with one and with four elements in a texel */
     uint64_t              texels[2];
@@ -242,6 +242,12 @@ SPMV_API spmv_status spmv_exec_mul(spmv_exec *exec, double alpha, void *x, uint6
  * spmv_exec_mul gives it. SPMV_ERR_UNSUPPORTED for more than one vector side by side. spmv_exec_seconds has the time of them all. */
 SPMV_API spmv_status spmv_exec_mul_many(spmv_exec *exec, uint64_t count, spmv_arrangement order, double alpha, void *x, uint64_t x_offset,
                                         uint64_t ldx, double beta, void *y, uint64_t y_offset, uint64_t ldy);
+
+/* spmv_exec_mul, then what tail says (spmv_formats.h), whose w, z and sums are buffers, too. The first such call with exec builds a kernel and
+ * allocates, so that it must come before products are captured into a graph; later ones do neither. SPMV_ERR_ARGUMENT, before anything is
+ * enqueued, if the tail cannot be done. With alpha 0 x is still read where a sum needs it. */
+SPMV_API spmv_status spmv_exec_mul_tail(spmv_exec *exec, double alpha, void *x, uint64_t x_offset, double beta, void *y,
+                                        uint64_t y_offset, const spmv_tail *tail);
 
 /* Switches timing on (1) or off (0): with it, products keep their events for spmv_exec_seconds. SPMV_ERR_UNSUPPORTED if the queue
  * does not measure time. */

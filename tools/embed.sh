@@ -80,7 +80,7 @@ kernel() { # kernel NAME [SUFFIX]
 #define SPMV__KERNELS_H
 
 EOF
-    for f in common shell scale gather convert values; do
+    for f in common shell scale gather convert values tail; do
         kernel "$f"
         echo
     done

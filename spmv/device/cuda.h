@@ -574,7 +574,7 @@ static spmv_status spmv__cuda_new_kernel(const spmv_device *device, void *progra
     if (!kernel) return spmv__no_memory(&device->hooks, 1, sizeof *kernel);
     memset(kernel, 0, sizeof *kernel);
     for (i = 0; i < SPMV__CUDA_ARGUMENTS; i++) kernel->argument[i] = &kernel->value[i];
-    kernel->follows = !strcmp(name, "spmv") || !strcmp(name, "finish") || !strcmp(name, "scale"); /* the kernels of products */
+    kernel->follows = !strcmp(name, "spmv") || !strcmp(name, "finish") || !strcmp(name, "scale") || !strcmp(name, "tail"); /* of products */
     SPMV__CUDA_IN(s, device, cuModuleGetFunction, (&kernel->function, ((spmv__cuda_program *)program)->module, name));
     if (s) spmv_free(&device->hooks, kernel);
     else *out = kernel;

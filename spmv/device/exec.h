@@ -103,6 +103,45 @@ static spmv_status spmv__dev_launch_scale(spmv__launch *launch, const spmv_devic
     return args.s;
 }
 
+/* Makes the kernel of what follows a product and the buffer with the sums of its groups, unless exec has them. */
+static spmv_status spmv__dev_launch_tail(spmv_exec *exec)
+{
+    const spmv_device_matrix *matrix = exec->matrix;
+    spmv_device *device = matrix->device;
+    const uint64_t strips = spmv__tail_strips(matrix->rows), groups = spmv__ceil_div(matrix->rows, strips * SPMV__TAIL_LANES);
+    spmv__launch *launch = &exec->tail;
+    spmv_device_part sums;
+    spmv__dev_options options;
+    spmv__dev_args args;
+    void *program = NULL;
+    spmv_status s;
+    if (launch->kernel) return SPMV_OK;
+    memset(&sums, 0, sizeof sums);
+    spmv__dev_launch_shape(launch, groups ? groups : 1, SPMV__TAIL_LANES);
+    while (launch->wg > device->info.group_size) launch->wg /= 2;
+    sums.carries = SPMV_DOT_COUNT * launch->groups;
+    sums.counters = 1;
+    options.used = 0;
+    spmv__dev_option_types(&options, matrix->type, 0);
+    if (device->info.nvidia) spmv__dev_option_number(&options, "NVIDIA", device->info.nvidia);
+    spmv__dev_option_number(&options, "WG", launch->wg);
+    spmv__dev_option(&options, "FINISH", "1");
+    spmv__dev_option(&options, "REPEAT", "1");
+    s = spmv__dev_program_of(device, (int)SPMV__KERNEL_TAIL, options.text, &program);
+    if (!s && !launch->carry[0]) s = spmv__dev_new_carries(exec, &sums, &launch->carry[0]);
+    if (!s) s = device->info.backend->kernel(device, program, "tail", &launch->kernel);
+    if (s) return s;
+    args = spmv__dev_args_of(matrix, launch->kernel);
+    spmv__dev_arg_count(&args, matrix->rows);
+    spmv__dev_arg_count(&args, strips);
+    spmv__dev_arg_mem(&args, launch->carry[0]);
+    launch->arg = args.next;
+    if (!args.s) return SPMV_OK;
+    spmv__dev_kernel_free(device, launch->kernel);
+    launch->kernel = NULL;
+    return args.s;
+}
+
 static spmv_status spmv__dev_exec_queue(spmv_exec *exec, void *queue)
 {
     const spmv_device *device = exec->matrix->device;
@@ -158,7 +197,7 @@ static spmv_status spmv__dev_event_keep(const spmv_device *device, void **slot, 
     return s;
 }
 
-enum { SPMV__X, SPMV__Y }; /* of spmv_exec.seen */
+enum { SPMV__X, SPMV__Y, SPMV__W, SPMV__Z, SPMV__SUMS, SPMV__SEEN }; /* of spmv_exec.seen */
 
 /* Releases the vector that exec has seen last, of x also the images. */
 static void spmv__dev_exec_forget(spmv_exec *exec, int vector)
@@ -186,15 +225,15 @@ SPMV_API void spmv_exec_destroy(spmv_exec *exec)
     const spmv_device *device;
     spmv_hooks hooks;
     size_t i;
-    int ordered;
+    int ordered, v;
     if (!exec || !exec->matrix) return;
     device = exec->matrix->device;
     ordered = exec->queue == device->queue;
     hooks = exec->hooks;
-    spmv__dev_exec_forget(exec, SPMV__X);
-    spmv__dev_exec_forget(exec, SPMV__Y);
+    for (v = 0; v < SPMV__SEEN; v++) spmv__dev_exec_forget(exec, v);
     spmv__dev_exec_untimed(exec);
     spmv__dev_launch_free(device, &exec->scale, ordered);
+    spmv__dev_launch_free(device, &exec->tail, ordered);
     for (i = 0; i < exec->count; i++) spmv__dev_launch_free(device, &exec->launch[i], ordered);
     spmv__dev_left(device, exec->x, ordered);
     spmv__dev_left(device, exec->y, ordered);
@@ -235,6 +274,7 @@ typedef struct spmv__dev_run {
     double      alpha;
     void       *x, *y;
     uint64_t    x0, y0;
+    const spmv_tail *tail; /* NULL: none */
     unsigned    num_wait;
     const void *wait;
     size_t      left;      /* launches still to be enqueued */
@@ -270,15 +310,30 @@ static spmv_status spmv__dev_launch_give(const spmv_exec *exec, spmv__launch *la
     return args.s;
 }
 
-/* Enqueues a launch, with new arguments if they are not those that it has, and keeps its event as far as one is needed. */
-static spmv_status spmv__dev_enqueue(spmv__dev_run *run, spmv__launch *launch, double beta)
+/* Enqueues a launch, whose arguments are set, and keeps its event as far as one is needed. */
+static spmv_status spmv__dev_enqueue_ready(spmv__dev_run *run, spmv__launch *launch)
 {
     spmv_exec *exec = run->exec;
     const spmv_device *device = exec->matrix->device;
     spmv_order order = spmv__dev_order(run);
-    spmv__given given;
     void *event = NULL;
     int want = exec->chain || exec->timing || (run->left == 1 && run->keep_last);
+    spmv_status s = device->info.backend->launch(device, exec->queue, launch->kernel, launch->groups, launch->wg, &order,
+                                                 want ? &event : NULL);
+    if (s) return s;
+    if (exec->timing && !run->begun) s = spmv__dev_event_keep(device, &exec->first, event);
+    if (run->previous) spmv__dev_event_free(device, run->previous);
+    run->previous = event;
+    run->begun = 1;
+    run->left--;
+    return s;
+}
+
+/* Enqueues a launch of the product, with new arguments if they are not those that it has. */
+static spmv_status spmv__dev_enqueue(spmv__dev_run *run, spmv__launch *launch, double beta)
+{
+    spmv_exec *exec = run->exec;
+    spmv__given given;
     spmv_status s = SPMV_OK;
     memset(&given, 0, sizeof given);
     given.x = run->x;
@@ -289,14 +344,30 @@ static spmv_status spmv__dev_enqueue(spmv__dev_run *run, spmv__launch *launch, d
     given.alpha = run->alpha;
     given.beta = beta;
     if (memcmp(&given, &launch->given, sizeof given) != 0) s = spmv__dev_launch_give(exec, launch, &given);
-    if (!s) s = device->info.backend->launch(device, exec->queue, launch->kernel, launch->groups, launch->wg, &order, want ? &event : NULL);
-    if (s) return s;
-    if (exec->timing && !run->begun) s = spmv__dev_event_keep(device, &exec->first, event);
-    if (run->previous) spmv__dev_event_free(device, run->previous);
-    run->previous = event;
-    run->begun = 1;
-    run->left--;
-    return s;
+    return s ? s : spmv__dev_enqueue_ready(run, launch);
+}
+
+/* Enqueues what follows the product. */
+static spmv_status spmv__dev_enqueue_tail(spmv__dev_run *run)
+{
+    const spmv_tail *tail = run->tail;
+    spmv__launch *launch = &run->exec->tail;
+    spmv__dev_args args = spmv__dev_args_of(run->exec->matrix, launch->kernel);
+    const int reads = spmv__tail_reads_w(tail);
+    args.next = launch->arg;
+    spmv__dev_arg_mem(&args, spmv__tail_reads_x(tail) ? run->x : NULL);
+    spmv__dev_arg_count(&args, run->x0);
+    spmv__dev_arg_mem(&args, run->y);
+    spmv__dev_arg_count(&args, run->y0);
+    spmv__dev_arg_mem(&args, reads ? (void *)(uintptr_t)tail->w : NULL);
+    spmv__dev_arg_count(&args, tail->w_offset);
+    spmv__dev_arg_mem(&args, tail->z);
+    spmv__dev_arg_count(&args, tail->z_offset);
+    spmv__dev_arg_mem(&args, tail->dots ? tail->sums : NULL);
+    spmv__dev_arg_count(&args, tail->sums_offset);
+    spmv__dev_arg_real(&args, spmv__tail_gamma(tail));
+    spmv__dev_arg_count(&args, tail->dots | (tail->z ? 1u << SPMV_DOT_COUNT : 0));
+    return args.s ? args.s : spmv__dev_enqueue_ready(run, launch);
 }
 
 /* Asks the driver how much a buffer holds that exec has not seen, and remembers it as x or y. name is the argument's. */
@@ -379,18 +450,35 @@ static spmv_status spmv__dev_exec_images(spmv_exec *exec, void *x, uint64_t x_of
     return s;
 }
 
+/* Checks what follows the product, and makes its kernel. */
+static spmv_status spmv__dev_exec_tail(spmv__dev_run *run, const char *function)
+{
+    spmv_exec *exec = run->exec;
+    const spmv_device_matrix *matrix = exec->matrix;
+    const spmv_tail *tail = run->tail;
+    const int addresses = matrix->device->info.backend->within != NULL;
+    spmv_status s = spmv__tail_check(&exec->hooks, function, tail, matrix->type, matrix->rows, matrix->cols, run->x, run->x0, run->y,
+                                     run->y0, addresses);
+    if (!s && spmv__tail_reads_w(tail))
+        s = spmv__dev_exec_check(exec, SPMV__W, (void *)(uintptr_t)tail->w, tail->w_offset, matrix->rows, "tail.w");
+    if (!s && tail->z) s = spmv__dev_exec_check(exec, SPMV__Z, tail->z, tail->z_offset, matrix->rows, "tail.z");
+    if (!s && tail->dots) s = spmv__dev_exec_check(exec, SPMV__SUMS, tail->sums, tail->sums_offset, SPMV_DOT_COUNT, "tail.sums");
+    return s ? s : spmv__dev_launch_tail(exec);
+}
+
 /* Checks the vectors of a product and makes the images that it reads; launches: how many launches multiply. An x that is not read may be
  * no buffer. */
 static spmv_status spmv__dev_exec_ready(spmv__dev_run *run, size_t launches)
 {
     spmv_exec *exec = run->exec;
     const spmv_device_matrix *matrix = exec->matrix;
-    const int reads = run->alpha != 0 && matrix->rows && matrix->cols;
+    const int multiplies = run->alpha != 0 && matrix->rows && matrix->cols;
+    const int reads = multiplies || (run->tail && spmv__tail_reads_x(run->tail) && matrix->rows);
     const spmv__many one = spmv__many_of(1, SPMV_ONE_AFTER_ANOTHER, 0, 0, matrix->rows, matrix->cols);
     spmv_status s = run->num_wait && !run->wait ? spmv__null(&exec->hooks, "spmv_cl_mul", "wait", NULL, 0) : SPMV_OK;
     if (!s) s = spmv__dev_exec_check(exec, SPMV__Y, run->y, run->y0, matrix->rows, "y");
     if (!s && reads) s = spmv__dev_exec_check(exec, SPMV__X, run->x, run->x0, matrix->cols, "x");
-    if (!s && reads) s = spmv__dev_exec_apart(run, &one);
+    if (!s && multiplies) s = spmv__dev_exec_apart(run, &one);
     if (!s && launches && matrix->cols) s = spmv__dev_exec_images(exec, run->x, run->x0, run->y);
     if (reads) return s;
     run->x = NULL;
@@ -413,8 +501,8 @@ static spmv_status spmv__dev_exec_events(spmv__dev_run *run)
     return s;
 }
 
-/* Enqueues the pass that scales y (unless the first part covers it or beta is 1), then all launches. run has the vectors, alpha and what
- * to wait for. */
+/* Enqueues the pass that scales y (unless the first part covers it or beta is 1), then all launches and what follows. run has the
+ * vectors, alpha and what to wait for. */
 static spmv_status spmv__dev_exec_launches(spmv__dev_run *run, double beta)
 {
     spmv_exec *exec = run->exec;
@@ -424,9 +512,10 @@ static spmv_status spmv__dev_exec_launches(spmv__dev_run *run, double beta)
     int scale = matrix->rows && beta != 1 && !covers;
     spmv_status s = spmv__dev_exec_ready(run, launches);
     if (s) return s;
-    run->left = launches + (size_t)scale;
+    run->left = launches + (size_t)scale + (run->tail != NULL);
     if (scale) s = spmv__dev_enqueue(run, &exec->scale, beta);
     for (i = 0; !s && i < launches; i++) s = spmv__dev_enqueue(run, &exec->launch[i], covers && exec->launch[i].first ? beta : 1);
+    if (!s && run->tail) s = spmv__dev_enqueue_tail(run);
     return s;
 }
 
@@ -515,6 +604,19 @@ SPMV_API spmv_status spmv_exec_mul_many(spmv_exec *exec, uint64_t count, spmv_ar
     if (s) return s;
     many = spmv__many_of(count, order, ldx, ldy, exec->matrix->rows, exec->matrix->cols);
     s = spmv__dev_exec_mul_many(exec, &many, alpha, x, x_offset, beta, y, y_offset);
+    spmv__set_free(&exec->busy);
+    return s;
+}
+
+SPMV_API spmv_status spmv_exec_mul_tail(spmv_exec *exec, double alpha, void *x, uint64_t x_offset, double beta, void *y,
+                                        uint64_t y_offset, const spmv_tail *tail)
+{
+    spmv__dev_run run = spmv__dev_run_of(exec, alpha, x, x_offset, y, y_offset);
+    spmv_status s = spmv__dev_exec_take(exec, "spmv_exec_mul_tail");
+    if (s) return s;
+    run.tail = tail;
+    s = spmv__dev_exec_tail(&run, "spmv_exec_mul_tail");
+    if (!s) s = spmv__dev_exec_mul(&run, beta, NULL);
     spmv__set_free(&exec->busy);
     return s;
 }

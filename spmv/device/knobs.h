@@ -33,14 +33,16 @@ static const spmv__dev_kernel spmv__dev_kernels[] = {
     { "scale.cl", spmv__src_scale[0], sizeof spmv__src_scale, NULL, 0, { NULL } },
     { "gather.cl", spmv__src_gather[0], sizeof spmv__src_gather, NULL, 0, { NULL } },
     { "convert.cl", spmv__src_convert[0], sizeof spmv__src_convert, NULL, 0, { NULL } },
-    { "values.cl", spmv__src_values[0], sizeof spmv__src_values, NULL, 0, { NULL } }
+    { "values.cl", spmv__src_values[0], sizeof spmv__src_values, NULL, 0, { NULL } },
+    { "tail.cl", spmv__src_tail[0], sizeof spmv__src_tail, NULL, 0, { NULL } }
 };
-/* The pass that only scales y, the one that collects elements of x for other devices, and those that fill the arrays of parts and encode
- * their values are built like formats. */
+/* The pass that only scales y, the one that collects elements of x for other devices, those that fill the arrays of parts and encode
+ * their values, and what follows a product are built like formats. */
 #define SPMV__KERNEL_SCALE SPMV_FORMAT_COUNT
 #define SPMV__KERNEL_GATHER (SPMV_FORMAT_COUNT + 1)
 #define SPMV__KERNEL_CONVERT (SPMV_FORMAT_COUNT + 2)
 #define SPMV__KERNEL_VALUES (SPMV_FORMAT_COUNT + 3)
+#define SPMV__KERNEL_TAIL (SPMV_FORMAT_COUNT + 4)
 
 /* 1: integer number i of the format becomes a macro; 0: an argument. */
 static int spmv__dev_int_is_macro(spmv_format format, int i)
