@@ -1,122 +1,100 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conjugate gradients for A x = b, where A is the five-point Laplacian of a 128 x 128 grid. All vectors stay on the device; dot, axpy
- * and scal come from CLBlast (Debian: libclblast-dev). At the end, the host computes the residual again.
+ * Conjugate gradients for A x = b, where A is the five-point Laplacian of a 128 x 128 grid, on the host or on a device: "./cg host",
+ * "./cg cuda:", "./cg opencl:"; without an argument on the default device. Neither vectors nor numbers leave it: what follows the product
+ * (spmv_tail) forms both sums that a step needs, and one loop does the rest, with alpha and beta from these sums. A step is three launches. It is the
+ * method of Chronopoulos and Gear (1989), which has s = A p by recurrence. At the end, the host computes the residual again.
  *
- *     cc -std=c99 -O2 -I. examples/cg.c -o cg -lclblast -lOpenCL
+ *     cc -std=c99 -O2 -I. examples/cg.c -o cg -ldl
  *
  * Prints: converged
  */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
+#include "examples/place.h"
 
-#include <clblast_c.h>
-#include <stdio.h>
-#include <stdlib.h>
+enum { SIDE = 128, N = SIDE * SIDE, MOST = 1000, LOOK = 10 /* steps between two looks at |r|^2 */ };
 
-enum { SIDE = 128, N = SIDE * SIDE, MOST = 1000 };
+/* x += alpha p, r -= alpha s. sums: r.q and, at 3, r.r; state: r.r and alpha of the steps before. s: where state is read, 0 or 2; it is
+ * written at the other place. */
+STEP(advance,
+     VECTOR x = a; VECTOR r = b; VECTOR p = c; VECTOR q = d; VECTOR sums = e; VECTOR state = f;
+     int old = (int)s;
+     int first = state[old] == 0;
+     double rr = sums[3];
+     double beta = first ? 0 : rr / state[old];
+     double slope = sums[0] - (first ? 0 : beta * rr / state[old + 1]);
+     double alpha = rr > 0 ? rr / slope : 0;
+     p[2 * i] = r[i] + beta * p[2 * i];
+     p[2 * i + 1] = q[i] + beta * p[2 * i + 1];
+     x[i] += alpha * p[2 * i];
+     r[i] -= alpha * p[2 * i + 1];
+     if (i == 0) { state[2 - old] = rr; state[3 - old] = alpha; })
 
-static spmv_device device;
-static cl_command_queue queue; /* the device's */
-static cl_mem scalar;
-
-static void must(int good, const char *what)
-{
-    if (good) return;
-    printf("%s failed\n", what);
-    exit(1);
-}
-
-static cl_mem vector(double *from)
-{
-    cl_int e;
-    cl_mem m = clCreateBuffer(device.context, CL_MEM_READ_WRITE | (from ? CL_MEM_COPY_HOST_PTR : 0), N * sizeof *from, from, &e);
-    must(e == CL_SUCCESS, "clCreateBuffer");
-    return m;
-}
-
-static double dot(cl_mem u, cl_mem v)
-{
-    double sum;
-    must(CLBlastDdot(N, scalar, 0, u, 0, 1, v, 0, 1, &queue, NULL) == CLBlastSuccess, "dot");
-    must(clEnqueueReadBuffer(queue, scalar, CL_TRUE, 0, sizeof sum, &sum, 0, NULL, NULL) == CL_SUCCESS, "reading");
-    return sum;
-}
-
-static void axpy(double alpha, cl_mem u, cl_mem v) /* v += alpha u */
-{
-    must(CLBlastDaxpy(N, alpha, u, 0, 1, v, 0, 1, &queue, NULL) == CLBlastSuccess, "axpy");
-}
-
-int main(void)
+int main(int argc, char **argv)
 {
     static int32_t ptr[N + 1], col[5 * N];
-    static double val[5 * N], b[N], x[N], zero[N];
-    spmv_device_desc open = {0};
+    static double val[5 * N], b[N], x[N];
+    double sums[SPMV_DOT_COUNT], bb = 0, left = 0;
+    void *at[VECTORS];
     spmv_desc desc = {0};
+    spmv_tail tail = {0};
     spmv_matrix a;
     spmv_exec exec;
-    cl_mem dx, dr, dp, dq;
-    double rr, bb, left = 0;
     int i, k, n = 0, steps;
     char shares[256];
 
     for (i = 0; i < N; i++) {
-        int row = i / SIDE, at = i % SIDE;
+        int row = i / SIDE, at_ = i % SIDE;
         ptr[i] = n;
         if (row > 0) { col[n] = i - SIDE; val[n++] = -1; }
-        if (at > 0) { col[n] = i - 1; val[n++] = -1; }
+        if (at_ > 0) { col[n] = i - 1; val[n++] = -1; }
         col[n] = i; val[n++] = 4;
-        if (at < SIDE - 1) { col[n] = i + 1; val[n++] = -1; }
+        if (at_ < SIDE - 1) { col[n] = i + 1; val[n++] = -1; }
         if (row < SIDE - 1) { col[n] = i + SIDE; val[n++] = -1; }
         b[i] = 1 + (i * 37 % 11) / 11.0;
+        bb += b[i] * b[i];
     }
     ptr[N] = n;
 
-    must(spmv_device_create(&device, &open) == SPMV_OK, "opening a device");
-    queue = device.queue;
+    place_open(argc > 1 ? argv[1] : NULL);
     desc.matrix = spmv_csr_f64(N, N, ptr, col, val);
     desc.plan = "dia"; /* five diagonals, which need no column indices */
-    desc.device = &device;
+    desc.device = on_device ? &place : NULL;
     must(spmv_create(&a, &desc) == SPMV_OK, "storing the matrix");
-    must(spmv_exec_create(&exec, a.on_device, NULL) == SPMV_OK, "preparing products"); /* NULL: the device's queue, which is in order */
+    if (on_device) must(spmv_exec_create(&exec, a.on_device, NULL) == SPMV_OK, "preparing products"); /* NULL: the device's queue */
     spmv_shares(&a, shares, sizeof shares);
-    printf("%d unknowns as %s on %s\n", N, shares, device.info.name);
+    printf("%d unknowns as %s\n", N, shares);
 
-    scalar = vector(zero);
-    dx = vector(zero); /* x = 0, so r = p = b */
-    dr = vector(b);
-    dp = vector(b);
-    dq = vector(NULL);
-    rr = bb = dot(dr, dr);
-    for (steps = 0; steps < MOST && rr > 1e-20 * bb; steps++) {
-        double alpha, before = rr;
-        must(spmv_cl_mul(&exec, 1, dp, 0, 0, dq, 0, 0, NULL, NULL) == SPMV_OK, "the product"); /* q = A p */
-        alpha = rr / dot(dp, dq);
-        axpy(alpha, dp, dx);
-        axpy(-alpha, dq, dr);
-        rr = dot(dr, dr);
-        must(CLBlastDscal(N, rr / before, dp, 0, 1, &queue, NULL) == CLBlastSuccess, "scal"); /* p = r + beta p */
-        axpy(1, dr, dp);
+    at[0] = vector(N, NULL); /* x = 0, so r = b */
+    at[1] = vector(N, b);
+    at[2] = vector(2 * N, NULL); /* p and A p, side by side */
+    at[3] = vector(N, NULL);     /* q = A r */
+    at[4] = vector(SPMV_DOT_COUNT, NULL);
+    at[5] = vector(4, NULL);
+    tail.dots = SPMV_DOT_XY | SPMV_DOT_XX;
+    tail.sums = at[4];
+    for (steps = 0; steps < MOST; steps++) {
+        multiply(&a, &exec, 1, at[1], 0, at[3], &tail);
+        if (steps % LOOK == 0) vector_read(at[4], SPMV_DOT_COUNT, sums);
+        if (sums[3] <= 1e-20 * bb) break;
+        run(&advance, N, at, steps & 1 ? 2 : 0, 0);
     }
 
     /* the residual b - A x, on the host */
-    must(clEnqueueReadBuffer(queue, dx, CL_TRUE, 0, sizeof x, x, 0, NULL, NULL) == CL_SUCCESS, "reading x");
+    vector_read(at[0], N, x);
     for (i = 0; i < N; i++) {
         double r = b[i];
         for (k = ptr[i]; k < ptr[i + 1]; k++) r -= val[k] * x[col[k]];
         left += r * r;
     }
-    printf("%d steps, |b - A x|^2 / |b|^2 is %.1e by the recurrence, %.1e on the host\n", steps, rr / bb, left / bb);
+    printf("%d steps, |b - A x|^2 / |b|^2 is %.1e by the recurrence, %.1e on the host\n", steps, sums[3] / bb, left / bb);
 
-    clReleaseMemObject(scalar);
-    clReleaseMemObject(dx);
-    clReleaseMemObject(dr);
-    clReleaseMemObject(dp);
-    clReleaseMemObject(dq);
-    spmv_exec_destroy(&exec);
+    step_free(&advance);
+    for (i = 0; i < VECTORS; i++) vector_free(at[i]);
+    if (on_device) spmv_exec_destroy(&exec);
     spmv_destroy(&a);
-    spmv_device_destroy(&device);
+    spmv_device_destroy(&place);
     if (!(left <= 1e-18 * bb)) {
         printf("the residual is too large\n");
         return 1;

@@ -387,7 +387,7 @@ static void check_exec(spmv_device *device, uint64_t n, spmv_type t, const char 
     spmv_tail tail = tail_in(&b, gamma, dots, stores), on_host;
     spmv_matrix a, h;
     spmv_exec e;
-    uint64_t seed = rng_state;
+    const uint64_t seed = rng_state;
     int i;
     make(&a, n, t, plan, 1, REALS, device);
     rng_state = seed;
@@ -420,11 +420,20 @@ static void check_exec(spmv_device *device, uint64_t n, spmv_type t, const char 
     drop(&v);
 }
 
+static void open_device(spmv_device *device)
+{
+    spmv_device_desc open;
+    memset(&open, 0, sizeof open);
+    open.which = getenv("SPMV_TEST_DEVICE");
+    open.hooks = hearing(); /* programs belong to the device */
+    cr_assert_eq(spmv_device_create(device, &open), SPMV_OK, "%s", heard.text);
+}
+
 Test(tail, on_a_device)
 {
     spmv_device device;
     size_t i, t;
-    cr_assert_eq(spmv_device_create(&device, NULL), SPMV_OK);
+    open_device(&device);
     check_sizes(&device, 4);
     check_empty(&device);
     for (i = 0; i < SIZES; i++)
@@ -435,7 +444,7 @@ Test(tail, on_a_device)
     cr_assert_eq(heard.live, 0);
 }
 
-/* Without entries, on a queue that is out of order, with time measured. */
+/* Without entries, on OpenCL's first device, on a queue that is out of order, with time measured. */
 Test(tail, on_other_queues)
 {
     spmv_device device;
@@ -451,6 +460,7 @@ Test(tail, on_other_queues)
     cl_int error;
     memset(&open, 0, sizeof open);
     open.profile = 1;
+    open.which = "opencl:";
     cr_assert_eq(spmv_device_create(&device, &open), SPMV_OK);
     queue = clCreateCommandQueue((cl_context)device.context, (cl_device_id)device.info.id,
                                  CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE, &error);
@@ -498,10 +508,7 @@ Test(tail, faults_on_a_device)
     long n, asked;
     spmv_status s;
     int i;
-    spmv_device_desc open;
-    memset(&open, 0, sizeof open);
-    open.hooks = hearing(); /* programs belong to the device */
-    cr_assert_eq(spmv_device_create(&device, &open), SPMV_OK);
+    open_device(&device);
     b = upload(&device, &v);
     make(&a, 700, SPMV_F64, "csr", 0, INTEGERS, &device);
     cr_assert_eq(spmv_exec_create(&e, a.on_device, NULL), SPMV_OK);
