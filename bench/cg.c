@@ -4,13 +4,12 @@
  * for the quotients, so that no number goes through the host. Each once by calls and once as a graph of two steps that is launched again
  * and again. "host" is cuBLAS by calls with sums on the host, as many programs have it.
  *
- *   cc -std=c99 -O2 -DSPMV_NO_OPENCL -I. bench/cg.c -o build/cg -ldl
+ *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -DSPMV_NO_OPENCL -I. bench/cg.c -o build/cg -ldl
  *   build/cg [PLAN]
  *
  * Prints, for the 7-point Laplacian of 128 x 128 x 128 and the 5-point one of 400 x 250: microseconds a step, and |r|^2 / |b|^2 after
  * STEPS steps.
  */
-#define _POSIX_C_SOURCE 199309L /* clock_gettime */
 #define SPMV_IMPLEMENTATION
 #include "../spmv.h"
 #include "../examples/place.h"
@@ -53,7 +52,8 @@ static void find(void *library, const char *name, void *pointer)
 static void find_all(void)
 {
     static const char *const drivers[] = { "libcuda.so.1", NULL };
-    static const char *const libraries[] = { "libcublas.so.13", "libcublas.so.12", "libcublas.so", "/usr/local/cuda/lib64/libcublas.so", NULL };
+    static const char *const libraries[] = { "libcublas.so.13", "libcublas.so.12", "libcublas.so", "/usr/local/cuda/lib64/libcublas.so",
+                                             NULL };
     void *driver = open_any(drivers), *library = open_any(libraries);
     find(driver, "cuCtxPushCurrent_v2", &push);
     find(driver, "cuStreamBeginCapture_v2", &begin_capture);
@@ -267,6 +267,9 @@ static void measure(int nx, int ny, int nz, const char *plan)
     time_of("host", cublas_host, 0, 0);
     for (i = 0; i < VECTORS; i++) vector_free(v[i]);
     vector_free(number);
+    step_free(&advance);
+    step_free(&slope);
+    step_free(&turn);
     spmv_exec_destroy(&e);
     spmv_destroy(&a);
     free(b);

@@ -2,11 +2,12 @@
  *
  * Conjugate gradients for A x = b, where A is the five-point Laplacian of a 128 x 128 grid, on the host or on a device: "./cg host",
  * "./cg cuda:", "./cg opencl:"; without an argument on the default device. Neither vectors nor numbers leave it: what follows the product
- * (spmv_tail) forms both sums that a step needs, and one loop does the rest, with alpha and beta from these sums. A step is three launches. It is the
- * method of Chronopoulos and Gear (1989), which has s = A p by recurrence. At the end, the host computes the residual again.
+ * (spmv_tail) forms both sums that a step needs, and one loop does the rest with alpha and beta from them, so that a step is three
+ * launches. It is the method of Chronopoulos and Gear (1989), which has A p by recurrence. At the end, the host computes the residual again.
  *
  *     cc -std=c99 -O2 -I. examples/cg.c -o cg -ldl
  *
+ * Also run: host
  * Prints: converged
  */
 #define SPMV_IMPLEMENTATION
@@ -15,8 +16,8 @@
 
 enum { SIDE = 128, N = SIDE * SIDE, MOST = 1000, LOOK = 10 /* steps between two looks at |r|^2 */ };
 
-/* x += alpha p, r -= alpha s. sums: r.q and, at 3, r.r; state: r.r and alpha of the steps before. s: where state is read, 0 or 2; it is
- * written at the other place. */
+/* x += alpha p, r -= alpha A p. p: p and A p, side by side; q: A r; sums: r.q and, at 3, r.r; state: r.r and alpha of the step before. s:
+ * where state is read, 0 or 2; it is written at the other place. */
 STEP(advance,
      VECTOR x = a; VECTOR r = b; VECTOR p = c; VECTOR q = d; VECTOR sums = e; VECTOR state = f;
      int old = (int)s;
@@ -45,12 +46,12 @@ int main(int argc, char **argv)
     char shares[256];
 
     for (i = 0; i < N; i++) {
-        int row = i / SIDE, at_ = i % SIDE;
+        int row = i / SIDE, column = i % SIDE;
         ptr[i] = n;
         if (row > 0) { col[n] = i - SIDE; val[n++] = -1; }
-        if (at_ > 0) { col[n] = i - 1; val[n++] = -1; }
+        if (column > 0) { col[n] = i - 1; val[n++] = -1; }
         col[n] = i; val[n++] = 4;
-        if (at_ < SIDE - 1) { col[n] = i + 1; val[n++] = -1; }
+        if (column < SIDE - 1) { col[n] = i + 1; val[n++] = -1; }
         if (row < SIDE - 1) { col[n] = i + SIDE; val[n++] = -1; }
         b[i] = 1 + (i * 37 % 11) / 11.0;
         bb += b[i] * b[i];

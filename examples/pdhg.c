@@ -174,7 +174,8 @@ static void solve(double size_b, double size_c, double *x, double *y)
 {
     enum { X, G, XS, Y, YS, XM, YM, X0, Y0, U, COUNT };
     void *v[COUNT];
-    double *start = numbers(longest), weight = size_b > 0 && size_c > 0 ? size_c / size_b : 1, eta, at_restart = INFINITY, before = INFINITY;
+    double *start = numbers(longest), eta, at_restart = INFINITY, before = INFINITY;
+    double weight = size_b > 0 && size_c > 0 ? size_c / size_b : 1; /* y moves so much more than x */
     size_t i, n = longest;
     int k, since = 0, restarts = 0;
     for (i = 0; i < n; i++) start[i] = i < spmv_cols(&m) ? drawn() : 0;

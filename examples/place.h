@@ -120,6 +120,7 @@ static void step_free(step *step)
 {
     if (step->kernel) place.info.backend->kernel_free(&place, step->kernel);
     if (step->program) place.info.backend->program_free(&place, step->program);
+    step->kernel = step->program = NULL;
 }
 
 /* y = alpha A x + beta y and the tail. exec: of a, NULL on the host */

@@ -209,8 +209,8 @@ typedef struct spmv_exec {
     struct {
         void    *mem;
         uint64_t elements;
-    }                     seen[5];     /* x and y of the latest product, and w, z and sums of its tail, retained, so that no other buffer can
-                                          have the same handle; NULL where the back end cannot do that */
+    }                     seen[5];     /* x and y of the latest product, w, z and sums of the latest tail: retained, so that no other
+                                          buffer can have the same handle; NULL where the back end cannot do that */
     uint64_t              turn;        /* how often that was changed */
     void                 *image[2];    /* of x, with one and with four elements in a texel */
     uint64_t              texels[2];

@@ -42,7 +42,8 @@ static spmv__tail_span spmv__tail_span_of(const char *name, const void *memory, 
 }
 
 /* Refuses what a tail writes over what it reads. same: 1: it may be the same vector */
-static spmv_status spmv__tail_apart(const spmv_hooks *hooks, const char *function, const spmv__tail_span *to, const spmv__tail_span *from, int same)
+static spmv_status spmv__tail_apart(const spmv_hooks *hooks, const char *function, const spmv__tail_span *to, const spmv__tail_span *from,
+                                    int same)
 {
     if (!to->bytes || !from->bytes || to->memory != from->memory || (same && to->at == from->at)) return SPMV_OK;
     if (!spmv__overlap(to->at, to->bytes, from->at, from->bytes)) return SPMV_OK;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tests/example.sh examples/NAME.c - compiles the example by the cc line in its first comment, runs it, and checks that it prints each
-# text that the comment gives after "Prints:". An example with an mpicc line runs on 1, 2 and 3 processes; without MPI it is skipped.
+# text that the comment gives after "Prints:". "Also run: ARGUMENT" in it runs it once more with that. An example with an mpicc line runs on 1, 2 and 3 processes; without MPI it is skipped.
 # Only examples/opencl.c is compiled by exactly that line. Two options follow it for the others, whose compilation would otherwise take
 # five times as long: they leave out what they have in common, the optimised vector products of the host.
 set -u
@@ -17,7 +17,7 @@ case $line in
 mpicc*)
     if mpi_missing; then echo "skipped"; exit 0; fi
     runs='1 2 3' ;;
-*) runs=alone ;;
+*) runs="alone $(echo "$head" | sed -n 's/^ \* *Also run: *//p')" ;;
 esac
 faster='cc() { command cc "$@" -O0 -DSPMV_NO_SIMD; }; mpicc() { command mpicc "$@" -O0 -DSPMV_NO_SIMD; };'
 [ "$name" != opencl ] || faster=
@@ -32,7 +32,11 @@ sh -c "$faster $line" || exit 1
 echo "$head" | sed -n 's/ *\*\/$//; s/^ \* *Prints: *//p' >promised
 [ -s promised ] || { echo "$source: the first comment must have a line \"Prints: ...\""; exit 1; }
 for run in $runs; do
-    if [ $run = alone ]; then set -- "./$name"; else set -- mpi_on $run "./$name"; fi
+    case $line,$run in
+    *,alone) set -- "./$name" ;;
+    mpicc*) set -- mpi_on "$run" "./$name" ;;
+    *) set -- "./$name" "$run" ;;
+    esac
     echo "\$ $*"
     "$@" >output 2>&1
     rc=$?

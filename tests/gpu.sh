@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # tests/gpu.sh prepare - builds what the next needs into build/gpu (gcc, zlib, criterion, OpenCL headers; no GPU, no toolkit).
 # tests/gpu.sh run [DEVICE] - tests the CUDA back end on this machine's GPU by what lies in build/gpu, which may come from another
-# machine: every listed variant, tests/test_cl.c, test_convert.c and test_tail.c, products in a graph, and times beside OpenCL's. DEVICE is cuda:0
-# unless given. A few minutes. The last line is "N passed, N failed"; logs are in $OUT or build/gpu/log.
+# machine: every listed variant, tests/test_cl.c, test_convert.c and test_tail.c, products in a graph, and times beside OpenCL's. DEVICE is
+# cuda:0 unless given. A few minutes. The last line is "N passed, N failed"; logs are in $OUT or build/gpu/log.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 dir=build/gpu

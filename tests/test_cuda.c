@@ -461,6 +461,45 @@ Test(products, refuse_addresses_before_they_launch)
     check_clean("addresses");
 }
 
+/* Once a tail has been there, a product with one launches one kernel more, which may follow it closely, and does nothing else. */
+Test(products, with_a_tail)
+{
+    spmv_device d;
+    spmv_matrix m;
+    spmv_exec e;
+    spmv_tail tail = { 0 };
+    void *v = NULL;
+    int launches, syncs, forbidden, i;
+    cr_assert_eq(open_device(&d, NULL), SPMV_OK);
+    cr_assert_eq(store(&m, &d, "csr"), SPMV_OK);
+    cr_assert_eq(spmv_exec_create(&e, m.on_device, NULL), SPMV_OK);
+    cr_assert_eq(spmv_buffer_create(&d, 8 * (COLS + 2 * ROWS + SPMV_DOT_COUNT + 1), &v), SPMV_OK);
+    tail.w = v;
+    tail.w_offset = COLS + ROWS;
+    tail.gamma = 1;
+    tail.z = (double *)v + COLS;
+    tail.dots = SPMV_DOT_YY;
+    tail.sums = (double *)v + COLS + 2 * ROWS;
+    tail.sums_offset = 1;
+    cr_assert_eq(spmv_exec_mul_tail(&e, 1, v, 0, 0, v, COLS, &tail), SPMV_OK, "%s", said);
+    for (i = 0; i < 2; i++) {
+        launches = fake.launches;
+        syncs = fake.syncs;
+        forbidden = fake.forbidden;
+        fake.overlapped = 0;
+        cr_assert_eq(spmv_exec_mul_tail(&e, 1, v, 0, 0, v, COLS, &tail), SPMV_OK, "%s", said);
+        cr_assert(fake.launches == launches + 2 && fake.overlapped == 2 && fake.syncs == syncs && fake.forbidden == forbidden);
+        cr_assert(fake.groups == 1 && fake.threads == 256 && fake.value[0] == ROWS);
+    }
+    tail.z = (double *)v + COLS + 1;
+    cr_assert_eq(spmv_exec_mul_tail(&e, 1, v, 0, 0, v, COLS, &tail), SPMV_ERR_ARGUMENT, "z overlaps y in one allocation");
+    spmv_exec_destroy(&e);
+    spmv_buffer_destroy(&d, v);
+    spmv_destroy(&m);
+    spmv_device_destroy(&d);
+    check_clean("a tail");
+}
+
 /* Whatever one thread does while another captures in the global mode. */
 Test(products, and_all_else_leave_captures_of_other_threads_alone)
 {

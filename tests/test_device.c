@@ -143,10 +143,11 @@ static spmv_status fake_build(const spmv_device *d, const spmv_kernel_source *so
         { "dense.cl", "b" }, { "coo.cl", "bbb" }, { "csr.cl", "bbbbbbbnn" }, { "dia.cl", "bbnn" }, { "bdia.cl", "bbbnn" },
         { "ell.cl", "bbbnn" }, { "sell.cl", "bbbbbn" }, { "bell.cl", "bbbnn" }, { "sbell.cl", "bbbbn" }, { "bcsr.cl", "bbbbn" },
         { "cmrs.cl", "bbbb" }, { "tcsr.cl", "bbbbbbbbbbbnnn" }, { "scale.cl", "" }, { "gather.cl", "bnbnb" },
-        { "convert.cl", "nnbbbbbnbbbnbbbnbnbbbb" }
+        { "convert.cl", "nnbbbbbnbbbnbbbnbnbbbb" }, { "tail.cl", "nnbbnbnbnbnbnrn" }
     };
     static const char blocks[] = "nnbbbbnbbbnnbbbnnnbnnnbbb", check[] = "nnnbbb"; /* kernels of convert.cl: for blocks, and check */
-    int gather = !strcmp(source->file, "gather.cl"), convert = !strcmp(source->file, "convert.cl"), whole = gather || convert;
+    int gather = !strcmp(source->file, "gather.cl"), convert = !strcmp(source->file, "convert.cl");
+    int whole = gather || convert || !strcmp(source->file, "tail.cl");
     int coo = !strcmp(source->file, "coo.cl"), scale = !strcmp(source->file, "scale.cl"), tcsr = !strcmp(source->file, "tcsr.cl");
     size_t i, files = 0;
     thing *t;
@@ -203,7 +204,7 @@ static void fake_program_free(const spmv_device *d, void *program) { (void)d; re
 static spmv_status fake_kernel(const spmv_device *d, void *program, const char *name, void **kernel)
 {
     static const char *const names[] = { "spmv", "finish", "scale", "fill", "count_ends", "find", "sum_up", "count", "check",
-                                        "tiles" };
+                                        "tiles", "tail" };
     size_t i;
     thing *t;
     if (fails(d)) return SPMV_ERR_MEMORY;
@@ -703,6 +704,38 @@ Test(device, every_format_gets_the_arguments_of_its_kernel)
                 spmv_destroy(&m);
                 spmv_device_destroy(&d);
             }
+}
+
+/* What follows a product is one launch more, of every plan, which waits for the last of the product if the queue is out of order. */
+Test(device, tails)
+{
+    static double w[COLS > ROWS ? COLS : ROWS];
+    size_t i;
+    int on;
+    for (on = 0; on < 2; on++)
+        for (i = 0; i < LENGTH(plans); i++) {
+            spmv_device d;
+            spmv_matrix m;
+            spmv_tail tail = { 0 };
+            void *v[4] = { NULL, NULL, NULL, NULL };
+            int k;
+            cr_assert_eq(open_fake(&d, on ? "small" : "large"), SPMV_OK);
+            if (store(&m, &d, plans[i], SPMV_F64) == SPMV_OK) {
+                for (k = 0; k < 4; k++) cr_assert_eq(spmv_buffer_create(&d, sizeof w, &v[k]), SPMV_OK);
+                tail.w = v[2];
+                tail.gamma = 1;
+                tail.dots = SPMV_DOT_YY | SPMV_DOT_WY | SPMV_DOT_ZZ;
+                tail.sums = v[3];
+                launches = chained = 0;
+                cr_assert_eq(spmv_exec_mul_tail(m.exec, 1, v[0], 0, 1, v[1], 0, &tail), SPMV_OK, "%s: %s", plans[i], said);
+                cr_assert_eq((size_t)launches, m.exec->count + 1, "%s", plans[i]);
+                cr_assert_eq(chained, d.info.out_of_order ? launches - 1 : 0, "%s", plans[i]);
+                for (k = 0; k < 4; k++) spmv_buffer_destroy(&d, v[k]);
+            }
+            cr_assert_eq(bad, 0, "%s", plans[i]);
+            spmv_destroy(&m);
+            spmv_device_destroy(&d);
+        }
 }
 
 Test(device, parts_larger_than_a_buffer_are_cut)

@@ -78,6 +78,7 @@ static spmv_csr a;
 static spmv_plan plan;
 static spmv_build how;
 static spmv_store store;
+static const spmv_tail tail; /* of nothing */
 
 static void set_up(void)
 {
@@ -331,6 +332,8 @@ Test(null, matrices)
     REFUSED_UNHEARD(spmv_mul(NULL, 1, x, 0, y));
     REFUSED_UNHEARD(spmv_mul(&none, 1, NULL, 0, NULL)); /* never created */
     REFUSED_UNHEARD(spmv_mul(&none, 1, x, 0, y));
+    REFUSED_UNHEARD(spmv_mul_tail(NULL, 1, x, 0, y, &tail));
+    REFUSED_UNHEARD(spmv_mul_tail(&none, 1, x, 0, y, &tail));
     REFUSED_UNHEARD(spmv_mul_transposed(NULL, 1, x, 0, y));
     REFUSED_UNHEARD(spmv_mul_transposed(&none, 1, x, 0, y));
     REFUSED_UNHEARD(spmv_mul_many(NULL, 1, SPMV_SIDE_BY_SIDE, 1, x, 0, 0, y, 0));
@@ -354,6 +357,8 @@ Test(null, matrices)
         REFUSED("y", spmv_mul(&m, 1, x, 0, NULL));
         REFUSED("x", spmv_mul_f64(&m, 1, NULL, 0, y));
         REFUSED("y", spmv_mul_f64(&m, 1, x, 0, NULL));
+        REFUSED("tail", spmv_mul_tail(&m, 1, x, 0, y, NULL));
+        REFUSED("y", spmv_mul_tail(&m, 1, x, 0, NULL, &tail));
         FINE(spmv_mul(&m, 0, NULL, 0, y));
         cr_assert(y[0] == 0 && y[1] == 0);
         REFUSED("val", spmv_update(&m, NULL));
@@ -470,6 +475,9 @@ Test(null, devices, .timeout = 120)
     spmv_buffer_destroy(NULL, NULL);
     spmv_buffer_destroy(&d, NULL);
     spmv_buffer_destroy(&d, buffer);
+    REFUSED_UNHEARD(spmv_exec_mul_tail(NULL, 1, mem, 0, 0, e.y, 0, &tail));
+    REFUSED("tail", spmv_exec_mul_tail(&e, 1, mem, 0, 0, e.y, 0, NULL));
+    cr_assert_eq(spmv_exec_mul_tail(&e, 1, mem, 0, 0, NULL, 0, &tail), SPMV_ERR_ARGUMENT);
     REFUSED_UNHEARD(spmv_exec_mul(NULL, 1, mem, 0, 0, e.y, 0));
     REFUSED("exec->matrix", spmv_exec_mul(&never, 1, mem, 0, 0, e.y, 0));
     REFUSED_UNHEARD(spmv_exec_mul_many(NULL, 1, SPMV_SIDE_BY_SIDE, 1, mem, 0, 0, 0, e.y, 0, 0));
