@@ -3,7 +3,8 @@
  * Conjugate gradients for A x = b, where A is the five-point Laplacian of a 128 x 128 grid, on the host or on a device: "./cg host",
  * "./cg cuda:", "./cg opencl:"; without an argument on the default device. Neither vectors nor numbers leave it: what follows the product
  * (spmv_tail) forms both sums that a step needs, and one loop does the rest with alpha and beta from them, so that a step is three
- * launches. It is the method of Chronopoulos and Gear (1989), which has A p by recurrence. At the end, the host computes the residual again.
+ * launches. It is the method of Chronopoulos and Gear (1989), which has A p by recurrence. At the end, the host computes the
+ * residual again.
  *
  *     cc -std=c99 -O2 -I. examples/cg.c -o cg -ldl
  *

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tests/example.sh examples/NAME.c - compiles the example by the cc line in its first comment, runs it, and checks that it prints each
-# text that the comment gives after "Prints:". "Also run: ARGUMENT" in it runs it once more with that. An example with an mpicc line runs on 1, 2 and 3 processes; without MPI it is skipped.
+# text that the comment gives after "Prints:". "Also run: ARGUMENT" there runs it once more with that. An example with an mpicc line runs
+# on 1, 2 and 3 processes; without MPI it is skipped.
 # Only examples/opencl.c is compiled by exactly that line. Two options follow it for the others, whose compilation would otherwise take
 # five times as long: they leave out what they have in common, the optimised vector products of the host.
 set -u

@@ -172,7 +172,8 @@ int cuModuleGetFunction(void **function, void *module, const char *name)
     CALL();
     *function = find(module, FAKE_MODULES);
     return strcmp(name, "spmv") && strcmp(name, "finish") && strcmp(name, "scale") && strcmp(name, "fill") && strcmp(name, "count_ends") &&
-                   strcmp(name, "check") && strcmp(name, "widen") && strcmp(name, "longest") && strcmp(name, "tiles") && strcmp(name, "tail")
+                   strcmp(name, "check") && strcmp(name, "widen") && strcmp(name, "longest") && strcmp(name, "tiles") &&
+                   strcmp(name, "tail")
                ? 500 : 0;
 }
 
