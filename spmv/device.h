@@ -243,9 +243,9 @@ SPMV_API spmv_status spmv_exec_mul(spmv_exec *exec, double alpha, void *x, uint6
 SPMV_API spmv_status spmv_exec_mul_many(spmv_exec *exec, uint64_t count, spmv_arrangement order, double alpha, void *x, uint64_t x_offset,
                                         uint64_t ldx, double beta, void *y, uint64_t y_offset, uint64_t ldy);
 
-/* spmv_exec_mul, then what tail says (spmv_formats.h), whose w, z and sums are buffers, too. The first such call with exec builds a kernel and
- * allocates, so that it must come before products are captured into a graph; later ones do neither. SPMV_ERR_ARGUMENT, before anything is
- * enqueued, if the tail cannot be done. With alpha 0 x is still read where a sum needs it. */
+/* spmv_exec_mul, then what tail says (spmv_formats.h), whose w, z and sums are buffers, too. The first such call with exec builds a kernel
+ * and allocates, so that it must come before products are captured into a graph; later ones do neither. SPMV_ERR_ARGUMENT, before anything
+ * is enqueued, if the tail cannot be done. With alpha 0 x is still read where a sum needs it. */
 SPMV_API spmv_status spmv_exec_mul_tail(spmv_exec *exec, double alpha, void *x, uint64_t x_offset, double beta, void *y,
                                         uint64_t y_offset, const spmv_tail *tail);
 
