@@ -23,7 +23,7 @@
                __global const COLUMN *restrict col, __global const uint *restrict base UNUSED, ulong blocks
 #define ARGS val, ptr, col, base, blocks
 
-INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
+INLINE void BODY(SUM *acc, ROW_PARAMS, PARAMS)
 {
     const IDX end = (IDX)ptr[(size_t)r + 1];
     const uint first UNUSED = BASE(base, r / 32);

@@ -36,12 +36,12 @@
                __global const uint *restrict band_ptr, ulong bands, ulong ld
 #define ARGS val, offset, band_ptr, bands, ld
 
-INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
+INLINE void BODY(SUM *acc, ROW_PARAMS, PARAMS)
 {
-    VEC sum[V] = { 0 };
+    SUM sum[V] = { 0 };
 #if STAGE
     const uint lid = (uint)get_local_id(0);
-    __local const VEC *own = scratch + lid % (WG / L) * V;
+    __local const SUM *own = scratch + lid % (WG / L) * V;
     const int mine = (ulong)r * V < rows;
     const long top = (long)((ulong)get_group_id(0) * ROWS); /* the group's first row */
 
@@ -52,7 +52,7 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
             const uint count = min(end - first, (uint)WG);
             for (uint i = lid; i < WG + ROWS; i += WG) {
                 const long c = column + i;
-                scratch[i] = i < count + ROWS && c >= 0 && c < (long)cols ? X(c) : (VEC)0;
+                scratch[i] = i < count + ROWS && c >= 0 && c < (long)cols ? X(c) : (SUM)0;
             }
             barrier(CLK_LOCAL_MEM_FENCE);
             if (mine)

@@ -29,7 +29,7 @@
                __global const uint *restrict base UNUSED, ulong width, ulong ld
 #define ARGS val, col, base, width, ld
 
-INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
+INLINE void BODY(SUM *acc, ROW_PARAMS, PARAMS)
 {
     const uint first UNUSED = BASE(base, r / (32 / V));
 

@@ -46,18 +46,18 @@
                __global const uint *restrict index, __global const uchar *restrict row UNUSED
 #define ARGS val, ptr, index, row
 
-INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
+INLINE void BODY(SUM *acc, ROW_PARAMS, PARAMS)
 {
     const IDX end = (IDX)ptr[(size_t)r + 1];
     IDX k = (IDX)ptr[r];
 #if STAGE
-    __local VEC *mine = scratch + get_local_id(0);
+    __local SUM *mine = scratch + get_local_id(0);
 
     for (uint w = 0; w < HEIGHT; w++)
         mine[w * WG] = 0;
 #else
     uint now = 0;
-    VEC sum = 0;
+    SUM sum = 0;
 #endif
 #if ALIGN
     const IDX begin = k;

@@ -21,6 +21,11 @@
 #ifndef VEC
 #define VEC float /* an element of x and y, and what sums are formed in */
 #endif
+#ifndef VECTORS
+#define VECTORS 1 // lint: VECTORS=2 ; VECTORS=8
+/* vectors that a format that walks rows multiplies at once. They lie side by side, so that an element of all of them is a SUM, which is also
+ * what sums are formed in: each component gets the bits that a vector alone would. */
+#endif
 #ifndef CODES
 #define CODES 0 // lint: CODES=1 ; CODES=2
 /* 1: val has the numbers of values in a dictionary; 2: val has nothing, since every value is the first of it */
@@ -54,7 +59,7 @@
 #endif
 #if REPEAT
 #pragma OPENCL FP_CONTRACT OFF
-#define MULADD(acc, a, b) (acc) = fma((VEC)(a), (VEC)(b), (acc))
+#define MULADD(acc, a, b) (acc) = fma((SUM)(a), (SUM)(b), (acc))
 #else
 #define MULADD(acc, a, b) (acc) += (a) * (b)
 #endif
@@ -83,11 +88,27 @@
 #define LOCAL __local /* in front of a variable in local memory; __local says what a pointer points to */
 #define VECTOR2(type, a, b) ((CAT(type, 2))(a, b))
 #define VECTOR4(type, a, b, c, d) ((CAT(type, 4))(a, b, c, d))
+#define SUM_OF(type, n) CAT(type, n)
+#define LOAD_SUM(pointer) (*(pointer))
 #define OVERLAPS 0 /* 1: FOLLOW, REREAD and ISSUE are not empty */
 #define FOLLOW()
 #define REREAD(pointer)
 #define ISSUE(v)
 #endif
+
+/* With several vectors a batch of loads takes so many times the registers, and the order of additions does not depend on it on a GPU. */
+#if VECTORS > 1
+#define SUM SUM_OF(VEC, VECTORS)
+#undef REGS
+#define REGS 0
+#if !CPU && defined(UNROLL) && UNROLL > 2
+#undef UNROLL
+#define UNROLL 2
+#endif
+#else
+#define SUM VEC
+#endif
+#define COMPONENT(sum, j) ((VEC *)&(sum))[j]
 
 /* With CUDA a kernel may start before the kernels in front of it in the stream have quite ended. Every kernel calls BEGIN before it reads
  * or writes x, y or carries; before BEGIN it may read only arrays that no product writes. ISSUE asks for a value to be read there, but the
@@ -143,6 +164,14 @@ typedef VAL value_type; /* elements of the matrix as the host has them; those of
 #ifndef IMG
 #define IMG 0 // tune: 0 1
 #endif
+#if VECTORS > 1
+#define X_PARAMS DICTIONARY_PARAM __global const SUM *restrict x UNUSED, ulong x_step UNUSED
+#define X_ARGS DICTIONARY_ARG x, x_step
+#define IMAGE_PARAM
+#define STEP_PARAMS , ulong x_step UNUSED, ulong y_step UNUSED /* from one element to the next */
+#define X(i) LOAD_SUM(x + (i) * x_step)
+#else
+#define STEP_PARAMS
 #if IMG
 #define X_PARAMS DICTIONARY_PARAM __global const VEC *restrict x UNUSED, ulong x0 UNUSED, __read_only image1d_buffer_t image UNUSED
 #define X_ARGS DICTIONARY_ARG x, x0, image
@@ -157,6 +186,7 @@ typedef VAL value_type; /* elements of the matrix as the host has them; those of
 #define X_ARGS DICTIONARY_ARG x
 #define IMAGE_PARAM
 #define X(i) x[i]
+#endif
 #endif
 
 /* Formats without these two knobs use the values here. ZERO 1 tests a value before it loads x (Grewe 4.3.2): for a zero nothing
@@ -260,7 +290,7 @@ INLINE uint shuffle_word(uint v, uint d)
     __asm__ volatile("shfl.sync.down.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(w) : "r"(v), "r"(d));
     return w;
 }
-INLINE VEC shuffle_down(VEC v, uint d)
+INLINE VEC shuffle_one(VEC v, uint d)
 {
 #ifdef F64
     const uint2 w = as_uint2(v);
@@ -268,6 +298,13 @@ INLINE VEC shuffle_down(VEC v, uint d)
 #else
     return as_float(shuffle_word(as_uint(v), d));
 #endif
+}
+INLINE SUM shuffle_down(SUM v, uint d)
+{
+    #pragma unroll
+    for (uint j = 0; j < VECTORS; j++)
+        COMPONENT(v, j) = shuffle_one(COMPONENT(v, j), d);
+    return v;
 }
 #else
 #define LANES_BY_SHUFFLE 1
@@ -283,11 +320,11 @@ INLINE VEC shuffle_down(VEC v, uint d)
 
 /* The parameters of a body besides its own PARAMS. */
 #define ROW_PARAMS uint r UNUSED, uint lane UNUSED, uint rows UNUSED, uint cols UNUSED, \
-                   X_PARAMS, __local VEC *scratch UNUSED
+                   X_PARAMS, __local SUM *scratch UNUSED
 
 /* The last parameters of every kernel of a product: those that change from one product to the next. */
-#define VECTOR_PARAMS __global const VEC *restrict x UNUSED, ulong x0 UNUSED, __global VEC *restrict y UNUSED, \
-                      ulong y0 UNUSED, VEC alpha UNUSED, VEC beta UNUSED
+#define VECTOR_PARAMS __global const SUM *restrict x UNUSED, ulong x0 UNUSED, __global SUM *restrict y UNUSED, \
+                      ulong y0 UNUSED, VEC alpha UNUSED, VEC beta UNUSED STEP_PARAMS
 #define PRODUCT_PARAMS DICTIONARY_PARAM VECTOR_PARAMS IMAGE_PARAM
 
 /* 1: a vector of n elements can be loaded from or stored to p. */
@@ -295,20 +332,36 @@ INLINE VEC shuffle_down(VEC v, uint d)
 
 /* before + alpha * sum, where before is beta * y. With REPEAT a sum of 0 adds nothing, not even its sign: so the bits of y do not depend on
  * which parts have a row, nor on whether the first of them or the kernel scale forms beta * y. The host's repeat_set does the same. */
-INLINE VEC plus(VEC before, VEC alpha, VEC sum)
+INLINE SUM plus(SUM before, VEC alpha, SUM sum)
 {
-    if (!REPEAT || sum != 0)
+#if REPEAT && VECTORS > 1
+    const SUM old = before;
+    MULADD(before, alpha, sum);
+    #pragma unroll
+    for (uint j = 0; j < VECTORS; j++)
+        if (COMPONENT(sum, j) == 0)
+            COMPONENT(before, j) = COMPONENT(old, j);
+#elif REPEAT
+    if (sum != 0)
         MULADD(before, alpha, sum);
+#else
+    MULADD(before, alpha, sum);
+#endif
     return before;
 }
 
 /* y[i] = alpha * sum + beta * y[i]; with beta 0 y is not read. */
-INLINE void put(__global VEC *y, uint i, VEC alpha, VEC sum, VEC beta)
+#if VECTORS > 1
+#define put(y, i, alpha, sum, beta) put_at((y) + (i) * (size_t)y_step, alpha, sum, beta)
+#else
+#define put(y, i, alpha, sum, beta) put_at((y) + (i), alpha, sum, beta)
+#endif
+INLINE void put_at(__global SUM *y, VEC alpha, SUM sum, VEC beta)
 {
-    VEC v = 0;
+    SUM v = 0;
     if (beta != (VEC)0)
-        v = beta * y[i];
-    y[i] = plus(v, alpha, sum);
+        v = beta * LOAD_SUM(y);
+    *y = plus(v, alpha, sum);
 }
 
 /* ---- FINISH 1: pieces of a row that several work-groups sum, of which the last to finish adds the sums ---- */
@@ -417,7 +470,7 @@ INLINE uint arrive(__global VEC *carry, ulong carries, size_t first, size_t at, 
 #endif
 /* On CPUs, V adjacent values times V adjacent elements of x are written as vectors where that is possible (BY_VECTORS 1), because
  * compilers do not always make vector instructions of the loop (Intel's runtime: dense takes 0.3 to 0.5 of the time, dia 0.3 to 0.6). */
-#if CPU && V > 1 && V <= 16 && !ZERO && !IMG && !CODES
+#if CPU && V > 1 && V <= 16 && !ZERO && !IMG && !CODES && VECTORS == 1
 #define VECTOR_V CAT(VEC, V)
 /* Returns sum + val[0 .. V-1] * x[0 .. V-1]. */
 INLINE VECTOR_V sum_of_vectors(VECTOR_V sum, __global const VAL *restrict val, __global const VEC *restrict x)
@@ -452,7 +505,7 @@ INLINE void load_rows(VAL *v, __global const VAL *restrict val UNUSED)
 }
 
 /* Adds one entry of each of V rows. They lie in V slots from slot, which must be a multiple of V. */
-INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot,
+INLINE void add_slab(SUM *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot,
                      uint first UNUSED, X_PARAMS)
 {
     VAL v[V];
@@ -492,7 +545,7 @@ INLINE int has_padding(__global const COLUMN *restrict col)
 
 /* Adds the first of count entries of V rows, step slots apart, as far as none is padding, and returns how many these are. Padding is at the
  * end of a row, so it is looked for from there. */
-INLINE uint add_whole_slabs(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step,
+INLINE uint add_whole_slabs(SUM *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step,
                             uint count, uint first UNUSED, X_PARAMS)
 {
     while (count > 0 && has_padding(col + (slot + (count - 1) * step)))
@@ -511,12 +564,12 @@ INLINE uint add_whole_slabs(VEC *acc, __global const VAL *restrict val, __global
 /* Adds count slots of a row, UNROLL at most and step slots apart. It waits for memory twice, however many they are: for all columns, then
  * for all values and elements of x (with ZERO, these wait for the values). The values come second because padding needs none. Where the
  * compiler knows that count is UNROLL, it drops the test whether a slot exists. */
-INLINE void add_batch(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step, uint count,
+INLINE void add_batch(SUM *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step, uint count,
                       uint first UNUSED, X_PARAMS)
 {
     uint c[UNROLL];
     VAL v[UNROLL];
-    VEC xs[UNROLL];
+    SUM xs[UNROLL];
 
     val += slot;
     col += slot;
@@ -528,7 +581,7 @@ INLINE void add_batch(VEC *acc, __global const VAL *restrict val, __global const
         v[u] = c[u] != PAD ? LOAD_VAL(val, u * step) : (VAL)0;
     #pragma unroll
     for (uint u = 0; u < UNROLL; u++)
-        xs[u] = c[u] != PAD && WANTED(v[u]) ? X(c[u]) : (VEC)0;
+        xs[u] = c[u] != PAD && WANTED(v[u]) ? X(c[u]) : (SUM)0;
     #pragma unroll
     for (uint u = 0; u < UNROLL; u++)
         if (c[u] != PAD && WANTED(v[u]))
@@ -537,7 +590,7 @@ INLINE void add_batch(VEC *acc, __global const VAL *restrict val, __global const
 
 /* Adds count slots of a row in batches. Only the last one, full or not, tests which of its slots exist, so that adjacent items whose counts
  * lie between the same multiples of UNROLL go the same way. */
-INLINE void add_batches(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step, uint count,
+INLINE void add_batches(SUM *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step, uint count,
                         uint first UNUSED, X_PARAMS)
 {
     for (; count > UNROLL; count -= UNROLL, slot += UNROLL * step)
@@ -547,7 +600,7 @@ INLINE void add_batches(VEC *acc, __global const VAL *restrict val, __global con
 #endif
 
 /* Adds count entries of each of V rows, step slots apart. */
-INLINE void add_slabs(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step,
+INLINE void add_slabs(SUM *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step,
                       uint count, uint first UNUSED, X_PARAMS)
 {
 #if UNROLL > 1 && V == 1
@@ -564,7 +617,7 @@ INLINE void add_slabs(VEC *acc, __global const VAL *restrict val, __global const
 }
 
 /* Adds the elements of a diagonal in V rows, which lie in columns c, c + 1, ...; columns outside the matrix are ignored. */
-INLINE void add_diagonal(VEC *acc, __global const VAL *restrict val, long c, uint cols, X_PARAMS)
+INLINE void add_diagonal(SUM *acc, __global const VAL *restrict val, long c, uint cols, X_PARAMS)
 {
     VAL v[V];
 
@@ -579,8 +632,8 @@ INLINE void add_diagonal(VEC *acc, __global const VAL *restrict val, long c, uin
     load_rows(v, val);
 #if V > 1 && !ZERO && !BY_VECTORS
     if (c >= 0 && c + (V - 1) < (long)cols) {
-        VEC xs[V];
-#if V == 4 && defined(NVIDIA) && !IMG
+        SUM xs[V];
+#if V == 4 && defined(NVIDIA) && !IMG && VECTORS == 1
         if (ALIGNED(x + c, 4)) {
             const CAT(VEC, 4) t = *(__global const CAT(VEC, 4) *)(x + c);
             xs[0] = t.s0;
@@ -647,7 +700,7 @@ INLINE void load_unit(VAL *v, __global const VAL *restrict val UNUSED, IDX unit 
 }
 
 /* Loads the elements of x for the BW columns of a block from column c, and zeros for columns beyond the last of the matrix. */
-INLINE void load_columns(VEC *xs, uint c, uint cols, X_PARAMS)
+INLINE void load_columns(SUM *xs, uint c, uint cols, X_PARAMS)
 {
 #if QUAD
     if (x0 % 4 == 0) {
@@ -679,7 +732,7 @@ INLINE void load_columns(VEC *xs, uint c, uint cols, X_PARAMS)
 #endif
     #pragma unroll
     for (uint j = 0; j < BW; j++)
-        xs[j] = j < cols - c ? X((size_t)c + j) : (VEC)0;
+        xs[j] = j < cols - c ? X((size_t)c + j) : (SUM)0;
 }
 
 /* 1: a block's values are loaded before its column is tested for padding. On an H200, with sbell:b=3x3, f64, groups of 128 and L from 1
@@ -691,9 +744,9 @@ INLINE void load_columns(VEC *xs, uint c, uint cols, X_PARAMS)
 #endif
 
 /* Adds the product of the block whose first column is c, if it is not PAD, for which c is not tested if padded is 0. */
-INLINE void add_block(VEC *acc, __global const VAL *restrict val, IDX first, IDX step, uint c, int padded, uint cols, X_PARAMS)
+INLINE void add_block(SUM *acc, __global const VAL *restrict val, IDX first, IDX step, uint c, int padded, uint cols, X_PARAMS)
 {
-    VEC xs[BW];
+    SUM xs[BW];
 #if ZERO || EARLY
     VAL v[BH * BW];
     #pragma unroll
@@ -709,7 +762,7 @@ INLINE void add_block(VEC *acc, __global const VAL *restrict val, IDX first, IDX
         #pragma unroll
         for (uint i = 0; i < BH; i++)
             wanted |= v[i * BW + j] != (VAL)0;
-        xs[j] = wanted && j < cols - c ? X((size_t)c + j) : (VEC)0;
+        xs[j] = wanted && j < cols - c ? X((size_t)c + j) : (SUM)0;
     }
 #else
     load_columns(xs, c, cols, X_ARGS);
@@ -731,7 +784,7 @@ INLINE void add_block(VEC *acc, __global const VAL *restrict val, IDX first, IDX
             load_unit(v, val, first + (i * ROW_UNITS + u) * step);
 #if CPU && !REPEAT
             /* the additions to acc depend on each other, so there is only one for each unit */
-            VEC sum = VALUE(v[0]) * xs[u * UW];
+            SUM sum = VALUE(v[0]) * xs[u * UW];
             #pragma unroll
             for (uint j = 1; j < UW; j++)
                 MULADD(sum, VALUE(v[j]), xs[u * UW + j]);

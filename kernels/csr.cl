@@ -58,10 +58,10 @@
 
 /* The sum of the slots k, k + step, ... before end. On a GPU UNROLL of them are loaded at once; on a CPU so many are summed apart, so that
  * additions need not wait for each other. */
-INLINE VEC sum_slots(__global const VAL *restrict val, __global const COLUMN *restrict col, IDX k, IDX end, IDX step, uint first UNUSED,
+INLINE SUM sum_slots(__global const VAL *restrict val, __global const COLUMN *restrict col, IDX k, IDX end, IDX step, uint first UNUSED,
                      X_PARAMS)
 {
-    VEC sum = 0;
+    SUM sum = 0;
 
 #if UNROLL > 1 && !CPU
     if (k < end)
@@ -69,7 +69,7 @@ INLINE VEC sum_slots(__global const VAL *restrict val, __global const COLUMN *re
 #else
 #if UNROLL > 1 && !REPEAT
     if (end - k >= UNROLL * step && k < end) {
-        VEC part[UNROLL] = { 0 };
+        SUM part[UNROLL] = { 0 };
         for (; end - k >= UNROLL * step; k += UNROLL * step) {
             #pragma unroll
             for (uint u = 0; u < UNROLL; u++)
@@ -88,7 +88,7 @@ INLINE VEC sum_slots(__global const VAL *restrict val, __global const COLUMN *re
 
 #if !RUN
 #if !GEN /* else kernels/gen/csr.cl, which follows this file, has the body */
-INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
+INLINE void BODY(SUM *acc, ROW_PARAMS, PARAMS)
 {
     acc[0] += sum_slots(val, col, (IDX)ptr[r] + lane, (IDX)ptr[(size_t)r + 1], L, 0, X_ARGS);
 }

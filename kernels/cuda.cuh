@@ -23,6 +23,7 @@ typedef unsigned long long spmv_ulong; /* of 64 bits on Windows as well */
 #define LOCAL __shared__
 #define VECTOR2(type, a, b) spmv_vector2<type>(a, b)
 #define VECTOR4(type, a, b, c, d) spmv_vector4<type>(a, b, c, d)
+#define SUM_OF(type, n) spmv_sum<type, n>
 
 /* Programmatic dependent launch, from compute capability 9.0 on: a kernel starts as soon as the groups of the kernel before it in the
  * stream have ended, and FOLLOW waits until that one's writes are visible. It is not started earlier (griddepcontrol.launch_dependents):
@@ -85,6 +86,49 @@ template <typename T> struct alignas(sizeof(T) < 8 ? 4 * sizeof(T) : 16) spmv_ve
 #define ushort4 spmv_vector4<ushort>
 #define float4 spmv_vector4<float>
 #define double4 spmv_vector4<double>
+
+/* An element of several vectors. */
+template <typename T, int N> struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) spmv_sum {
+    T of[N];
+    spmv_sum() = default;
+    __device__ __forceinline__ spmv_sum(T v)
+    {
+        #pragma unroll
+        for (int j = 0; j < N; j++) of[j] = v;
+    }
+};
+#define SPMV_EACH(expression) \
+    spmv_sum<T, N> r; \
+    _Pragma("unroll") for (int j = 0; j < N; j++) r.of[j] = expression; \
+    return r
+#define SPMV_SUMS template <typename T, int N> INLINE spmv_sum<T, N>
+SPMV_SUMS operator*(T a, const spmv_sum<T, N> &b) { SPMV_EACH(a * b.of[j]); }
+SPMV_SUMS operator+(const spmv_sum<T, N> &a, const spmv_sum<T, N> &b) { SPMV_EACH(a.of[j] + b.of[j]); }
+SPMV_SUMS fma(const spmv_sum<T, N> &a, const spmv_sum<T, N> &b, const spmv_sum<T, N> &c) { SPMV_EACH(fma(a.of[j], b.of[j], c.of[j])); }
+template <typename T, int N> INLINE void operator+=(spmv_sum<T, N> &a, const spmv_sum<T, N> &b) { a = a + b; }
+
+/* Loads a SUM in pieces of 16 bytes, into which the compiler would not gather its components. */
+INLINE void spmv_load(double *to, const double *from) { asm("ld.global.v2.f64 {%0, %1}, [%2];" : "=d"(to[0]), "=d"(to[1]) : "l"(from)); }
+INLINE void spmv_load(float *to, const float *from)
+{
+    asm("ld.global.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]) : "l"(from));
+}
+INLINE float spmv_load_sum(const float *from) { return *from; }
+INLINE double spmv_load_sum(const double *from) { return *from; }
+INLINE spmv_sum<float, 2> spmv_load_sum(const spmv_sum<float, 2> *from)
+{
+    spmv_sum<float, 2> r;
+    asm("ld.global.v2.f32 {%0, %1}, [%2];" : "=f"(r.of[0]), "=f"(r.of[1]) : "l"(from));
+    return r;
+}
+template <typename T, int N> INLINE spmv_sum<T, N> spmv_load_sum(const spmv_sum<T, N> *from)
+{
+    spmv_sum<T, N> r;
+    #pragma unroll
+    for (int j = 0; j < N; j += 16 / (int)sizeof(T)) spmv_load(r.of + j, from->of + j);
+    return r;
+}
+#define LOAD_SUM(pointer) spmv_load_sum(pointer)
 
 INLINE uint clz(uint v) { return (uint)__clz((int)v); }
 INLINE uint popcount(uint v) { return (uint)__popc(v); }

@@ -26,11 +26,11 @@
 #define PARAMS __global const VAL *restrict val
 #define ARGS val
 
-INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
+INLINE void BODY(SUM *acc, ROW_PARAMS, PARAMS)
 {
     __global const VAL *row = val + (IDX)r * cols;
     const uint whole = cols / (L * V) * (L * V); /* the columns after these are taken one by one */
-    VEC sum[V] = { 0 };
+    SUM sum[V] = { 0 };
 #if BY_VECTORS
     VECTOR_V sums = 0;
     for (IDX c = lane * V; c < whole; c += L * V)

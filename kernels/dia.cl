@@ -29,9 +29,9 @@
 #define PARAMS __global const VAL *restrict val, __global const int *restrict offset, ulong diagonals, ulong ld
 #define ARGS val, offset, diagonals, ld
 
-INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
+INLINE void BODY(SUM *acc, ROW_PARAMS, PARAMS)
 {
-    VEC sum[V] = { 0 };
+    SUM sum[V] = { 0 };
 
 #if UNROLL > 1
     #pragma unroll UNROLL

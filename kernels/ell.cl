@@ -30,11 +30,11 @@
                __global const uint *restrict base UNUSED, ulong width, ulong ld
 #define ARGS val, col, base, width, ld
 
-INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
+INLINE void BODY(SUM *acc, ROW_PARAMS, PARAMS)
 {
     const uint first UNUSED = BASE(base, r / (32 / V));
     const IDX slot = ld == 1 ? r * (IDX)width + lane : lane * (IDX)ld + r * V;
-    VEC sum[V] = { 0 };
+    SUM sum[V] = { 0 };
 
     if (lane < (uint)width)
         add_slabs(sum, val, col, slot, L * (IDX)ld, ((uint)width - lane + L - 1) / L, first, X_ARGS);

@@ -30,7 +30,7 @@
                __global const COLUMN *restrict col, __global const uint *restrict base UNUSED, ulong slices UNUSED
 #define ARGS val, ptr, col, base, slices
 
-INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
+INLINE void BODY(SUM *acc, ROW_PARAMS, PARAMS)
 {
     const uint s = r / H;
     const uint i = r % H;

@@ -13,5 +13,5 @@ KERNEL void scale(ulong rows, VECTOR_PARAMS)
 
     BEGIN(x, y);
     for (ulong i = first; i < first + SCALE_EACH && i < rows; i++)
-        put(y, (uint)i, (VEC)0, (VEC)0, beta);
+        put(y, (uint)i, (VEC)0, (SUM)0, beta);
 }

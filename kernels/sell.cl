@@ -105,9 +105,9 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols UNUSED, LIST_PARAM PRODUCT_PARAM
     }
 }
 #else
-INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
+INLINE void BODY(SUM *acc, ROW_PARAMS, PARAMS)
 {
-    VEC sum[V] = { 0 };
+    SUM sum[V] = { 0 };
 #if STAGE
     __local ulong *end_of = (__local ulong *)scratch;
     __local uint *row_of UNUSED = (__local uint *)(end_of + SLOTS);

@@ -29,7 +29,7 @@
 #endif
 
 /* 1: an item without lanes beside it stores its rows of y as a vector, where y is aligned. */
-#if defined(NVIDIA) && !LIST && L == 1 && (W == 2 || W == 4)
+#if defined(NVIDIA) && !LIST && L == 1 && (W == 2 || W == 4) && VECTORS == 1
 #define VECTOR_PUT 1
 #if W == 2
 #define VECTOR_W CAT(VEC, 2)
@@ -61,7 +61,7 @@ INLINE void put_vector(__global VEC *y, VEC alpha, const VEC *sum, VEC beta)
 #endif
     *at = v;
 }
-#elif CPU && !LIST && L == 1 && W > 1
+#elif CPU && !LIST && L == 1 && W > 1 && VECTORS == 1
 #define VECTOR_PUT 1
 INLINE void put_vector(__global VEC *y, VEC alpha, const VEC *sum, VEC beta)
 {
@@ -82,9 +82,9 @@ INLINE void put_vector(__global VEC *y, VEC alpha, const VEC *sum, VEC beta)
 KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
 {
 #if SCRATCH_SIZE > 0
-    LOCAL VEC scratch[SCRATCH_SIZE] __attribute__((aligned(8)));
+    LOCAL SUM scratch[SCRATCH_SIZE] __attribute__((aligned(VECTORS > 1 ? sizeof(SUM) : 8)));
 #else
-    __local VEC *scratch = 0;
+    __local SUM *scratch = 0;
 #endif
     const uint lid = (uint)get_local_id(0);
 #if APART
@@ -95,7 +95,7 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
     const uint own = lid / L;
 #endif
     const ulong block_rows = (rows + W - 1) / W;
-    VEC acc[W];
+    SUM acc[W];
 
 #if BODY_FOLLOWS
     x += x0;
