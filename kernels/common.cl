@@ -672,7 +672,7 @@ INLINE void add_diagonal(SUM *acc, __global const VAL *restrict val, long c, uin
 #define ROW_UNITS (BW / UW)
 /* 1: the image of floats has four columns in each texel (clSpMV 4.4), which is used if x begins at a multiple of four. The last
  * texel may be incomplete. */
-#if IMG && BW % 4 == 0 && !ZERO && !defined(F64)
+#if IMG && BW % 4 == 0 && !ZERO && !defined(F64) && VECTORS == 1
 #define QUAD 1
 #else
 #define QUAD 0

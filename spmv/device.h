@@ -181,6 +181,7 @@ SPMV_API const spmv_variant *spmv_device_matrix_variant(const spmv_device_matrix
 typedef struct spmv__given {
     void    *x, *y;
     uint64_t x0, y0, turn; /* turn: of the exec */
+    uint64_t x_step, y_step; /* of several vectors, else 0 */
     double   alpha, beta;
 } spmv__given;
 
@@ -195,6 +196,8 @@ typedef struct spmv__launch {
     void     *carry[2]; /* buffers with sums and rows of split rows; the finishing launch reads those of the launch before it */
 } spmv__launch;
 
+enum { SPMV__WIDTHS = 3 /* 2, 4 or 8 vectors that kernels multiply at once */ };
+
 /* All members are private. */
 typedef struct spmv_exec {
     const spmv_device_matrix *matrix;
@@ -206,6 +209,10 @@ typedef struct spmv_exec {
     spmv__launch         *launch;
     size_t                count;
     void                 *x, *y;       /* buffers of spmv_exec_mul_host */
+    struct spmv_exec     *wide[SPMV__WIDTHS]; /* the same launches for 2, 4 and 8 vectors side by side, made when first needed */
+    int                   narrow[SPMV__WIDTHS]; /* 1: they cannot be made */
+    void                 *turning;     /* the kernel that makes vectors lie side by side, and back */
+    void                 *turned[2];   /* X and Y side by side */
     struct {
         void    *mem;
         uint64_t elements;
@@ -239,7 +246,9 @@ SPMV_API spmv_status spmv_exec_mul(spmv_exec *exec, double alpha, void *x, uint6
                                    uint64_t y_offset);
 
 /* The same for several vectors, which lie as for spmv_mul_many, from the offsets on: Y = alpha A X + beta Y, each with the bits that
- * spmv_exec_mul gives it. SPMV_ERR_UNSUPPORTED for more than one vector side by side. spmv_exec_seconds has the time of them all. */
+ * spmv_exec_mul gives it. Formats that walk rows multiply up to 8 at once (all but coo, tcsr and csr with runs); the first such product
+ * builds their kernels and may allocate, so make it before a capture. Fastest are vectors side by side with offsets and ld that are
+ * multiples of 8: others are turned first. spmv_exec_seconds has the time of them all. */
 SPMV_API spmv_status spmv_exec_mul_many(spmv_exec *exec, uint64_t count, spmv_arrangement order, double alpha, void *x, uint64_t x_offset,
                                         uint64_t ldx, double beta, void *y, uint64_t y_offset, uint64_t ldy);
 

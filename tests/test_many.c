@@ -428,3 +428,85 @@ Test(many, in_buffers)
     spmv_destroy(&a);
     spmv_device_destroy(&device);
 }
+
+/* Multiplies by vectors in buffers at once, and by one after another, which must give the same bytes of the whole buffer. */
+static void same_in_buffers(spmv_exec *exec, spmv_type t, spmv_arrangement order, uint64_t count, uint64_t offset, double beta,
+                            const char *what)
+{
+    const uint64_t size = spmv_vector_size(t), gap = 8 * (offset % 2);
+    const spmv_device *device = exec->matrix->device;
+    block x = block_new(t, order, count, exec->matrix->cols, gap), y = block_new(t, order, count, exec->matrix->rows, 2 * gap);
+    const size_t x_bytes = (size_t)(x.room * size), y_bytes = (size_t)(y.room * size);
+    char *want = (char *)need_exact(y_bytes), *got = (char *)need_exact(y_bytes);
+    void *at[2];
+    uint64_t i, j;
+    if (x.n) vector_set(t, x.at, place(&x, x.n / 2, count / 2), NAN);
+    memcpy(want, y.at, y_bytes);
+    for (j = 0; j < count; j++) {
+        void *one = column_of(&x, j), *to = column_of(&y, j);
+        CHECK(!spmv_exec_mul_host(exec, 1.5, one, beta, to), "%s: %s", what, heard.text);
+        for (i = 0; i < y.n; i++) memcpy(want + place(&y, i, j) * size, (char *)to + i * size, (size_t)size);
+        free(to);
+        free(one);
+    }
+    cr_assert_eq(spmv_buffer_create(device, x_bytes + offset * size, &at[0]), SPMV_OK);
+    cr_assert_eq(spmv_buffer_create(device, y_bytes, &at[1]), SPMV_OK);
+    if (!offset) cr_assert_eq(spmv_buffer_write(device, at[0], x_bytes, x.at), SPMV_OK);
+    else {
+        char *moved = (char *)need(x_bytes + (size_t)(offset * size), 1);
+        memcpy(moved + offset * size, x.at, x_bytes);
+        cr_assert_eq(spmv_buffer_write(device, at[0], x_bytes + offset * size, moved), SPMV_OK);
+        free(moved);
+    }
+    cr_assert_eq(spmv_buffer_write(device, at[1], y_bytes, y.at), SPMV_OK);
+    CHECK(!spmv_exec_mul_many(exec, count, order, 1.5, at[0], offset, x.ld, beta, at[1], 0, y.ld), "%s: %s", what, heard.text);
+    cr_assert_eq(spmv_buffer_read(device, at[1], y_bytes, got), SPMV_OK);
+    CHECK(!memcmp(got, want, y_bytes), "%s: %d vectors, order %d, offset %d, beta %g", what, (int)count, (int)order, (int)offset, beta);
+    spmv_buffer_destroy(device, at[0]);
+    spmv_buffer_destroy(device, at[1]);
+    free(got);
+    free(want);
+    free(x.guarded);
+    free(y.guarded);
+}
+
+/* On devices several vectors are multiplied at once, by programs of their own, in the formats that walk rows; in the others one by one. */
+Test(many, at_once_on_a_device, .timeout = 300)
+{
+    static const struct { const char *plan; int wide; } t[] = {
+        { "csr", 1 }, { "csr:idx=16,run=64", 0 }, { "ell:idx=16", 1 }, { "ell/V=4", 1 }, { "sell:h=8,rows=sorted", 1 }, { "sell/STAGE=1", 1 },
+        { "dia", 1 }, { "bdia", 1 }, { "dense/L=4", 1 }, { "bcsr:b=2x2", 1 }, { "bell:b=2x4", 1 }, { "sbell:b=3x3/L=2", 1 }, { "cmrs", 1 },
+        { "coo", 0 }, { "tcsr:tile=512", 0 }, { "ell:w=2+csr:rows=nonempty", 1 }, { "ell:w=2+coo", 0 }, { "csr:val=8/L=4", 1 }
+    };
+    static const spmv_type types[] = { SPMV_F64, SPMV_F32, SPMV_MIXED };
+    spmv_device device;
+    matrix m;
+    size_t i;
+    cr_assert_eq(spmv_device_create(&device, NULL), SPMV_OK);
+    cr_assert(matrix_awkward(&m, 21, INTEGERS));
+    for (i = 0; i < sizeof t / sizeof *t; i++) {
+        const spmv_type type = types[device.info.f64 ? i % 3 : 1];
+        const char *knobs = strchr(t[i].plan, '/');
+        char plan[64];
+        spmv_desc d = { 0 };
+        spmv_matrix a;
+        sprintf(plan, "%.*s", knobs ? (int)(knobs - t[i].plan) : (int)strlen(t[i].plan), t[i].plan);
+        d.matrix = matrix_input(&m, type);
+        d.type = type;
+        d.plan = plan;
+        d.variant = knobs ? knobs + 1 : NULL;
+        d.device = &device;
+        d.reproducible = t[i].wide && i % 4 == 1;
+        if (spmv_create(&a, &d) != SPMV_OK) {
+            d.reproducible = 0;
+            cr_assert_eq(spmv_create(&a, &d), SPMV_OK, "%s", t[i].plan);
+        }
+        same_in_buffers(a.exec, type, SPMV_SIDE_BY_SIDE, 8, 0, 0, t[i].plan);
+        same_in_buffers(a.exec, type, SPMV_SIDE_BY_SIDE, i % 8 ? 9 : 15, 3, 0.5, t[i].plan);
+        same_in_buffers(a.exec, type, SPMV_ONE_AFTER_ANOTHER, 9, 1, 0.5, t[i].plan);
+        CHECK((a.exec->wide[2] != NULL) == t[i].wide, "%s: wide", t[i].plan);
+        spmv_destroy(&a);
+    }
+    matrix_free(&m);
+    spmv_device_destroy(&device);
+}

@@ -5,7 +5,7 @@
 #ifndef SPMV__DEVICE_CHECK_H
 #define SPMV__DEVICE_CHECK_H
 
-#include "exec.h"
+#include "many.h"
 
 #include <string.h>
 

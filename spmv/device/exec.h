@@ -183,6 +183,21 @@ static void spmv__dev_launch_free(const spmv_device *device, spmv__launch *launc
     spmv__dev_left(device, launch->carry[1], ordered);
 }
 
+/* Releases the launches for so many vectors. */
+static void spmv__dev_wide_free(spmv_exec *exec, int width)
+{
+    const spmv_device *device = exec->matrix->device;
+    const int ordered = exec->queue == device->queue;
+    spmv_exec *wide = exec->wide[width];
+    size_t i;
+    if (!wide) return;
+    spmv__dev_launch_free(device, &wide->scale, ordered);
+    for (i = 0; i < wide->count; i++) spmv__dev_launch_free(device, &wide->launch[i], ordered);
+    spmv_free(&exec->hooks, wide->launch);
+    spmv_free(&exec->hooks, wide);
+    exec->wide[width] = NULL;
+}
+
 static void spmv__dev_event_free(const spmv_device *device, void *event)
 {
     if (event && spmv__dev_is_here(device)) device->info.backend->event_free(device, event);
@@ -235,6 +250,10 @@ SPMV_API void spmv_exec_destroy(spmv_exec *exec)
     spmv__dev_launch_free(device, &exec->scale, ordered);
     spmv__dev_launch_free(device, &exec->tail, ordered);
     for (i = 0; i < exec->count; i++) spmv__dev_launch_free(device, &exec->launch[i], ordered);
+    for (i = 0; i < SPMV__WIDTHS; i++) spmv__dev_wide_free(exec, (int)i);
+    spmv__dev_kernel_free(device, exec->turning);
+    spmv__dev_left(device, exec->turned[0], ordered);
+    spmv__dev_left(device, exec->turned[1], ordered);
     spmv__dev_left(device, exec->x, ordered);
     spmv__dev_left(device, exec->y, ordered);
     if (exec->queue && spmv__dev_is_here(device)) device->info.backend->queue_free(device, exec->queue);
@@ -270,11 +289,12 @@ static spmv_status spmv__dev_exec_take(spmv_exec *exec, const char *function)
 
 /* A product that is being enqueued. */
 typedef struct spmv__dev_run {
-    spmv_exec  *exec;
+    spmv_exec  *exec, *of; /* of: has the launches; exec, or of several vectors one of exec->wide */
     double      alpha;
     void       *x, *y;
     uint64_t    x0, y0;
     const spmv_tail *tail; /* NULL: none */
+    uint64_t    x_step, y_step; /* of several vectors: from one element to the next; else 0 */
     unsigned    num_wait;
     const void *wait;
     size_t      left;      /* launches still to be enqueued */
@@ -304,22 +324,25 @@ static spmv_status spmv__dev_launch_give(const spmv_exec *exec, spmv__launch *la
     spmv__dev_arg_count(&args, given->y0);
     spmv__dev_arg_real(&args, given->alpha);
     spmv__dev_arg_real(&args, given->beta);
+    if (given->y_step) {
+        spmv__dev_arg_count(&args, given->x_step);
+        spmv__dev_arg_count(&args, given->y_step);
+    }
     if (launch->texel) spmv__dev_arg_mem(&args, exec->image[launch->texel == 4 && given->x0 % 4 == 0]);
     launch->given = *given;
     if (args.s) memset(&launch->given, 0, sizeof launch->given);
     return args.s;
 }
 
-/* Enqueues a launch, whose arguments are set, and keeps its event as far as one is needed. */
-static spmv_status spmv__dev_enqueue_ready(spmv__dev_run *run, spmv__launch *launch)
+/* Enqueues a kernel, whose arguments are set, and keeps its event as far as one is needed. */
+static spmv_status spmv__dev_enqueue_kernel(spmv__dev_run *run, void *kernel, uint64_t groups, uint64_t wg)
 {
     spmv_exec *exec = run->exec;
     const spmv_device *device = exec->matrix->device;
     spmv_order order = spmv__dev_order(run);
     void *event = NULL;
     int want = exec->chain || exec->timing || (run->left == 1 && run->keep_last);
-    spmv_status s = device->info.backend->launch(device, exec->queue, launch->kernel, launch->groups, launch->wg, &order,
-                                                 want ? &event : NULL);
+    spmv_status s = device->info.backend->launch(device, exec->queue, kernel, groups, wg, &order, want ? &event : NULL);
     if (s) return s;
     if (exec->timing && !run->begun) s = spmv__dev_event_keep(device, &exec->first, event);
     if (run->previous) spmv__dev_event_free(device, run->previous);
@@ -327,24 +350,6 @@ static spmv_status spmv__dev_enqueue_ready(spmv__dev_run *run, spmv__launch *lau
     run->begun = 1;
     run->left--;
     return s;
-}
-
-/* Enqueues a launch of the product, with new arguments if they are not those that it has. */
-static spmv_status spmv__dev_enqueue(spmv__dev_run *run, spmv__launch *launch, double beta)
-{
-    spmv_exec *exec = run->exec;
-    spmv__given given;
-    spmv_status s = SPMV_OK;
-    memset(&given, 0, sizeof given);
-    given.x = run->x;
-    given.x0 = run->x0;
-    given.y = run->y;
-    given.y0 = run->y0 + launch->row;
-    given.turn = exec->turn;
-    given.alpha = run->alpha;
-    given.beta = beta;
-    if (memcmp(&given, &launch->given, sizeof given) != 0) s = spmv__dev_launch_give(exec, launch, &given);
-    return s ? s : spmv__dev_enqueue_ready(run, launch);
 }
 
 /* Enqueues what follows the product. */
@@ -367,7 +372,27 @@ static spmv_status spmv__dev_enqueue_tail(spmv__dev_run *run)
     spmv__dev_arg_count(&args, tail->sums_offset);
     spmv__dev_arg_real(&args, spmv__tail_gamma(tail));
     spmv__dev_arg_count(&args, tail->dots | (tail->z ? 1u << SPMV_DOT_COUNT : 0));
-    return args.s ? args.s : spmv__dev_enqueue_ready(run, launch);
+    return args.s ? args.s : spmv__dev_enqueue_kernel(run, launch->kernel, launch->groups, launch->wg);
+}
+
+/* Enqueues a launch, with new arguments if they are not those that it has. */
+static spmv_status spmv__dev_enqueue(spmv__dev_run *run, spmv__launch *launch, double beta)
+{
+    spmv_exec *exec = run->exec;
+    spmv__given given;
+    spmv_status s = SPMV_OK;
+    memset(&given, 0, sizeof given);
+    given.x = run->x;
+    given.x0 = run->x0;
+    given.y = run->y;
+    given.y0 = run->y0 + launch->row * (run->y_step ? run->y_step : 1);
+    given.x_step = run->x_step;
+    given.y_step = run->y_step;
+    given.turn = exec->turn;
+    given.alpha = run->alpha;
+    given.beta = beta;
+    if (memcmp(&given, &launch->given, sizeof given) != 0) s = spmv__dev_launch_give(exec, launch, &given);
+    return s ? s : spmv__dev_enqueue_kernel(run, launch->kernel, launch->groups, launch->wg);
 }
 
 /* Asks the driver how much a buffer holds that exec has not seen, and remembers it as x or y. name is the argument's. */
@@ -501,22 +526,28 @@ static spmv_status spmv__dev_exec_events(spmv__dev_run *run)
     return s;
 }
 
-/* Enqueues the pass that scales y (unless the first part covers it or beta is 1), then all launches and what follows. run has the
- * vectors, alpha and what to wait for. */
-static spmv_status spmv__dev_exec_launches(spmv__dev_run *run, double beta)
+/* Enqueues the pass that scales y (unless the first part covers it or beta is 1), then all launches of run->of, and what follows. */
+static spmv_status spmv__dev_enqueue_all(spmv__dev_run *run, double beta)
 {
-    spmv_exec *exec = run->exec;
-    const spmv_device_matrix *matrix = exec->matrix;
-    size_t i, launches = run->alpha != 0 && matrix->rows ? exec->count : 0;
+    spmv_exec *of = run->of;
+    const spmv_device_matrix *matrix = of->matrix;
+    size_t i, launches = run->alpha != 0 && matrix->rows ? of->count : 0;
     int covers = launches && matrix->covers && matrix->part[0].groups;
     int scale = matrix->rows && beta != 1 && !covers;
-    spmv_status s = spmv__dev_exec_ready(run, launches);
-    if (s) return s;
+    spmv_status s = SPMV_OK;
     run->left = launches + (size_t)scale + (run->tail != NULL);
-    if (scale) s = spmv__dev_enqueue(run, &exec->scale, beta);
-    for (i = 0; !s && i < launches; i++) s = spmv__dev_enqueue(run, &exec->launch[i], covers && exec->launch[i].first ? beta : 1);
+    if (scale) s = spmv__dev_enqueue(run, &of->scale, beta);
+    for (i = 0; !s && i < launches; i++) s = spmv__dev_enqueue(run, &of->launch[i], covers && of->launch[i].first ? beta : 1);
     if (!s && run->tail) s = spmv__dev_enqueue_tail(run);
     return s;
+}
+
+/* The same for one vector. run has the vectors, alpha and what to wait for. */
+static spmv_status spmv__dev_exec_launches(spmv__dev_run *run, double beta)
+{
+    const spmv_device_matrix *matrix = run->exec->matrix;
+    spmv_status s = spmv__dev_exec_ready(run, run->alpha != 0 && matrix->rows ? run->exec->count : 0);
+    return s ? s : spmv__dev_enqueue_all(run, beta);
 }
 
 /* The end of products whose last launch was enqueued with status s. *event, if event is not NULL, gets one that completes with them. */
@@ -543,7 +574,7 @@ static spmv__dev_run spmv__dev_run_of(spmv_exec *exec, double alpha, void *x, ui
 {
     spmv__dev_run run;
     memset(&run, 0, sizeof run);
-    run.exec = exec;
+    run.exec = run.of = exec;
     run.alpha = alpha;
     run.x = x;
     run.x0 = x_offset;
@@ -571,41 +602,6 @@ SPMV_API spmv_status spmv_exec_mul(spmv_exec *exec, double alpha, void *x, uint6
                                    uint64_t y_offset)
 {
     return spmv__exec_mul(exec, "spmv_exec_mul", alpha, x, x_offset, beta, y, y_offset, 0, NULL, NULL);
-}
-
-/* Checks where several vectors lie in their buffers, and multiplies them one by one. */
-static spmv_status spmv__dev_exec_mul_many(spmv_exec *exec, const spmv__many *many, double alpha, void *x, uint64_t x_offset, double beta,
-                                           void *y, uint64_t y_offset)
-{
-    const int reads = alpha != 0 && many->rows && many->cols;
-    spmv__dev_run run = spmv__dev_run_of(exec, alpha, x, x_offset, y, y_offset);
-    spmv_status s = spmv__check_lie(&exec->hooks, "spmv_exec_mul_many", exec->matrix->type, many);
-    uint64_t j;
-    if (s || !many->count) return s;
-    if (many->order == SPMV_SIDE_BY_SIDE && many->ldx + many->ldy > 2)
-        return spmv_log(&exec->hooks, SPMV_ERR_UNSUPPORTED, "spmv_exec_mul_many: vectors side by side in buffers");
-    if (many->rows) s = spmv__dev_exec_check(exec, SPMV__Y, y, y_offset, spmv__many_extent(many, many->ldy, many->rows), "y");
-    if (!s && reads) s = spmv__dev_exec_check(exec, SPMV__X, x, x_offset, spmv__many_extent(many, many->ldx, many->cols), "x");
-    if (!s && reads) s = spmv__dev_exec_apart(&run, many);
-    for (j = 0; j < many->count && !s; j++) {
-        run.x = x;
-        run.x0 = x_offset + j * many->ldx;
-        run.y0 = y_offset + j * many->ldy;
-        s = spmv__dev_exec_launches(&run, beta);
-    }
-    return spmv__dev_exec_end(&run, s, NULL);
-}
-
-SPMV_API spmv_status spmv_exec_mul_many(spmv_exec *exec, uint64_t count, spmv_arrangement order, double alpha, void *x, uint64_t x_offset,
-                                        uint64_t ldx, double beta, void *y, uint64_t y_offset, uint64_t ldy)
-{
-    spmv_status s = spmv__dev_exec_take(exec, "spmv_exec_mul_many");
-    spmv__many many;
-    if (s) return s;
-    many = spmv__many_of(count, order, ldx, ldy, exec->matrix->rows, exec->matrix->cols);
-    s = spmv__dev_exec_mul_many(exec, &many, alpha, x, x_offset, beta, y, y_offset);
-    spmv__set_free(&exec->busy);
-    return s;
 }
 
 SPMV_API spmv_status spmv_exec_mul_tail(spmv_exec *exec, double alpha, void *x, uint64_t x_offset, double beta, void *y,
