@@ -270,7 +270,8 @@ typedef struct spmv_csr {
 
 /* Makes a CSR matrix. Checks every pointer and index and logs the position of the first that is wrong. Takes time and memory
  * proportional to the entries and the rows; all memory for entries is allocated before the first is read. Columns, transposes and halves
- * are placed in threads; rows are sorted only where entries come out of order or twice.
+ * are placed in threads, large ones by way of a copy if there is memory for it; rows are sorted only where entries come out of order or
+ * twice.
  *   out     need not be initialised; zeroed on failure. Destroy it with spmv_csr_destroy
  *   in      the matrix; its arrays are copied unless it says borrow
  *   store   type of the values in out: SPMV_F64 or SPMV_F32 (SPMV_MIXED means SPMV_F32)

@@ -52,7 +52,11 @@ static double spmv__signed_value(const void *val, spmv_type type, uint64_t sourc
     return source & SPMV_NEGATED ? -v : v;
 }
 
-enum { SPMV__IMPORT_BATCH = 64 }; /* entries: enough to load the memory of all of them at once */
+enum {
+    SPMV__IMPORT_BATCH = 64,    /* entries: enough to load the memory of all of them at once */
+    SPMV__IMPORT_BANDS = 256,   /* the most bands that entries are dealt to, so few that the caches hold a line of each */
+    SPMV__IMPORT_NEAR = 8 << 20 /* bytes of entries up to which caches hold them all */
+};
 
 /* Entries that are read, counted or placed together: where they are in the CSR matrix, and the numbers of the caller's values. */
 typedef struct spmv__import_batch {
@@ -72,7 +76,10 @@ typedef struct spmv__import {
     uint64_t  first, end;          /* the entries (BSR: blocks) that a pass takes */
     spmv__import_batch *batch;     /* two: entries (BSR: blocks) as they were read, and what they were expanded to */
     uint64_t  line;                /* CSR, CSC, BSR: the line that holds the entry read last */
-    uint64_t *count;               /* rows: in the counting pass entries of each row, then where the next entry of a row goes */
+    int       band;                /* entries are dealt to bands of 2^band rows first; 0: they go to their rows at once */
+    uint64_t  bands;
+    uint64_t *count;               /* bands: in the counting pass entries of each band, then where the next entry of a band goes */
+    uint32_t *row;                 /* with bands of several rows, the row of each entry placed */
     uint32_t *col;                 /* NULL in the counting pass */
     void     *val;                 /* the value of each entry placed */
     spmv_type type;                /* of val */
@@ -142,23 +149,24 @@ static void spmv__import_store(const spmv__import *work, spmv__import_batch *bat
     const uint64_t size = spmv_value_size(work->type);
     uint64_t i;
     for (i = 0; i < batch->n; i++) {
-        batch->slot[i] = work->count[batch->row[i]]++;
+        batch->slot[i] = work->count[batch->row[i] >> work->band]++;
         spmv__prefetch(work->col, batch->slot[i] * sizeof *work->col);
         spmv__prefetch(work->val, batch->slot[i] * size);
     }
     for (i = 0; i < batch->n; i++) work->col[batch->slot[i]] = batch->col[i];
+    for (i = 0; work->row && i < batch->n; i++) work->row[batch->slot[i]] = batch->row[i];
     if (work->type == SPMV_F64 && in->val_type == SPMV_F64) spmv__import_values(work, batch, SPMV_F64, SPMV_F64);
     else if (work->type == SPMV_F32 && in->val_type == SPMV_F32) spmv__import_values(work, batch, SPMV_F32, SPMV_F32);
     else spmv__import_values(work, batch, in->val_type, work->type);
     for (i = 0; work->order && i < batch->n; i++) work->order[batch->slot[i]] = batch->source[i];
 }
 
-/* Counts the entries of the batch in the first pass, places them in their rows in the second. */
+/* Counts the entries of the batch in the first pass, places them in their bands in the second. */
 static void spmv__import_flush(const spmv__import *work, spmv__import_batch *batch)
 {
     uint64_t i;
     if (work->col) spmv__import_store(work, batch);
-    else for (i = 0; i < batch->n; i++) work->count[batch->row[i]]++;
+    else for (i = 0; i < batch->n; i++) work->count[batch->row[i] >> work->band]++;
     batch->n = 0;
 }
 
@@ -279,8 +287,8 @@ static void spmv__import_line_numbers(spmv__import *work, uint64_t first, uint64
     }
 }
 
-/* Reads n entries from number first on as a batch, until an index is outside the matrix. */
-static void spmv__import_read(spmv__import *work, uint64_t first, uint64_t n)
+/* Reads n entries from number first on as a batch, until an index is outside the matrix. counts: only their rows are needed. */
+static void spmv__import_read(spmv__import *work, uint64_t first, uint64_t n, int counts)
 {
     const spmv_input *in = work->in;
     spmv__import_batch *batch = work->batch;
@@ -290,9 +298,10 @@ static void spmv__import_read(spmv__import *work, uint64_t first, uint64_t n)
         batch->n = spmv__import_indices(work, in->transpose ? in->row : in->col, first, batch->n, work->cols, batch->col);
     } else {
         batch->n = spmv__import_indices(work, work->index, first, n, work->inner, work->by_columns ? batch->row : batch->col);
-        spmv__import_line_numbers(work, first, batch->n, work->by_columns ? batch->col : batch->row);
+        if (!counts || !work->by_columns)
+            spmv__import_line_numbers(work, first, batch->n, work->by_columns ? batch->col : batch->row);
     }
-    for (i = 0; i < batch->n; i++) batch->source[i] = first + i;
+    for (i = 0; i < batch->n && !counts; i++) batch->source[i] = first + i;
 }
 
 /* Reports entry i, one index of which is outside the matrix. */
@@ -326,7 +335,7 @@ static spmv_status spmv__import_pass(spmv__import *work)
     work->line = spmv__import_line(work, work->first);
     for (i = work->first; i < work->end && !s; i += n) {
         n = spmv__smaller(work->end - i, SPMV__IMPORT_BATCH);
-        spmv__import_read(work, i, n);
+        spmv__import_read(work, i, n, plain && !work->col);
         read = work->batch->n;
         for (k = 0; k < read && !plain && !s; k++) s = spmv__import_take(work, k);
         if (plain) spmv__import_flush(work, work->batch);
@@ -629,14 +638,15 @@ static spmv_status spmv__import_merge(spmv_csr *out, spmv__import *work, uint64_
     return SPMV_OK;
 }
 
-/* Makes the tasks of an import, each with a stretch of the entries and a count for each row. The last one's counts are ptr, which is 0;
- * those of the others take at most half as much memory as columns and values in f32. */
+/* Makes the tasks of an import, each with a stretch of the entries and a count for each band. The last one's counts are ptr, which is 0, if
+ * bands are rows; those of the others take at most half as much memory as columns and values in f32. */
 static spmv_status spmv__import_deal(spmv__import *work, uint64_t *ptr, const spmv_hooks *quiet, spmv__import **task)
 {
-    const uint64_t n = spmv__share_threads(spmv__share_count(work->entries), 1 + work->entries / (2 * work->rows + 1));
+    const uint64_t n = spmv__share_threads(spmv__share_count(work->entries), 1 + work->entries / (2 * work->bands + 1));
     void *block;
     uint64_t t;
-    spmv_status s = spmv__new(work->hooks, &block, 1, n * (sizeof *work + 2 * sizeof *work->batch) + (n - 1) * work->rows * 8, 0);
+    const uint64_t counts = (n - !work->band) * work->bands * 8;
+    spmv_status s = spmv__new(work->hooks, &block, 1, n * (sizeof *work + 2 * sizeof *work->batch) + counts, 0);
     if (s) return s;
     *task = (spmv__import *)block;
     work->tasks = n;
@@ -648,7 +658,7 @@ static spmv_status spmv__import_deal(spmv__import *work, uint64_t *ptr, const sp
         (*task)[t].first = work->end / n * t + work->end % n * t / n;
         (*task)[t].end = work->end / n * (t + 1) + work->end % n * (t + 1) / n;
         (*task)[t].batch = work->batch + 2 * t;
-        if (t + 1 < n) (*task)[t].count = (uint64_t *)(work->batch + 2 * n) + t * work->rows;
+        if (t + 1 < n || work->band) (*task)[t].count = (uint64_t *)(work->batch + 2 * n) + t * work->bands;
     }
     return SPMV_OK;
 }
@@ -673,30 +683,126 @@ static int spmv__import_agree(spmv__import *work, const spmv__import *task)
     return 1;
 }
 
-/* Makes the numbers of entries that the tasks have counted the places of the first that each puts in each row. */
+/* Makes the numbers of entries that the tasks have counted the places of the first that each puts in each band. */
 static void spmv__import_places(const spmv__import *work, spmv__import *task)
 {
-    uint64_t r, t, sum = 0;
-    for (r = 0; r < work->rows; r++)
+    uint64_t b, t, sum = 0;
+    for (b = 0; b < work->bands; b++)
         for (t = 0; t < work->tasks; t++) {
-            uint64_t n = task[t].count[r];
-            task[t].count[r] = sum;
+            uint64_t n = task[t].count[b];
+            task[t].count[b] = sum;
             sum += n;
         }
 }
 
+/* 1 if entries that follow one another go to rows all over the matrix: of 16 stretches of 1024 a quarter or more to rows that are not near
+ * those of others. */
+static int spmv__import_scatters(const spmv__import *work)
+{
+    const spmv_input *in = work->in;
+    const void *row = in->form != SPMV_IN_COO ? work->by_columns ? work->index : NULL : in->transpose ? in->col : in->row;
+    uint8_t seen[4096];
+    uint64_t stretch, i, apart = 0;
+    if (!row || in->form == SPMV_IN_BSR || work->entries < 16 * 1024) return 0;
+    for (stretch = 0; stretch < 16; stretch++) {
+        memset(seen, 0, sizeof seen);
+        for (i = 0; i < 1024; i++) {
+            const uint64_t r = spmv__index(row, work->index_bits, in->base, work->entries / 16 * stretch + i) / 16 % sizeof seen;
+            apart += !seen[r];
+            seen[r] = 1;
+        }
+    }
+    return apart > 16 * 1024 / 4;
+}
+
+/* Decides whether entries go to bands of several rows first: where they would be strewn over more memory than caches hold. Then *room is
+ * taken for them, if there is as much. */
+static void spmv__import_choose_bands(spmv__import *work, uint64_t most, const spmv_hooks *quiet, void **room)
+{
+    const uint64_t bytes = 8 + spmv_value_size(work->type) + (work->order ? 8u : 0);
+    work->bands = work->rows;
+    *room = NULL;
+    if (work->rows <= SPMV__IMPORT_BANDS || spmv__sat_mul(work->entries, bytes) < SPMV__IMPORT_NEAR || !spmv__import_scatters(work)) return;
+    if (spmv__room(quiet, room, most, bytes)) return;
+    while (work->rows > (uint64_t)SPMV__IMPORT_BANDS << work->band) work->band++;
+    work->bands = spmv__ceil_div(work->rows, (uint64_t)1 << work->band);
+}
+
+/* Has a task place its entries there. */
+static void spmv__import_lay_bands(spmv__import *task, void *room, uint64_t most)
+{
+    char *at = (char *)room;
+    if (task->order) {
+        task->order = (uint64_t *)room;
+        at += most * 8;
+    }
+    task->val = at;
+    task->row = (uint32_t *)(void *)(at + most * spmv_value_size(task->type));
+    task->col = task->row + most;
+}
+
+/* What the shares have in common that place the entries of a band in their rows. */
+typedef struct spmv__import_bands {
+    const spmv__import *from, *to; /* from: by bands, to: by rows */
+    const uint64_t     *end;       /* of each band */
+    uint64_t           *ptr;       /* 0; then the end of each row */
+} spmv__import_bands;
+
+SPMV__INLINE void spmv__import_band_values(const spmv__import_bands *bands, uint64_t i, uint64_t end, spmv_type type)
+{
+    for (; i < end; i++) {
+        const uint64_t slot = bands->ptr[bands->from->row[i]]++;
+        bands->to->col[slot] = bands->from->col[i];
+        spmv__store_value(bands->to->val, type, slot, spmv__value(bands->from->val, type, i));
+        if (bands->to->order) bands->to->order[slot] = bands->from->order[i];
+    }
+}
+
+static void spmv__import_band(void *job, uint64_t band)
+{
+    const spmv__import_bands *bands = (const spmv__import_bands *)job;
+    const uint64_t begin = band ? bands->end[band - 1] : 0, end = bands->end[band];
+    const uint64_t stop = spmv__smaller((band + 1) << bands->from->band, bands->from->rows);
+    uint64_t i, r, sum = begin;
+    for (i = begin; i < end; i++) bands->ptr[bands->from->row[i]]++;
+    for (r = band << bands->from->band; r < stop; r++) {
+        const uint64_t n = bands->ptr[r];
+        bands->ptr[r] = sum;
+        sum += n;
+    }
+    if (bands->from->type == SPMV_F64) spmv__import_band_values(bands, begin, end, SPMV_F64);
+    else spmv__import_band_values(bands, begin, end, SPMV_F32);
+}
+
+/* Places what the tasks have dealt to bands in the rows. */
+static void spmv__import_rows(const spmv__import *work, spmv__import *task, uint64_t *ptr)
+{
+    spmv__import_bands bands;
+    uint64_t t;
+    memset(&bands, 0, sizeof bands);
+    bands.from = task;
+    bands.to = work;
+    bands.end = task[work->tasks - 1].count;
+    bands.ptr = ptr;
+    spmv__share_out(spmv__import_band, &bands, work->bands);
+    for (t = 0; t < work->tasks; t++) task[t].col = work->col;
+}
+
 /* Counts the entries of each row, then places them in the order given, in threads; ptr becomes the row pointers. The tasks log nothing: of
  * faults that several may find, the first is reported by a pass over all entries. */
-static spmv_status spmv__import_bucket(spmv__import *work, uint64_t *ptr, uint32_t *col)
+static spmv_status spmv__import_bucket(spmv__import *work, uint64_t most, uint64_t *ptr, uint32_t *col)
 {
     spmv_hooks quiet;
-    spmv__import *task;
+    spmv__import *task = NULL;
+    void *room;
     uint64_t t, r;
     spmv_status s;
     memset(&quiet, 0, sizeof quiet);
+    if (work->hooks) quiet = *work->hooks;
     quiet.log = spmv__hush;
+    spmv__import_choose_bands(work, most, &quiet, &room);
     s = spmv__import_deal(work, ptr, &quiet, &task);
-    if (s) return s;
+    if (s) goto done;
     spmv__share_out(spmv__import_work, task, work->tasks);
     if (!spmv__import_agree(work, task)) {
         s = spmv__import_pass(work);
@@ -708,14 +814,17 @@ static spmv_status spmv__import_bucket(spmv__import *work, uint64_t *ptr, uint32
     for (t = 0; t < work->tasks; t++) {
         task[t].col = col;
         task[t].ptr = ptr;
+        if (room) spmv__import_lay_bands(task + t, room, most);
     }
     spmv__share_out(spmv__import_work, task, work->tasks);
+    if (room) spmv__import_rows(work, task, ptr);
     for (r = work->rows; r; r--) ptr[r] = ptr[r - 1]; /* placing moved every pointer to the end of its row */
     ptr[0] = 0;
     spmv__share_out(spmv__import_unsorted, task, work->tasks);
     for (t = 0; t < work->tasks; t++) work->longest = task[t].longest > work->longest ? task[t].longest : work->longest;
 done:
     spmv_free(work->hooks, task);
+    spmv_free(work->hooks, room);
     return s;
 }
 
@@ -727,7 +836,7 @@ SPMV__APART spmv_status spmv__import_general(spmv_csr *out, spmv__import *work)
     const spmv_input *in = work->in;
     const int narrow = out->type == SPMV_F32 && in->val && in->val_type == SPMV_F64;
     void *ptr = NULL, *col = NULL, *order = NULL, *val = NULL, *wide = NULL, *from = NULL;
-    uint64_t most = spmv__sat_mul(work->entries, in->symmetry ? 2 : 1);
+    uint64_t most = spmv__sat_mul(work->entries, in->symmetry ? 2 : 1), i;
     spmv_status s = spmv__room(work->hooks, &val, most, spmv_value_size(out->type));
     if (!s && narrow) s = spmv__room(work->hooks, &wide, most, 8);
     if (!s) s = spmv__room(work->hooks, &col, most, 4);
@@ -738,11 +847,12 @@ SPMV__APART spmv_status spmv__import_general(spmv_csr *out, spmv__import *work)
     work->type = narrow ? SPMV_F64 : out->type;
     work->val = narrow ? wide : val;
     work->order = (uint64_t *)order;
-    s = spmv__import_bucket(work, (uint64_t *)ptr, (uint32_t *)col);
+    s = spmv__import_bucket(work, most, (uint64_t *)ptr, (uint32_t *)col);
     if (!s && work->longest) s = spmv__import_sort(work);
     if (s) goto done;
     out->nnz = ((uint64_t *)ptr)[work->rows];
-    if (work->longest || narrow || in->drop_zeros || in->updatable)
+    for (i = 0; in->updatable && i <= out->nnz; i++) ((uint64_t *)from)[i] = i;
+    if (work->longest || narrow || in->drop_zeros)
         s = spmv__import_merge(out, work, (uint64_t *)ptr, (uint64_t *)from, val);
     if (s) goto done;
     out->ptr = (const uint64_t *)ptr;

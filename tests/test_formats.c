@@ -2117,6 +2117,86 @@ Test(input, any_number_of_threads_makes_the_same)
 }
 #endif
 
+/* Entries that go to rows all over a large matrix are dealt to bands of rows first, which is not done on the way back to 200 rows. */
+static void strewn_and_back(const matrix *m, spmv_type type, int updatable)
+{
+    spmv_input in = matrix_input(m, type), back;
+    spmv_csr a, b;
+    in.transpose = 1;
+    in.updatable = updatable;
+#ifdef _OPENMP
+    import_alike(&in, type, "strewn");
+    omp_set_num_threads(3);
+#endif
+    cr_assert_eq(spmv_csr_create(&a, &in, type, NULL), SPMV_OK);
+    memset(&back, 0, sizeof back);
+    back.rows = (int64_t)a.rows;
+    back.cols = (int64_t)a.cols;
+    back.ptr = a.ptr;
+    back.col = a.col;
+    back.val = a.val;
+    back.val_type = type;
+    back.ptr_bits = 64;
+    back.transpose = 1;
+    cr_assert_eq(spmv_csr_create(&b, &back, type, NULL), SPMV_OK);
+    CHECK(b.nnz == m->nnz && !memcmp(b.ptr, m->ptr, (size_t)(m->rows + 1) * 8) && !memcmp(b.col, m->col, (size_t)m->nnz * 4), "pattern");
+    CHECK(!memcmp(b.val, in.val, (size_t)m->nnz * spmv_value_size(type)), "values");
+    spmv_csr_destroy(&b);
+    spmv_csr_destroy(&a);
+}
+
+/* COO of the transpose with each entry twice, the second time behind all others. */
+static void strewn_twice(const matrix *m)
+{
+    uint32_t *row = (uint32_t *)need(2 * m->nnz, sizeof *row), *col = (uint32_t *)need(2 * m->nnz, sizeof *col);
+    double *val = (double *)need(2 * m->nnz, sizeof *val);
+    spmv_input in = matrix_input(m, SPMV_F64);
+    spmv_csr a, b;
+    uint64_t r, k;
+    in.transpose = 1;
+    cr_assert_eq(spmv_csr_create(&a, &in, SPMV_F64, NULL), SPMV_OK);
+    for (r = 0; r < m->rows; r++)
+        for (k = m->ptr[r]; k < m->ptr[r + 1]; k++) {
+            col[k] = col[m->nnz + k] = (uint32_t)r;
+            row[k] = row[m->nnz + k] = m->col[k];
+            val[k] = val[m->nnz + k] = m->val[k];
+        }
+    memset(&in, 0, sizeof in);
+    in.form = SPMV_IN_COO;
+    in.rows = (int64_t)m->cols;
+    in.cols = (int64_t)m->rows;
+    in.nnz = (int64_t)(2 * m->nnz);
+    in.row = row;
+    in.col = col;
+    in.val = val;
+    in.val_type = SPMV_F64;
+    in.updatable = 1;
+    cr_assert_eq(spmv_csr_create(&b, &in, SPMV_F64, NULL), SPMV_OK);
+    CHECK(b.nnz == a.nnz && !memcmp(a.ptr, b.ptr, (size_t)(a.rows + 1) * 8) && !memcmp(a.col, b.col, (size_t)a.nnz * 4), "pattern");
+    for (k = 0; k < a.nnz; k++) {
+        const double want = 2 * ((const double *)a.val)[k], is = ((const double *)b.val)[k];
+        const uint64_t one = b.order[2 * k];
+        CHECK(is == want && val[one] * 2 == want && b.order[2 * k + 1] == one + m->nnz, "value %d: %g, not %g", (int)k, is, want);
+    }
+    spmv_csr_destroy(&a);
+    spmv_csr_destroy(&b);
+    free(row);
+    free(col);
+    free(val);
+}
+
+Test(input, strewn_entries_come_to_their_rows)
+{
+    matrix m;
+    int kind;
+    matrix_random(&m, "strewn", 200, 50000, 0.075);
+    matrix_close(&m, REALS);
+    for (kind = 0; kind < 4; kind++) strewn_and_back(&m, kind & 1 ? SPMV_F32 : SPMV_F64, kind >> 1);
+    strewn_twice(&m);
+    matrix_free(&m);
+    cr_assert(checks_done > 10);
+}
+
 /* Columns are placed in rows without a second copy of anything, and counts for more threads take at most 4 bytes for each entry. */
 Test(input, columns_take_little_memory)
 {
