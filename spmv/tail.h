@@ -138,20 +138,31 @@ static void spmv__tail(const spmv_tail *tail, spmv_type type, uint64_t n, const 
 #define SPMV__TAIL_PLUS(a, b, c) ((a) * (b) + (c))
 #endif
 
-/* The sum of all lanes. */
-static SPMV__T SPMV__TAIL(tree)(SPMV__T *lane)
-{
-    int d, l;
-    for (d = SPMV__TAIL_LANES / 2; d > 0; d /= 2)
-        for (l = 0; l < d; l++) lane[l] += lane[l + d];
-    return lane[0];
-}
-
 SPMV__FORCE_INLINE void SPMV__TAIL(dot)(SPMV__T *SPMV__RESTRICT lane, const SPMV__T *SPMV__RESTRICT a, const SPMV__T *SPMV__RESTRICT b,
                                         uint64_t n)
 {
     uint64_t l;
     for (l = 0; l < n; l++) lane[l] = SPMV__TAIL_PLUS(a[l], b[l], lane[l]);
+}
+
+/* The upper n lanes are added to the lower. As n is a constant, compilers make vector instructions of it. */
+SPMV__FORCE_INLINE void SPMV__TAIL(fold)(SPMV__T *SPMV__RESTRICT low, const SPMV__T *SPMV__RESTRICT high, int n)
+{
+    int l;
+    for (l = 0; l < n; l++) low[l] += high[l];
+}
+
+/* The sum of all lanes. */
+static SPMV__T SPMV__TAIL(tree)(SPMV__T *lane)
+{
+    int d, l;
+    SPMV__TAIL(fold)(lane, lane + 128, 128);
+    SPMV__TAIL(fold)(lane, lane + 64, 64);
+    SPMV__TAIL(fold)(lane, lane + 32, 32);
+    SPMV__TAIL(fold)(lane, lane + 16, 16);
+    for (d = 8; d > 0; d /= 2)
+        for (l = 0; l < d; l++) lane[l] += lane[l + d];
+    return lane[0];
 }
 
 /* A strip: the n elements from number i on. z is written last, as it may be any of the vectors that are read. */
@@ -164,7 +175,7 @@ static void SPMV__TAIL(strip)(const spmv__tailing *job, uint64_t i, uint64_t n, 
     SPMV__T z[SPMV__TAIL_LANES];
     uint64_t l;
     int k;
-    memcpy(z, y, (size_t)n * sizeof *z);
+    if (tail->z || tail->dots & SPMV_DOT_ZZ) memcpy(z, y, (size_t)n * sizeof *z);
     for (l = 0; gamma != 0 && l < n; l++) z[l] = SPMV__TAIL_PLUS(gamma, w[l], z[l]);
     a[0] = a[3] = b[3] = x;
     b[0] = a[1] = b[1] = b[2] = y;

@@ -441,6 +441,13 @@ Test(tail, on_a_device)
         for (t = 0; t < TYPES; t++) check_exec(&device, sizes[i], types[t], i & 1 ? "csr" : "sell:h=32", -0.7, ALL, 1);
     for (i = 0; i <= ALL; i += 3) check_exec(&device, 4099, SPMV_F64, "csr", i & 4 ? 0 : 1.1, (unsigned)i, i & 1);
     check_exec(&device, 3, SPMV_F64, "csr", 1, ALL, 0);
+    for (i = 0; i < 2; i++) { /* groups as on GPUs, and as on those that allow only small ones */
+        device.info.type = SPMV_DEVICE_GPU;
+        if (i) device.info.group_size = 64;
+        check_exec(&device, 4099, SPMV_F64, "csr", 0.5, ALL, 1);
+        check_exec(&device, 300007, SPMV_MIXED, "csr", 0.5, SPMV_DOT_YY | SPMV_DOT_ZZ, 0);
+        check_exec(&device, 513, SPMV_F32, "csr", 0.5, 0, 1);
+    }
     spmv_device_destroy(&device);
     cr_assert_eq(heard.live, 0);
 }

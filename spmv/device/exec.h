@@ -117,7 +117,7 @@ static spmv_status spmv__dev_launch_tail(spmv_exec *exec)
     spmv_status s;
     if (launch->kernel) return SPMV_OK;
     memset(&sums, 0, sizeof sums);
-    spmv__dev_launch_shape(launch, groups ? groups : 1, SPMV__TAIL_LANES);
+    spmv__dev_launch_shape(launch, groups ? groups : 1, device->info.type == SPMV_DEVICE_CPU ? 1 : SPMV__TAIL_LANES);
     while (launch->wg > device->info.group_size) launch->wg /= 2;
     sums.carries = SPMV_DOT_COUNT * launch->groups;
     sums.counters = 1;
