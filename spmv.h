@@ -488,6 +488,15 @@ static int spmv__stays_symmetric(const spmv_desc *desc, const spmv_csr *csr)
     return !desc->updatable && spmv__is_symmetric(csr);
 }
 
+/* Sets the plan and the like of the transpose. */
+static void spmv__describe_transposed(spmv_desc *of, const spmv_desc *desc)
+{
+    if (desc->hints_transposed) of->hints = desc->hints_transposed;
+    if (desc->plan_transposed) of->plan = desc->plan_transposed;
+    if (desc->plan_transposed || desc->variant_transposed) of->variant = desc->variant_transposed;
+    of->hooks.transposed = 1;
+}
+
 /* Makes the transpose of csr a matrix of its own, unless it is csr. */
 SPMV__APART spmv_status spmv__make_transposed(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr)
 {
@@ -506,10 +515,8 @@ SPMV__APART spmv_status spmv__make_transposed(spmv_matrix *matrix, const spmv_de
     of.csr = csr;
     of.type = spmv__desc_type(desc);
     of.buffers = of.both = 0;
-    of.hints = desc->hints_transposed ? desc->hints_transposed : desc->hints ? &hints : NULL;
-    if (desc->plan_transposed) of.plan = desc->plan_transposed;
-    if (desc->plan_transposed || desc->variant_transposed) of.variant = desc->variant_transposed;
-    of.hooks.transposed = 1;
+    if (desc->hints) of.hints = &hints;
+    spmv__describe_transposed(&of, desc);
     s = spmv__new(&desc->hooks, &block, 1, sizeof *matrix, 0);
     if (s) return s;
     s = spmv_create((spmv_matrix *)block, &of);

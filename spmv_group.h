@@ -52,8 +52,8 @@ typedef enum spmv_group_division {
 
 /* Zero-initialise it and set desc, device and count; zero is the default of all else. */
 typedef struct spmv_group_desc {
-    spmv_desc desc;              /* the matrix and how it is stored, as for spmv_create, but without buffers and both. "auto" chooses for
-                                    each block, "measure" times for each, any other plan is used for all. device is ignored; so are
+    spmv_desc desc;              /* the matrix and how it is stored, as for spmv_create, but without buffers. "auto" chooses for each
+                                    block, "measure" times for each, any other plan is used for all. device is ignored; so are
                                     measure and choice of the hints, as no block is the matrix that their caller knows */
     spmv_device *const *device;  /* count of them, each open and with a queue in order; NULL is the host. They must outlive the group and
                                     not move. The same device may be given twice. The array is needed only during the call */
@@ -102,6 +102,14 @@ SPMV_API spmv_status spmv_group_create(spmv_group *group, const spmv_group_desc 
  * fault of any device, all of y is undefined. */
 SPMV_API spmv_status spmv_group_mul(spmv_group *group, double alpha, const void *x, double beta, void *y);
 
+/* The same with the transpose of a matrix made with desc.both, else SPMV_ERR_ARGUMENT. */
+SPMV_API spmv_status spmv_group_mul_transposed(spmv_group *group, double alpha, const void *x, double beta, void *y);
+
+/* The transpose of a matrix made with desc.both: a group of its own, divided as suits it, for vectors that stay on the devices, which are
+ * made for one of the two groups and fit no other. It belongs to group, and is group itself if the matrix is its own transpose. NULL:
+ * there is none. */
+SPMV_API spmv_group *spmv_group_transposed(spmv_group *group);
+
 /* Waits for all that was enqueued, frees everything and zeroes *group. Free its vectors before. A zeroed group or NULL is ignored. */
 SPMV_API void spmv_group_destroy(spmv_group *group);
 
@@ -131,8 +139,8 @@ SPMV_API spmv_status spmv_group_wait(spmv_group *group);
 
 /* ---- more ---------------------------------------------------------------------------------------------------------- */
 
-/* Replaces the values as spmv_update does, for a group made with desc.updatable. Waits for products. After a failure (except
- * SPMV_ERR_FIXED and SPMV_ERR_ARGUMENT) the values are undefined. */
+/* Replaces the values as spmv_update does, also of the transpose if there is one, for a group made with desc.updatable. Waits for products.
+ * After a failure (except SPMV_ERR_FIXED and SPMV_ERR_ARGUMENT) the values are undefined. */
 SPMV_API spmv_status spmv_group_update(spmv_group *group, const void *val);
 
 /* One of the matrices that a block is stored as. */
@@ -194,6 +202,8 @@ struct spmv_group {
     int                 updatable, borrowed_csr;
     spmv_csr            own_;     /* updatable: where values go */
     spmv_group_vector   x_, y_;   /* of spmv_group_mul */
+    int                 both;
+    struct spmv_group  *transposed_; /* NULL with both: it is its own transpose */
     spmv_hooks          hooks;
 };
 

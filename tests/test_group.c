@@ -586,6 +586,75 @@ Test(group, takes_a_csr_transposed)
     cr_assert_eq(l.live, 0);
 }
 
+/* Both directions of a matrix: wide, tall, and one that is its own transpose, also with new values, which are in the caller's order. */
+Test(group, multiplies_in_both_directions)
+{
+    static const int kinds[] = { 18, 19, 29 };
+    matrix m;
+    size_t t, k;
+    uint64_t i;
+    for (t = 0; t < LENGTH(teams); t++)
+        for (k = 0; k < LENGTH(kinds); k++) {
+            ledger l;
+            spmv_hooks h = ledger_hooks(&l);
+            spmv_group_desc d;
+            spmv_input in;
+            spmv_csr a, turned;
+            spmv_group g;
+            double none = 0;
+            cr_assert(matrix_awkward(&m, kinds[k], INTEGERS));
+            in = matrix_input(&m, SPMV_F64);
+            a = matrix_csr(&m, SPMV_F64);
+            in.transpose = in.updatable = 1;
+            cr_assert_eq(spmv_csr_create(&turned, &in, SPMV_F64, &h), SPMV_OK);
+            d = desc_of(&teams[t], &m, SPMV_F64, "csr", &h);
+            cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+            cr_assert(!spmv_group_transposed(&g) && spmv_group_mul_transposed(&g, 1, &none, 0, &none) == SPMV_ERR_ARGUMENT);
+            spmv_group_destroy(&g);
+            d.desc.both = d.desc.updatable = 1;
+            d.desc.plan_transposed = "ell:w=2+coo";
+            cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+            check_product(&g, &a, SPMV_F64, m.name);
+            check_product(spmv_group_transposed(&g), &turned, SPMV_F64, m.name);
+            for (i = 0; i < m.nnz; i++) m.val[i] += (double)(i % 5); /* a borrows m.val */
+            cr_assert_eq(spmv_csr_update(&turned, m.val), SPMV_OK);
+            cr_assert_eq(spmv_group_update(&g, m.val), SPMV_OK, "%s", l.text);
+            check_product(&g, &a, SPMV_F64, "new values");
+            check_product(spmv_group_transposed(&g), &turned, SPMV_F64, "new values of the transpose");
+            spmv_group_destroy(&g);
+            spmv_csr_destroy(&turned);
+            spmv_csr_destroy(&a);
+            cr_assert_eq(l.live, 0);
+            matrix_free(&m);
+        }
+    cr_assert(checks_done > 100);
+}
+
+/* y = A^T x with vectors on the host; a symmetric matrix is its own transpose. */
+Test(group, multiplies_by_the_transpose)
+{
+    static const int32_t ptr[] = { 0, 2, 3 }, col[] = { 0, 2, 1 }, sym_col[] = { 0, 1, 0 };
+    static const double val[] = { 1, 2, 3 }, sym_val[] = { 1, 2, 2 }, x[] = { 10, 100 };
+    double y[3] = { 0, 0, 0 };
+    spmv_group_desc d;
+    spmv_group g;
+    memset(&d, 0, sizeof d);
+    d.device = teams[2].on;
+    d.count = teams[2].count;
+    d.desc.matrix = spmv_csr_f64(2, 3, ptr, col, val);
+    d.desc.both = 1;
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK);
+    cr_assert_eq(spmv_group_mul_transposed(&g, 2, x, 0, y), SPMV_OK);
+    cr_assert(y[0] == 20 && y[1] == 600 && y[2] == 40);
+    spmv_group_destroy(&g);
+    d.desc.matrix = spmv_csr_f64(2, 2, ptr, sym_col, sym_val);
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK);
+    cr_assert_eq(spmv_group_transposed(&g), &g);
+    cr_assert_eq(spmv_group_mul_transposed(&g, 1, x, 0, y), SPMV_OK);
+    cr_assert(y[0] == 210 && y[1] == 20);
+    spmv_group_destroy(&g);
+}
+
 /* The time of a block as a caller might measure it: device 1 is three times as fast, both are a thousand times as fast if the number of
  * calls was negative. */
 static double as_if(void *user, size_t i, spmv_matrix *block)

@@ -542,6 +542,8 @@ Test(null, groups)
     FINE(spmv_group_mul_vectors(&g, 1, &u, 0, &v));
     REFUSED_UNHEARD(spmv_group_vector_read(NULL, y));
     REFUSED("to", spmv_group_vector_read(&v, NULL));
+    REFUSED_UNHEARD(spmv_group_mul_transposed(NULL, 1, x, 0, y));
+    cr_assert_null(spmv_group_transposed(NULL));
     REFUSED_UNHEARD(spmv_group_wait(NULL));
     REFUSED_UNHEARD(spmv_group_update(NULL, val));
     REFUSED("val", spmv_group_update(&g, NULL));

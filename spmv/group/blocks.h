@@ -899,6 +899,24 @@ static spmv_status spmv__group_create(spmv_group *group, const spmv_group_desc *
     return s;
 }
 
+/* Makes the transpose a group of its own, unless the matrix, which is csr, is its own transpose. */
+static spmv_status spmv__group_make_transposed(spmv_group *group, const spmv_group_desc *desc, const spmv_csr *csr)
+{
+    spmv_group_desc of = *desc;
+    void *block;
+    spmv_status s;
+    if (spmv__stays_symmetric(&desc->desc, csr)) return SPMV_OK;
+    of.desc.both = 0;
+    of.desc.matrix.transpose = !desc->desc.matrix.transpose;
+    spmv__describe_transposed(&of.desc, &desc->desc);
+    s = spmv__new(&group->hooks, &block, 1, sizeof *group, 0);
+    if (s) return s;
+    s = spmv_group_create((spmv_group *)block, &of);
+    if (s) spmv_free(&group->hooks, block);
+    else group->transposed_ = (spmv_group *)block;
+    return s;
+}
+
 SPMV_API spmv_status spmv_group_create(spmv_group *group, const spmv_group_desc *desc)
 {
     const spmv_desc *each = desc ? &desc->desc : NULL;
@@ -912,11 +930,10 @@ SPMV_API spmv_status spmv_group_create(spmv_group *group, const spmv_group_desc 
     group->hooks = each->hooks;
     group->type = spmv__desc_type(each);
     group->updatable = each->updatable;
+    group->both = each->both;
     if (!desc->count) return spmv_log(&group->hooks, SPMV_ERR_ARGUMENT, "spmv_group_create: count is 0");
     if (each->buffers)
         return spmv_log(&group->hooks, SPMV_ERR_UNSUPPORTED, "spmv_group_create: desc.buffers is set, but groups take arrays of the host");
-    if (each->both)
-        return spmv_log(&group->hooks, SPMV_ERR_UNSUPPORTED, "spmv_group_create: desc.both is set, but groups multiply in one direction");
     if ((unsigned)each->type >= SPMV_TYPE_COUNT) return spmv_log(&group->hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)each->type);
     if ((unsigned)desc->divide > SPMV_GROUP_BY_ROWS)
         return spmv_log(&group->hooks, SPMV_ERR_ARGUMENT, "spmv_group_create: divide %d is unknown", (int)desc->divide);
@@ -924,6 +941,7 @@ SPMV_API spmv_status spmv_group_create(spmv_group *group, const spmv_group_desc 
     if (!s) s = spmv__take_input(&csr, &group->own_, each);
     group->borrowed_csr = csr != &group->own_;
     if (!s) s = spmv__group_create(group, desc, csr);
+    if (!s && each->both) s = spmv__group_make_transposed(group, desc, csr);
     if (s) spmv_group_destroy(group);
     else if (!group->updatable) spmv_csr_destroy(&group->own_);
     return s;
@@ -959,6 +977,8 @@ SPMV_API void spmv_group_destroy(spmv_group *group)
     size_t i;
     if (!group) return;
     hooks = group->hooks;
+    spmv_group_destroy(group->transposed_);
+    spmv_free(&hooks, group->transposed_);
     spmv_group_vector_destroy(&group->x_);
     spmv_group_vector_destroy(&group->y_);
     if (group->count) spmv__group_finish(group);
@@ -1015,7 +1035,7 @@ SPMV_API spmv_status spmv_group_update(spmv_group *group, const void *val)
     }
     for (i = 0; i < group->count; i++)
         for (k = 0; !s && k < group->block[i].pieces; k++) s = spmv__group_update_piece(group, &group->block[i].piece[k], from);
-    return s;
+    return s || !group->transposed_ ? s : spmv_group_update(group->transposed_, val);
 }
 
 #endif

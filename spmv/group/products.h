@@ -315,6 +315,21 @@ SPMV_API spmv_status spmv_group_mul(spmv_group *group, double alpha, const void 
     return s ? s : spmv_group_vector_read(&group->y_, y);
 }
 
+SPMV_API spmv_group *spmv_group_transposed(spmv_group *group)
+{
+    return !group || !group->both ? NULL : group->transposed_ ? group->transposed_ : group;
+}
+
+SPMV_API spmv_status spmv_group_mul_transposed(spmv_group *group, double alpha, const void *x, double beta, void *y)
+{
+    if (!group) return spmv__null(NULL, "spmv_group_mul_transposed", "group", NULL, 0);
+    spmv_status s = spmv__group_is_made(group, "spmv_group_mul_transposed");
+    if (s) return s;
+    if (!group->both)
+        return spmv_log(&group->hooks, SPMV_ERR_ARGUMENT, "spmv_group_mul_transposed: the group was not made with both = 1");
+    return spmv_group_mul(spmv_group_transposed(group), alpha, x, beta, y);
+}
+
 /* ---- why ------------------------------------------------------------------------------------------------------------- */
 
 #define SPMV__GROUP_SAY(t, ...)                       \
