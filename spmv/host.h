@@ -7,6 +7,7 @@
 #define SPMV__HOST_H
 
 #include "build.h"
+#include "many.h"
 #include "products.h"
 
 /* A format's products by type, the first for one that was left out: in any order of additions, and the reproducible ones. */
@@ -118,19 +119,23 @@ static void spmv__scale_share(void *scaling, size_t share)
     else spmv__scale_f64(job->list_of, first, end, job->beta, (double *)job->y);
 }
 
-/* y = beta y for the n rows of a part, or for the first n elements; in threads, if there are and that pays. */
-static void spmv__scale_rows(spmv_type type, const spmv_part *list_of, uint64_t n, double beta, void *y)
+/* y = beta y for the rows of a part, or for all elements, of each vector; in threads, if there are and that pays. */
+static void spmv__scale_rows(spmv_type type, const spmv_part *list_of, const spmv__many *many, double beta, void *y)
 {
+    const uint64_t n = list_of ? list_of->rows : many->rows;
     const size_t threads = spmv__threads(n);
     spmv__scaling scaling;
+    uint64_t j;
     if (beta == 1.0) return;
     scaling.type = type;
     scaling.list_of = list_of;
     scaling.n = n;
     scaling.shares = threads;
     scaling.beta = beta;
-    scaling.y = y;
-    spmv__parallel(spmv__scale_share, &scaling, threads, threads);
+    for (j = 0; j < many->count; j++) {
+        scaling.y = spmv__many_y(many, type, y, j);
+        spmv__parallel(spmv__scale_share, &scaling, threads, threads);
+    }
 }
 
 /* The products of a part's format at its level; those in plain C where this build lacks the level. */
@@ -148,9 +153,44 @@ static const spmv__products *spmv__host_of(const spmv_part *p)
     return &spmv__host_plain[p->spec.format];
 }
 
+/* The product of a part with vectors side by side, and how many lanes it has; NULL: there is none. */
+typedef struct spmv__wide {
+    spmv__product mul;
+    uint64_t      lanes;
+} spmv__wide;
+
+static spmv__wide spmv__no_wide(void)
+{
+    const spmv__wide none = { NULL, 0 };
+    return none;
+}
+
+static spmv__wide spmv__wide_of(const spmv_part *p)
+{
+    spmv__wide wide = spmv__no_wide();
+#ifndef SPMV__NO_CSR
+    if (p->spec.format != SPMV_CSR || p->reproducible || p->a[SPMV_CSR_BASE].count) return wide;
+#ifdef SPMV__SIMD_X86
+    if (p->simd == SPMV_SIMD_AVX2) wide.mul = spmv__wide_avx2[p->product];
+    wide.lanes = 8;
+#ifdef SPMV_AVX512
+    if (p->simd == SPMV_SIMD_AVX512) wide.mul = spmv__wide_avx512[p->product];
+    if (p->simd == SPMV_SIMD_AVX512 && p->type == SPMV_F32) wide.lanes = 16;
+#endif
+#endif
+#ifdef SPMV__SIMD_NEON
+    if (p->simd == SPMV_SIMD_NEON) wide.mul = spmv__wide_neon[p->product];
+    wide.lanes = p->type == SPMV_F32 ? 4 : 2;
+#endif
+#else
+    (void)p;
+#endif
+    return wide;
+}
+
 #ifndef SPMV__NO_CSR
 /* Multiplies those rows of csr that are too long for one thread, each in pieces on all threads, and makes the job skip them. */
-static void spmv__run_long(spmv__job *job, spmv__product product)
+static void spmv__run_long_of(spmv__job *job, spmv__product product)
 {
     const spmv_array *ptr = &job->p->a[SPMV_CSR_PTR];
     const size_t threads = spmv__threads(job->p->nnz);
@@ -175,10 +215,25 @@ static void spmv__run_long(spmv__job *job, spmv__product product)
     }
     job->partial = NULL;
 }
+
+/* The same for each vector. */
+static void spmv__run_long(spmv__job *job, spmv__product product)
+{
+    spmv__job one = *job;
+    uint64_t j;
+    one.vectors = 1;
+    for (j = 0; j < job->vectors; j++) {
+        one.most = UINT64_MAX;
+        spmv__run_long_of(&one, product);
+        one.x = (const char *)one.x + one.x_step;
+        one.y = (char *)one.y + one.y_step;
+    }
+    job->most = one.most;
+}
 #endif
 
-/* spmv_part_mul with vectors that are checked. */
-static void spmv__part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y)
+/* spmv_part_mul for one or several vectors one after another, which are checked. */
+static void spmv__part_mul(const spmv_part *p, const spmv__many *many, double alpha, const void *x, double beta, void *y)
 {
     const spmv__products *host = spmv__host_of(p);
     unsigned flags = spmv_format_flags(p->spec.format);
@@ -195,9 +250,13 @@ static void spmv__part_mul(const spmv_part *p, double alpha, const void *x, doub
         job.most = UINT64_MAX;
         job.row = 0;
         job.partial = NULL;
+        job.vectors = many->count;
+        job.x_step = many->ldx * spmv_vector_size(p->type);
+        job.y_step = many->ldy * spmv_vector_size(p->type);
+        job.pieces = many->count > 1 ? spmv__ceil_div(spmv_part_bytes(p), SPMV__VECTORS_BYTES) : 1;
 #ifdef SPMV_FORMATS_EXTRA
         if ((int)p->spec.format >= (int)SPMV__OWN_FIRST) { /* generated products only add */
-            spmv__scale_rows(p->type, p, p->rows, beta, y);
+            spmv__scale_rows(p->type, p, many, beta, y);
             job.beta = 1;
         }
 #endif
@@ -208,15 +267,91 @@ static void spmv__part_mul(const spmv_part *p, double alpha, const void *x, doub
             spmv__run_long(&job, product);
 #endif
         spmv__run(&job, product, p->a[SPMV_VAL].count);
-    } else if (!(flags & SPMV_ADDS_ONLY)) spmv__scale_rows(p->type, p, p->rows, beta, y);
+    } else if (!(flags & SPMV_ADDS_ONLY)) spmv__scale_rows(p->type, p, many, beta, y);
+}
+
+/* Copies vectors to an array in which they lie side by side, each row as long as there are lanes. */
+typedef struct spmv__packing {
+    spmv_type   type;
+    uint64_t    rows, count, lanes, x_row, x_column, shares;
+    const void *x;
+    void       *to;
+} spmv__packing;
+
+#define SPMV__PACK(name, T)                                                                                     \
+    static void spmv__pack_##name(const spmv__packing *job, uint64_t i, uint64_t end)                           \
+    {                                                                                                           \
+        const T *x = (const T *)job->x;                                                                         \
+        T *to = (T *)job->to;                                                                                   \
+        uint64_t j, stop;                                                                                       \
+        for (; i < end; i = stop)                                                                               \
+            for (stop = spmv__smaller(end, i + 8), j = 0; j < job->lanes; j++) {                                \
+                uint64_t r;                                                                                     \
+                for (r = i; r < stop; r++)                                                                      \
+                    to[r * job->lanes + j] = j < job->count ? x[r * job->x_row + j * job->x_column] : 0;        \
+            }                                                                                                   \
+    }
+SPMV__PACK(f32, float)
+SPMV__PACK(f64, double)
+
+static void spmv__pack_share(void *packing, size_t share)
+{
+    const spmv__packing *job = (const spmv__packing *)packing;
+    const uint64_t first = spmv__even(job->rows, SPMV__TILE, share, job->shares), end = spmv__even(job->rows, SPMV__TILE, share + 1, job->shares);
+    if (job->type == SPMV_F32) spmv__pack_f32(job, first, end);
+    else spmv__pack_f64(job, first, end);
+}
+
+/* Multiplies a part that sets all rows by vectors side by side, in place or in copies that fit in block. */
+static void spmv__part_mul_wide(const spmv_part *p, const spmv__wide *wide, const spmv__many *many, double alpha, const void *x,
+                                double beta, void *y, void *block)
+{
+    const int sides = many->order == SPMV_SIDE_BY_SIDE;
+    spmv__packing pack;
+    spmv__job job;
+    uint64_t v;
+    memset(&job, 0, sizeof job);
+    job.p = p;
+    job.x = x;
+    job.y = y;
+    job.alpha = alpha;
+    job.beta = beta;
+    job.most = UINT64_MAX;
+    job.vectors = job.pieces = 1;
+    job.wide = many->count;
+    job.x_row = many->ldx;
+    job.y_row = sides ? many->ldy : 1;
+    job.y_column = sides ? 1 : many->ldy;
+    if (!block) {
+        spmv__run(&job, wide->mul, spmv__sat_mul(p->nnz, many->count));
+        return;
+    }
+    pack.type = p->type;
+    pack.rows = many->cols;
+    pack.lanes = wide->lanes;
+    pack.x_row = sides ? many->ldx : 1;
+    pack.x_column = sides ? 1 : many->ldx;
+    pack.to = block;
+    pack.shares = spmv__threads(many->cols);
+    job.x = block;
+    job.x_row = wide->lanes;
+    for (v = 0; v < many->count; v += wide->lanes) {
+        pack.x = spmv__many_x(many, p->type, x, v);
+        pack.count = job.wide = spmv__smaller(many->count - v, wide->lanes);
+        spmv__parallel(spmv__pack_share, &pack, (size_t)pack.shares, (size_t)pack.shares);
+        job.y = spmv__many_y(many, p->type, y, v);
+        spmv__run(&job, wide->mul, spmv__sat_mul(p->nnz, wide->lanes));
+    }
 }
 
 SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y)
 {
+    spmv__many one;
     spmv_status s;
     if (!p) return spmv__null(NULL, "spmv_part_mul", "p", NULL, 0);
     s = spmv__check_vectors(&p->hooks, "spmv_part_mul", p->type, p->rows, p->cols, alpha, x, y);
-    if (!s) spmv__part_mul(p, alpha, x, beta, y);
+    one = spmv__many_of(1, SPMV_ONE_AFTER_ANOTHER, 0, 0, p->rows, p->cols);
+    if (!s) spmv__part_mul(p, &one, alpha, x, beta, y);
     return s;
 }
 
@@ -249,6 +384,9 @@ SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void 
 #undef SPMV__REPEATED
 #endif
 static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
+#if !defined(SPMV__SIMPLE) && !defined(SPMV__NO_CSR)
+static const spmv__product SPMV__CAT(spmv__wide_, SPMV__LEVEL)[SPMV_TYPE_COUNT] = SPMV__PRODUCTS(wide_csr);
+#endif
 #endif /* again */
 
 /* The end of a template. */

@@ -28,7 +28,7 @@
 
 /* ---- how a product is shared among threads ------------------------------------------------------------------------- */
 
-/* One product: what its threads have in common. */
+/* One product, or one for each of several vectors: what its threads have in common. */
 typedef struct spmv__job {
     const spmv_part *p;
     const void      *x;
@@ -37,6 +37,11 @@ typedef struct spmv__job {
     uint64_t         most;    /* csr: rows with more nonzeros are skipped; see spmv__run_long */
     uint64_t         row;     /* csr: if partial is not NULL, the only row to multiply */
     double          *partial; /* csr: the sums of that row's pieces */
+    uint64_t         vectors, x_step, y_step; /* how many, and bytes from one to the next */
+    uint64_t         pieces;  /* of the part, each of which stays in a cache until it is multiplied by all vectors */
+    uint64_t         wide;    /* of a wide product, whose vectors count as one, how many they are: side by side in x, which has room for
+                                 as many as there are lanes at least */
+    uint64_t         x_row, y_row, y_column; /* elements from one row of x and of y to the next, and from one vector of y to the next */
 } spmv__job;
 
 /* Computes share number share of shares. The bits of y do not depend on the number of shares, because a row is always summed in the
@@ -49,6 +54,8 @@ typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t sha
  * In larger products, threads take smaller shares one after another, so that a thread that is held up does not delay the others
  * (spmv__run_shares). */
 #define SPMV__CACHED 100000
+/* Bytes of a matrix that are multiplied by several vectors in turn: a fourth of a small L2 cache, through which x and y pass as well. */
+#define SPMV__VECTORS_BYTES (UINT64_C(1) << 17)
 #define SPMV__TCSR_AT_ONCE 64 /* columns of tcsr that are widened together: a stack frame must stay small */
 #define SPMV__TILE 512 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
 enum { SPMV__STREAMS = 8 }; /* diagonals that are read side by side: the processor follows more of them badly */
@@ -71,10 +78,22 @@ typedef struct spmv__shared_product {
     uint64_t         shares;
 } spmv__shared_product;
 
+/* Calls the product for a share and each vector. */
+static void spmv__run_vectors(const spmv__shared_product *work, uint64_t share)
+{
+    spmv__job job = *work->job;
+    for (; job.vectors; job.vectors--) {
+        work->product(&job, share, work->shares);
+        if (job.x) job.x = (const char *)job.x + job.x_step;
+        job.y = (char *)job.y + job.y_step;
+    }
+}
+
 static void spmv__run_share(void *shared, size_t share)
 {
     const spmv__shared_product *work = (const spmv__shared_product *)shared;
-    work->product(work->job, share, work->shares);
+    if (work->job->vectors > 1) spmv__run_vectors(work, share);
+    else work->product(work->job, share, work->shares);
 }
 
 enum { SPMV__OWNERS = 32 }; /* threads with shares of their own, at most */
@@ -91,13 +110,13 @@ typedef struct spmv__owned_product {
 static void spmv__run_owned(void *owned, size_t me)
 {
     spmv__owned_product *work = (spmv__owned_product *)owned;
-    const spmv__shared_product all = work->all;
+    spmv__shared_product all = work->all;
     const size_t owners = work->owners;
     size_t i, share, dealt;
     for (i = 0; i < (SPMV__DEALS ? 1 : owners); i++) {
         const size_t owner = (me + i) % owners, end = (size_t)(all.shares * (owner + 1) / owners);
         for (dealt = (size_t)(all.shares * owner / owners); (share = spmv__take_number(&work->of[owner].next, dealt)) < end; dealt++) {
-            all.product(all.job, share, all.shares);
+            spmv__run_share(&all, share);
             if (SPMV__LEAVES) return;
         }
     }
@@ -121,15 +140,17 @@ SPMV__APART void spmv__run_shares(const spmv__job *job, spmv__product product, u
 /* Divides a product of so many slots into shares and calls the product for each. */
 static void spmv__run(const spmv__job *job, spmv__product product, uint64_t slots)
 {
-    const size_t threads = spmv__threads(slots);
+    const size_t threads = spmv__threads(spmv__sat_mul(slots, job->vectors));
     spmv__shared_product shared;
+    uint64_t i;
     shared.job = job;
     shared.product = product;
-    shared.shares = threads;
-    if (threads < 2) product(job, 0, 1);
+    shared.shares = threads < 2 ? job->pieces : threads;
+    if (threads < 2)
+        for (i = 0; i < shared.shares; i++) spmv__run_share(&shared, (size_t)i);
     else if (slots <= (uint64_t)SPMV__CACHED * threads && job->most == UINT64_MAX)
         spmv__parallel(spmv__run_share, &shared, threads, threads);
-    else spmv__run_shares(job, product, (uint64_t)threads * 8, threads);
+    else spmv__run_shares(job, product, (uint64_t)threads * 8 < job->pieces ? job->pieces : (uint64_t)threads * 8, threads);
 }
 
 /* The first of n items that belongs to the share or to a later one. Shares begin at multiples of grain. */
@@ -194,11 +215,16 @@ SPMV__SHARED uint64_t spmv__weighted(const spmv_array *ptr, uint64_t n, uint64_t
 #else
 #define SPMV__N(name) SPMV__F(name)
 
-/* Writes the element of y for row i of the part; with beta 0, the old value is not read. */
+/* Writes an element of y; with beta 0, the old value is not read. */
+SPMV__FORCE_INLINE void SPMV__F(set_at)(SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
+{
+    *y = beta == 0 ? alpha * sum : alpha * sum + beta * *y;
+}
+
+/* That for row i of the part. */
 SPMV__FORCE_INLINE void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
 {
-    uint64_t r = spmv__part_row(p, i);
-    y[r] = beta == 0 ? alpha * sum : alpha * sum + beta * y[r];
+    SPMV__F(set_at)(alpha, sum, beta, y + spmv__part_row(p, i));
 }
 #endif
 

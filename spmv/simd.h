@@ -27,6 +27,7 @@
  *   qeight(p, n)             of eight elements, of which those from n on (0 to 8) count as 0 and may be anything: each of the first four
  *                            added to that four behind it
  *   qsums(to, a, b, c, d)    stores the sums of the lanes of four quads, all formed in the same order
+ *   halves_qsum, halves_qsums  constants: 1: lanes 0 and 2, 1 and 3 are added first; 0: 0 and 1, 2 and 3
  *
  * and for each level:
  *   spmv__short_<level>(ptr) 1 if each of the eight rows has at most four nonzeros
@@ -154,6 +155,7 @@ SPMV__FORCE_INLINE __m256 spmv__vfma_f32_avx2(__m256 a, __m256 b, __m256 c) { re
 SPMV__FORCE_INLINE float spmv__efma_f32_avx2(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 SPMV__FORCE_INLINE __m256 spmv__vmul_f32_avx2(__m256 a, __m256 b) { return _mm256_mul_ps(a, b); }
 SPMV__FORCE_INLINE __m256 spmv__vadd_f32_avx2(__m256 a, __m256 b) { return _mm256_add_ps(a, b); }
+enum { spmv__halves_qsum_f32_avx2 = 1, spmv__halves_qsums_f32_avx2 = 0, spmv__halves_qsum_f64_avx2 = 1, spmv__halves_qsums_f64_avx2 = 0 };
 SPMV__FORCE_INLINE float spmv__qsum_f32_avx2(__m128 q)
 {
     q = _mm_add_ps(q, _mm_movehl_ps(q, q));
@@ -418,6 +420,8 @@ SPMV__FORCE_INLINE int spmv__vpads16_f32_avx512(const uint16_t *c)
 #define spmv__qadd_f32_avx512 spmv__qadd_f32_avx2
 #define spmv__qfma_f32_avx512 spmv__qfma_f32_avx2
 #define spmv__qsum_f32_avx512 spmv__qsum_f32_avx2
+#define spmv__halves_qsum_f32_avx512 spmv__halves_qsum_f32_avx2
+#define spmv__halves_qsums_f32_avx512 spmv__halves_qsums_f32_avx2
 
 #ifndef SPMV_NO_F64
 typedef __m512d spmv__vec_f64_avx512;
@@ -453,6 +457,8 @@ SPMV__PICKS(f64_avx512, double, 8)
 #define spmv__qadd_f64_avx512 spmv__qadd_f64_avx2
 #define spmv__qfma_f64_avx512 spmv__qfma_f64_avx2
 #define spmv__qsum_f64_avx512 spmv__qsum_f64_avx2
+#define spmv__halves_qsum_f64_avx512 spmv__halves_qsum_f64_avx2
+#define spmv__halves_qsums_f64_avx512 spmv__halves_qsums_f64_avx2
 #endif
 #if defined(__clang__)
 #pragma clang attribute pop
@@ -522,6 +528,7 @@ SPMV__FORCE_INLINE float32x4_t spmv__qfrom_f32_neon(const float *p, int n) { ret
 SPMV__FORCE_INLINE float32x4_t spmv__qzero_f32_neon(void) { return vdupq_n_f32(0); }
 SPMV__FORCE_INLINE float32x4_t spmv__qadd_f32_neon(float32x4_t a, float32x4_t b) { return vaddq_f32(a, b); }
 SPMV__FORCE_INLINE float32x4_t spmv__qfma_f32_neon(float32x4_t a, float32x4_t b, float32x4_t c) { return vfmaq_f32(c, a, b); }
+enum { spmv__halves_qsum_f32_neon = 0, spmv__halves_qsums_f32_neon = 0, spmv__halves_qsum_f64_neon = 1, spmv__halves_qsums_f64_neon = 1 };
 SPMV__FORCE_INLINE float spmv__qsum_f32_neon(float32x4_t q) { return vaddvq_f32(q); }
 #define spmv__qgather_f32_neon spmv__vgather_f32_neon
 #define spmv__qgather16_f32_neon spmv__vgather16_f32_neon

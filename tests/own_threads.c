@@ -84,12 +84,15 @@ static int each_once(uint64_t shares)
 static void test_shares(int threads)
 {
     size_t some = (size_t)threads;
+    spmv__job one;
     uint64_t shares;
     int fine = 1;
+    memset(&one, 0, sizeof one);
+    one.vectors = 1;
     for (shares = 0; shares < MOST_SHARES && shares < (uint64_t)threads * 9; shares++) {
         spmv__share_among(count_share, &some, shares, some);
         fine = fine && each_once(shares);
-        if (shares) spmv__run_shares(NULL, count_product, shares, some);
+        if (shares) spmv__run_shares(&one, count_product, shares, some);
         fine = fine && each_once(shares);
     }
     check(fine, "shares", "each once", threads);
@@ -257,9 +260,10 @@ static void test_input(const sample *m, int kinds)
 /* y from several products, so that beta counts, and scaling. */
 static int multiply(const spmv_matrix *a, const sample *m, double *y)
 {
+    const spmv__many one = spmv__many_of(1, SPMV_ONE_AFTER_ANOTHER, 0, 0, m->rows, 0);
     uint64_t i;
     for (i = 0; i < m->rows; i++) y[i] = (double)i;
-    return !spmv_mul(a, 0.3, m->x, -0.7, y) && !spmv_mul(a, 1, m->x, 0.5, y) && (spmv__scale_rows(SPMV_F64, NULL, m->rows, 1.1, y), 1);
+    return !spmv_mul(a, 0.3, m->x, -0.7, y) && !spmv_mul(a, 1, m->x, 0.5, y) && (spmv__scale_rows(SPMV_F64, NULL, &one, 1.1, y), 1);
 }
 
 /* Prepares and multiplies with one thread and with several. wanted: the tasks that must at least have run. */

@@ -167,14 +167,16 @@ Test(many, at_all_levels_and_reproducible)
     cr_assert_gt(checks_done, 1000);
 }
 
-/* A matrix that is cut into many pieces, with rows of all kinds of lengths, with any number of threads. */
-static void large(const char *name, void (*row)(matrix *m, uint64_t r), const char *const *plan, size_t count)
+static unsigned lengths_seen; /* bits of SPMV__LENGTHS_... of products with csr */
+
+/* A matrix that is cut into many pieces, with any number of threads. */
+static void large(const char *name, uint64_t rows, uint64_t cols, void (*row)(matrix *m, uint64_t r), const char *const *plan, size_t count)
 {
     matrix m;
     uint64_t r;
     size_t p;
     int n;
-    matrix_open(&m, name, 30000, 30000);
+    matrix_open(&m, name, rows, cols);
     for (r = 0; r < m.rows; r++) {
         row(&m, r);
         m.ptr[r + 1] = m.nnz;
@@ -189,6 +191,7 @@ static void large(const char *name, void (*row)(matrix *m, uint64_t r), const ch
             omp_set_num_threads(n);
 #endif
             if (!made(&a, &d, m.name)) continue;
+            if (a.store.part->spec.format == SPMV_CSR) lengths_seen |= 1u << a.store.part->lengths;
             same_bits(&a, t, SPMV_ONE_AFTER_ANOTHER, 5, 1, 0, 1, plan[p]);
             same_bits(&a, t, SPMV_SIDE_BY_SIDE, 9, 1.1, 0.3, 0, plan[p]);
             same_bits(&a, t, SPMV_SIDE_BY_SIDE, 4, 1, 0, 1, plan[p]);
@@ -198,16 +201,19 @@ static void large(const char *name, void (*row)(matrix *m, uint64_t r), const ch
 }
 
 static void scattered(matrix *m, uint64_t r) { matrix_random_row(m, r % 1000 == 999 ? 3000 : rng_below(24)); }
-static void short_rows(matrix *m, uint64_t r) { matrix_random_row(m, r % 64 ? rng_below(5) : 20); }
+static void short_rows(matrix *m, uint64_t r) { matrix_random_row(m, r % 256 < 200 ? rng_below(5) : 7 + r % 13); }
 static void alike(matrix *m, uint64_t r) { matrix_random_row(m, r / 4000); }
+static void far_apart(matrix *m, uint64_t r) { matrix_random_row(m, 9 + r % 5); }
 
 Test(many, in_many_pieces)
 {
     static const char *const some[] = { "csr", "csr:run=1024,idx=16", "csr:rows=sorted,sigma=256", "coo", "sell:h=32", "cmrs", "tcsr",
                                         "bcsr:b=2x2", "ell:w=3+csr" };
-    large("scattered", scattered, some, sizeof some / sizeof *some);
-    large("short", short_rows, some, 5);
-    large("alike", alike, some, 5);
+    large("scattered", 30000, 30000, scattered, some, sizeof some / sizeof *some);
+    large("short", 30000, 20000, short_rows, some, 5);
+    large("alike", 34000, 30000, alike, some, 5);
+    large("far", 3000, 150000, far_apart, some, 3);
+    cr_assert_eq(lengths_seen, 15u, "%x", lengths_seen);
     cr_assert_gt(checks_done, 300);
 }
 
@@ -218,8 +224,8 @@ static void two_long(matrix *m, uint64_t r) { matrix_random_row(m, r % 20000 == 
 Test(many, long_rows)
 {
     static const char *const some[] = { "csr", "csr:run=256,idx=16", "coo" };
-    large("one long", one_long, some, 3);
-    large("two long", two_long, some, 3);
+    large("one long", 30000, 30000, one_long, some, 3);
+    large("two long", 30000, 30000, two_long, some, 3);
 }
 
 /* ---- what is refused ------------------------------------------------------------------------------------------------------ */

@@ -277,6 +277,23 @@ SPMV__SHARED uint64_t spmv__csr_stretch(const spmv_part *p, uint64_t i, uint64_t
     return i;
 }
 
+/* Wide products: nonzeros by which rows of x are fetched in advance, and the orders in which a row is summed. */
+enum { SPMV__WIDE_AHEAD = 48, SPMV__WIDE_ROW = 0, SPMV__WIDE_ALIKE, SPMV__WIDE_FAR, SPMV__WIDE_SHORT, SPMV__WIDE_UNEVEN };
+
+/* The order in which the product with one vector sums the rows of the block in which row i is. */
+SPMV__SHARED int spmv__wide_order(const spmv_part *p, uint64_t i)
+{
+    const spmv_array *ptr = &p->a[SPMV_CSR_PTR];
+    const uint64_t first = i - i % SPMV__BLOCK_ROWS, end = first + SPMV__BLOCK_ROWS;
+    if (p->lengths != SPMV__LENGTHS_BLOCKS)
+        return p->lengths == SPMV__LENGTHS_ALIKE ? SPMV__WIDE_ALIKE : p->lengths == SPMV__LENGTHS_FAR ? SPMV__WIDE_FAR : SPMV__WIDE_ROW;
+    if (end > p->rows || spmv__at(ptr, end) - spmv__at(ptr, first) > SPMV__BLOCK_ROWS * SPMV__SHORT) return SPMV__WIDE_ROW;
+    if (spmv__at(ptr, end - 1) + SPMV__FOUR > p->nnz) return SPMV__WIDE_UNEVEN;
+    for (i = first; i < end; i++)
+        if (spmv__at(ptr, i + 1) - spmv__at(ptr, i) > SPMV__FOUR) return SPMV__WIDE_UNEVEN;
+    return SPMV__WIDE_SHORT;
+}
+
 #endif
 
 /* ---- products on the host, for each level and type (products.h) -------------------------------------------------- */
@@ -490,6 +507,206 @@ static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
         const int straight = alpha == 1 && beta == 0 && (!p->list.count || p->lengths == SPMV__LENGTHS_ALIKE);
         if (straight) SPMV__F(csr_rows)(p, i, end, job->most, alpha, x, beta, y, NULL);
         else SPMV__F(csr_rows_apart)(p, i, end, job->most, alpha, x, beta, y);
+    }
+}
+
+/* -- several vectors side by side: a sum is a vector with one lane for each, formed as the product with one forms it -- */
+
+/* sum plus nonzeros k, k + step .. below end times their rows of x. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_chain)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t k,
+                                                    uint64_t end, uint64_t step, const SPMV__T *SPMV__RESTRICT x, uint64_t ld,
+                                                    SPMV__O(vec) sum)
+{
+    for (; k < end; k += step) sum = SPMV__O(vfma)(SPMV__O(vall)((SPMV__T)val[k]), SPMV__O(vfrom)(x + col[k] * ld), sum);
+    return sum;
+}
+
+/* The product of nonzero k, or zeros from end on; rounded by itself (apart) or added to 0. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_term)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t k,
+                                                   uint64_t end, const SPMV__T *SPMV__RESTRICT x, uint64_t ld, int apart)
+{
+    if (k >= end) return SPMV__O(vzero)();
+    if (apart) return SPMV__O(vmul)(SPMV__O(vall)((SPMV__T)val[k]), SPMV__O(vfrom)(x + col[k] * ld));
+    return SPMV__O(vfma)(SPMV__O(vall)((SPMV__T)val[k]), SPMV__O(vfrom)(x + col[k] * ld), SPMV__O(vzero)());
+}
+
+/* The sum of four lanes of a quad; halves: 1: those of its halves are added first. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_four)(SPMV__O(vec) a, SPMV__O(vec) b, SPMV__O(vec) c, SPMV__O(vec) d, int halves)
+{
+    if (halves) return SPMV__O(vadd)(SPMV__O(vadd)(a, c), SPMV__O(vadd)(b, d));
+    return SPMV__O(vadd)(SPMV__O(vadd)(a, b), SPMV__O(vadd)(c, d));
+}
+
+/* Lane l of the quads of row. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_lane)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t l,
+                                                   uint64_t n, const SPMV__T *SPMV__RESTRICT x, uint64_t ld)
+{
+    SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, next;
+    uint64_t k = 0;
+    for (; k + 4 < n; k += 4) {
+        next = SPMV__O(vfma)(SPMV__O(vall)((SPMV__T)val[k + l]), SPMV__O(vfrom)(x + col[k + l] * ld), s0);
+        s0 = s1;
+        s1 = next;
+    }
+    return SPMV__O(vadd)(SPMV__O(vadd)(s0, SPMV__F(wide_term)(val, col, n - 4 + l, n - 4 + l < k ? 0 : n, x, ld, 0)), s1);
+}
+#define SPMV__WIDE_LANES(L, halves) SPMV__F(wide_four)(L(0), L(1), L(2), L(3), halves)
+
+/* As row. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_row)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
+                                                  const SPMV__T *SPMV__RESTRICT x, uint64_t ld)
+{
+    if (n < 4) return SPMV__F(wide_chain)(val, col, 0, n, 1, x, ld, SPMV__O(vzero)());
+#define SPMV__LANE(l) SPMV__F(wide_lane)(val, col, l, n, x, ld)
+    return SPMV__WIDE_LANES(SPMV__LANE, SPMV__O(halves_qsum));
+#undef SPMV__LANE
+}
+
+/* As rows_far. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_far)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
+                                                  const SPMV__T *SPMV__RESTRICT x, uint64_t ld)
+{
+#define SPMV__LANE(l) SPMV__F(wide_chain)(val, col, l, n - n % 4, 4, x, ld, SPMV__O(vzero)())
+    return SPMV__F(wide_chain)(val, col, n - n % 4, n, 1, x, ld, SPMV__WIDE_LANES(SPMV__LANE, 0));
+#undef SPMV__LANE
+}
+
+/* As alike. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_alike)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
+                                                    const SPMV__T *SPMV__RESTRICT x, uint64_t ld)
+{
+    if (n >= 8) return SPMV__F(wide_row)(val, col, n, x, ld);
+    if (n != 4) return SPMV__F(wide_chain)(val, col, 1, n, 1, x, ld, SPMV__F(wide_term)(val, col, 0, n, x, ld, 1));
+#define SPMV__LANE(l) SPMV__F(wide_term)(val, col, l, 4, x, ld, 0)
+    return SPMV__WIDE_LANES(SPMV__LANE, SPMV__O(halves_qsums));
+#undef SPMV__LANE
+}
+
+/* As four_short. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_short)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
+                                                    const SPMV__T *SPMV__RESTRICT x, uint64_t ld)
+{
+#define SPMV__LANE(l) SPMV__F(wide_term)(val, col, l, n, x, ld, 0)
+    return SPMV__WIDE_LANES(SPMV__LANE, SPMV__O(halves_qsums));
+#undef SPMV__LANE
+}
+
+/* Lane l of the quads of uneven_block: those of every eight nonzeros from number k on. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_eights)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t l,
+                                                     uint64_t k, uint64_t n, const SPMV__T *SPMV__RESTRICT x, uint64_t ld)
+{
+    SPMV__O(vec) s = SPMV__O(vzero)();
+    for (; k < n; k += 8)
+        s = SPMV__O(vadd)(s, SPMV__O(vadd)(SPMV__F(wide_term)(val, col, k + l, n, x, ld, 1),
+                                           SPMV__F(wide_term)(val, col, k + 4 + l, n, x, ld, 1)));
+    return s;
+}
+
+/* As uneven_block. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_uneven)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
+                                                     const SPMV__T *SPMV__RESTRICT x, uint64_t ld)
+{
+    SPMV__O(vec) sum;
+#define SPMV__LANE(l) SPMV__O(vadd)(SPMV__F(wide_term)(val, col, l, n, x, ld, 1), SPMV__F(wide_term)(val, col, l + 4, n, x, ld, 1))
+    sum = SPMV__WIDE_LANES(SPMV__LANE, SPMV__O(halves_qsums));
+#undef SPMV__LANE
+    if (n <= 8) return sum;
+#define SPMV__LANE(l) SPMV__F(wide_eights)(val, col, l, 8, n, x, ld)
+    return SPMV__O(vadd)(sum, SPMV__WIDE_LANES(SPMV__LANE, SPMV__O(halves_qsum)));
+#undef SPMV__LANE
+}
+#undef SPMV__WIDE_LANES
+
+/* The sums of a row of n nonzeros. */
+SPMV__APART void SPMV__F(wide_sum)(int order, const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
+                                   const SPMV__T *SPMV__RESTRICT x, uint64_t ld, SPMV__T *SPMV__RESTRICT sum)
+{
+    SPMV__O(vec) s;
+    switch (order) {
+    case SPMV__WIDE_ALIKE: s = SPMV__F(wide_alike)(val, col, n, x, ld); break;
+    case SPMV__WIDE_FAR: s = SPMV__F(wide_far)(val, col, n, x, ld); break;
+    case SPMV__WIDE_SHORT: s = SPMV__F(wide_short)(val, col, n, x, ld); break;
+    case SPMV__WIDE_UNEVEN: s = SPMV__F(wide_uneven)(val, col, n, x, ld); break;
+    default: s = SPMV__F(wide_row)(val, col, n, x, ld);
+    }
+    SPMV__O(vput)(sum, s);
+}
+
+/* As csr_pieces. */
+SPMV__APART void SPMV__F(wide_pieces)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
+                                      const SPMV__T *SPMV__RESTRICT x, uint64_t ld, SPMV__T *SPMV__RESTRICT sum)
+{
+    const uint64_t piece = spmv__piece(n);
+    SPMV__T one[SPMV__LANES_MOST];
+    SPMV__O(vput)(sum, SPMV__O(vzero)());
+    for (; n; n -= spmv__smaller(n, piece), val += piece, col += piece) {
+        SPMV__F(wide_sum)(SPMV__WIDE_ROW, val, col, spmv__smaller(n, piece), x, ld, one);
+        SPMV__O(vput)(sum, SPMV__O(vadd)(SPMV__O(vfrom)(sum), SPMV__O(vfrom)(one)));
+    }
+}
+
+/* Writes the sums of lanes first .. end - 1 to elements of y that are step apart. alone: as set does, not as set_rows. */
+SPMV__APART void SPMV__F(wide_set)(SPMV__T alpha, const SPMV__T *sum, SPMV__T beta, int alone, uint64_t first, uint64_t end, uint64_t step,
+                                   SPMV__T *to)
+{
+    SPMV__O(vec) s = SPMV__O(vmul)(SPMV__O(vall)(alpha), SPMV__O(vfrom)(sum));
+    SPMV__T one[SPMV__LANES_MOST] = { 0 };
+    uint64_t j;
+    if (beta != 0 && alone) {
+        for (j = first; j < end; j++) SPMV__F(set_at)(alpha, sum[j], beta, to + j * step);
+        return;
+    }
+    for (j = first; j < end && beta != 0; j++) one[j] = to[j * step];
+    if (beta != 0) s = SPMV__O(vfma)(SPMV__O(vall)(beta), SPMV__O(vfrom)(one), s);
+    SPMV__O(vput)(one, s);
+    for (j = first; j < end; j++) to[j * step] = one[j];
+}
+
+/* Fetches the rows of x of eight nonzeros. */
+SPMV__FORCE_INLINE void SPMV__F(wide_near)(const SPMV__T *x, const uint32_t *col, uint64_t ld)
+{
+    SPMV__NEAR(x + col[0] * ld);
+    SPMV__NEAR(x + col[1] * ld);
+    SPMV__NEAR(x + col[2] * ld);
+    SPMV__NEAR(x + col[3] * ld);
+    SPMV__NEAR(x + col[4] * ld);
+    SPMV__NEAR(x + col[5] * ld);
+    SPMV__NEAR(x + col[6] * ld);
+    SPMV__NEAR(x + col[7] * ld);
+}
+
+/* Rows i .. end - 1, which are summed in one order, for as many vectors as there are lanes from vector v on, or from as many before
+ * the last one on: those before v are not written. */
+SPMV__APART void SPMV__F(wide_rows)(const spmv__job *job, int order, uint64_t i, uint64_t end, uint64_t v)
+{
+    SPMV__ENTER;
+    const spmv_array *ptr = &p->a[SPMV_CSR_PTR];
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
+    const uint64_t at = v + SPMV__LANES <= job->wide || v < SPMV__LANES ? v : job->wide - SPMV__LANES, ld = job->x_row;
+    const uint64_t last = spmv__smaller(job->wide - at, SPMV__LANES), step = job->y_column;
+    const int straight = beta == 0 && step == 1 && v == at && last == SPMV__LANES;
+    uint64_t k = spmv__at(ptr, i), next, ahead = k + SPMV__WIDE_AHEAD;
+    SPMV__T sum[SPMV__LANES_MOST];
+    for (x += at, y += at * step; i < end; i++, k = next) {
+        SPMV__T *to = y + spmv__part_row(p, i) * job->y_row;
+        next = spmv__at(ptr, i + 1);
+        for (; ahead < next + SPMV__WIDE_AHEAD && ahead + 8 <= p->nnz; ahead += 8) SPMV__F(wide_near)(x, col + ahead, ld);
+        if (next - k > SPMV__PIECE) SPMV__F(wide_pieces)(val + k, col + k, next - k, x, ld, sum);
+        else SPMV__F(wide_sum)(order, val + k, col + k, next - k, x, ld, sum);
+        if (straight) SPMV__O(vput)(to, SPMV__O(vmul)(SPMV__O(vall)(alpha), SPMV__O(vfrom)(sum)));
+        else SPMV__F(wide_set)(alpha, sum, beta, p->list.count || next - k > SPMV__PIECE, v - at, last, step, to);
+    }
+}
+
+static void SPMV__F(wide_csr)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    const spmv_part *p = job->p;
+    uint64_t i = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares)), end, v;
+    const uint64_t stop = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share + 1, shares));
+    for (; i < stop; i = end) {
+        const int order = spmv__wide_order(p, i);
+        end = spmv__smaller(stop, i - i % SPMV__BLOCK_ROWS + SPMV__BLOCK_ROWS);
+        for (v = 0; v < job->wide; v += SPMV__LANES) SPMV__F(wide_rows)(job, order, i, end, v);
     }
 }
 #endif

@@ -5,7 +5,6 @@
 #ifndef SPMV__PLAN_STORE_H
 #define SPMV__PLAN_STORE_H
 
-#include "../many.h"
 #include "split.h"
 
 /* ---- all parts together ------------------------------------------------------------------------------------------ */
@@ -164,31 +163,42 @@ SPMV_API uint64_t spmv_store_slots(const spmv_store *store)
     return slots;
 }
 
-/* y = alpha A x + beta y with vectors that are checked. */
-static void spmv__store_mul(const spmv_store *store, double alpha, const void *x, double beta, void *y)
+/* Y = alpha A X + beta Y with vectors one after another that are checked. */
+static spmv_status spmv__store_mul_columns(const void *of, const spmv__many *many, double alpha, const void *x, double beta, void *y)
 {
+    const spmv_store *store = (const spmv_store *)of;
     const spmv_part *first = store->count ? &store->part[0] : NULL;
     const int sets = first && !(spmv_format_flags(first->spec.format) & SPMV_ADDS_ONLY);
     const int covered = spmv__part_covers(first, store->rows);
     int i;
-    if (!covered) spmv__scale_rows(store->type, NULL, store->rows, beta, y);
+    if (!covered) spmv__scale_rows(store->type, NULL, many, beta, y);
     for (i = 0; i < store->count; i++) /* the first part need not read zeros */
-        spmv__part_mul(&store->part[i], alpha, x, i || !sets || (!covered && beta != 0) ? 1.0 : beta, y);
-}
-
-static spmv_status spmv__store_mul_columns(const void *store, const spmv__many *many, double alpha, const void *x, double beta, void *y)
-{
-    const spmv_store *all = (const spmv_store *)store;
-    uint64_t j;
-    for (j = 0; j < many->count; j++)
-        spmv__store_mul(all, alpha, spmv__many_x(many, all->type, x, j), beta, spmv__many_y(many, all->type, y, j));
+        spmv__part_mul(&store->part[i], many, alpha, x, i || !sets || (!covered && beta != 0) ? 1.0 : beta, y);
     return SPMV_OK;
 }
 
-/* The same for several vectors. Fails only where memory is needed. */
+/* The same for one. */
+static void spmv__store_mul(const spmv_store *store, double alpha, const void *x, double beta, void *y)
+{
+    const spmv__many one = spmv__many_of(1, SPMV_ONE_AFTER_ANOTHER, 0, 0, store->rows, store->cols);
+    (void)spmv__store_mul_columns(store, &one, alpha, x, beta, y);
+}
+
+/* For several, in either order. Fails only where memory is needed. */
 SPMV__SHARED spmv_status spmv__store_mul_many(const spmv_store *store, const spmv__many *many, double alpha, const void *x, double beta,
                                               void *y)
 {
+    const spmv_part *first = store->count == 1 && spmv__part_covers(store->part, store->rows) ? store->part : NULL;
+    const spmv__wide wide = first && alpha != 0 && first->nnz && many->count > 1 ? spmv__wide_of(first) : spmv__no_wide();
+    void *block = NULL;
+    spmv_status s = SPMV_OK;
+    if (wide.mul) {
+        if (many->order != SPMV_SIDE_BY_SIDE || many->count < wide.lanes)
+            s = spmv__room(&store->hooks, &block, many->cols, wide.lanes * spmv_vector_size(store->type));
+        if (!s) spmv__part_mul_wide(first, &wide, many, alpha, x, beta, y, block);
+        spmv_free(&store->hooks, block);
+        return s;
+    }
     return spmv__many_packed(&store->hooks, store->type, many, alpha, x, beta, y, spmv__store_mul_columns, store);
 }
 
