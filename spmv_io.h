@@ -156,15 +156,16 @@ SPMV_API spmv_status spmv_mm_read_vector(void **out, uint64_t *n, const spmv_sou
  * and read back to the same bits; of a NaN only the sign is kept. Allocates nothing. SPMV_ERR_IO; SPMV_ERR_INDEX or SPMV_ERR_ARGUMENT for
  * arrays that are not those of a CSR matrix, before anything is written. */
 SPMV_API spmv_status spmv_mm_write(const spmv_sink *sink, const spmv_csr *a, const spmv_hooks *hooks);
-/* Writes a vector as array real general of one column.
+/* Writes vectors as array real general, each a column.
  *   sink   where to
  *   type   SPMV_F32: x has floats; others: doubles
- *   n      elements
- *   x      the elements; may be NULL if n is 0
+ *   n      elements of a vector
+ *   count  vectors
+ *   x      the elements of one vector after another; may be NULL if there are none
  *   hooks  may be NULL
  * SPMV_ERR_IO. */
-SPMV_API spmv_status spmv_mm_write_vector(const spmv_sink *sink, spmv_type type, uint64_t n, const void *x,
-                                          const spmv_hooks *hooks);
+SPMV_API spmv_status spmv_mm_write_vectors(const spmv_sink *sink, spmv_type type, uint64_t n, uint64_t count, const void *x,
+                                           const spmv_hooks *hooks);
 
 /* ---- more: the binary form ----------------------------------------------------------------------------------------
  * A CSR matrix as it is in memory: a header of 64 bytes (magic, version, byte order mark, value type, rows, cols, nnz, a checksum of

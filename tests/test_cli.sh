@@ -374,6 +374,22 @@ product 'mul --transposed' '1 0 6' wide.mtx --transposed
 product 'mul --transposed --transpose' '3 4' wide.mtx --transposed --transpose
 gives 'mul --transposed on several devices' 1 mul wide.mtx --transposed --device host+host
 says 'mul --transposed on several devices' err 'desc.both is set'
+printf '%%%%MatrixMarket matrix array real general\n3 2\n1\n2\n3\n-1\n0\n0.5\n' >two.mtx
+printf '%%%%MatrixMarket matrix array real general\n2 2\n1\n1\n2\n2\n' >two_y.mtx
+product 'mul --x of several columns' '7 12 0 2' wide.mtx --x two.mtx
+product 'mul --x and --y of several columns' '9 14 4 6' wide.mtx --x two.mtx --y two_y.mtx --beta 2 --type mixed
+product 'mul --transposed --x of several columns' '1 4 2 2 8 4' wide.mtx --transposed --x two_y.mtx
+product 'mul --x of several columns on several devices' '7 12 0 2' wide.mtx --x two.mtx --device host+host
+printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n1\n' >one_y.mtx
+gives 'mul --y of fewer columns' 1 mul wide.mtx --x two.mtx --beta 1 --y one_y.mtx
+says 'mul --y of fewer columns' err 'y needs 2 columns, as x has, the file has 1'
+gives 'bench --vectors' 0 bench wide.mtx --vectors 3 --plan csr --plan sell
+[ "$(grep -c '3 one after another: [0-9.]* products' out)" = 2 ] && [ "$(grep -c '3 side by side: [0-9.]* products' out)" = 2 ]
+verdict 'bench --vectors: both orders' $?
+gives 'bench --vectors as JSON' 0 bench wide.mtx --vectors 3 --plan csr --json
+says 'bench --vectors as JSON' out '"vectors": 3, "columns_us": [0-9.e-]*, "sides_us": [0-9.e-]*, .*"ok": true'
+gives 'bench --vectors 0' 2 bench wide.mtx --vectors 0
+gives 'bench --vectors --again' 2 bench wide.mtx --vectors 2 --again 2
 gives 'bench --both' 0 bench wide.mtx --both --plan csr
 says 'bench --both' out 'A\^T: csr'
 says 'bench --both' out 'both in turn'

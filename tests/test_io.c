@@ -1228,7 +1228,7 @@ Test(io, written_vectors_read_back_bit_for_bit)
             if (d != d) d = f = 0;
             memcpy(x + i * width, width == 8 ? (void *)&d : (void *)&f, width);
         }
-        cr_assert_eq(spmv_mm_write_vector(&sink, (spmv_type)k, n, x, NULL), SPMV_OK);
+        cr_assert_eq(spmv_mm_write_vectors(&sink, (spmv_type)k, n, 1, x, NULL), SPMV_OK);
         m.data = heap.data;
         m.bytes = heap.bytes;
         m.at = 0;
@@ -1257,7 +1257,7 @@ Test(io, a_failing_sink_is_an_io_error_wherever_it_fails)
             heap.fail_at = at;
             if (kind == 0) s = spmv_mm_write(&sink, &a, &h);
             else if (kind == 1) s = spmv_bin_write(&sink, &a, &h);
-            else s = spmv_mm_write_vector(&sink, SPMV_F64, a.nnz, a.val, &h);
+            else s = spmv_mm_write_vectors(&sink, SPMV_F64, a.nnz, 1, a.val, &h);
             free(heap.data);
             if (heap.calls < at) {
                 cr_assert_eq(s, SPMV_OK);

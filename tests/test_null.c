@@ -269,10 +269,10 @@ Test(null, files)
     REFUSED("sink", spmv_mm_write(NULL, &a, &h));
     REFUSED("sink->write", spmv_mm_write(&shut, &a, &h));
     REFUSED("a", spmv_mm_write(&sink, NULL, &h));
-    REFUSED("sink", spmv_mm_write_vector(NULL, SPMV_F64, 2, x, &h));
-    REFUSED("sink->write", spmv_mm_write_vector(&shut, SPMV_F64, 2, x, &h));
-    REFUSED("x", spmv_mm_write_vector(&sink, SPMV_F64, 2, NULL, &h));
-    FINE(spmv_mm_write_vector(&sink, SPMV_F64, 0, NULL, &h));
+    REFUSED("sink", spmv_mm_write_vectors(NULL, SPMV_F64, 2, 1, x, &h));
+    REFUSED("sink->write", spmv_mm_write_vectors(&shut, SPMV_F64, 2, 1, x, &h));
+    REFUSED("x", spmv_mm_write_vectors(&sink, SPMV_F64, 2, 1, NULL, &h));
+    FINE(spmv_mm_write_vectors(&sink, SPMV_F64, 0, 1, NULL, &h));
     REFUSED("out", spmv_bin_read(NULL, &src, 0, &h));
     REFUSED_AND_ZEROED("src", c, spmv_bin_read(&c, NULL, 0, &h));
     REFUSED_AND_ZEROED("src->read", c, spmv_bin_read(&c, &dead, 0, &h));

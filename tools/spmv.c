@@ -73,6 +73,7 @@ static const command commands[] = {
      "  spmv mul a.mtx --x x.mtx -o y.mtx                         # y = A x\n"
      "  spmv mul a.mtx --x x.mtx --alpha 2 --beta -1 --y y.mtx    # 2 A x - y, to standard output\n"
      "  spmv mul a.mtx --transposed -o y.mtx                      # y = A^T x\n"
+     "  spmv mul a.mtx --x several.mtx -o y.mtx                   # each column of y is A times one of x\n"
      "  spmv mul a.mtx --plan 'ell:w=5+coo/*:WG=64' --device gpu  # (GPU) x is all ones; one knob for both parts\n"
      "  spmv mul a.mtx --device host+0 --shares 1,1 -o y.mtx      # (GPU) half of the nonzeros on each\n",
      BIT(PLAN) | BIT(DEVICE) | BIT(SHARES) | BIT(CACHE) | BIT(TYPE) | BIT(X) | BIT(Y) | BIT(ALPHA) | BIT(BETA) | BIT(OUT) | BIT(STRICT) |
@@ -139,18 +140,20 @@ static const command commands[] = {
      "                            contains. CUDA devices keep up to 32 MiB, or a 512th, of what earlier matrices left; it counts\n"
      "  total_us                  with --total: for each N, prepare_us + N us\n"
      "  transposed, both_us       with --both: whether the line is of the transpose; the time of both products in turn\n"
+     "  vectors, columns_us, sides_us  with --vectors: how many, and the time of all, one after another and side by side\n"
      "  again                     true in the lines of --again\n"
      "  ok                        whether err < 1; null for a refused plan, whose reason is printed on standard error\n",
      "  spmv bench a.mtx                                        # every format and builder on the host\n"
      "  spmv bench a.mtx b.mtx --plan csr --plan auto --json    # two plans of two matrices, as JSON\n"
      "  spmv bench a.mtx --plan csr --plan auto --total 100,1000  # after how many products does the choice pay off?\n"
      "  spmv bench a.mtx --plan auto --both                     # the transpose as well\n"
+     "  spmv bench a.mtx --plan csr --vectors 8                 # 8 vectors at once as well\n"
      "  spmv bench a.mtx --max-bytes 64M                        # only plans whose parts take at most 64 MiB\n"
      "  spmv bench a.mtx --plan csr --variants all --device 0   # (GPU) variants of the csr kernel\n"
      "  spmv bench a.mtx --plan auto --device host+0            # (GPU) the host and a device together\n",
      BIT(PLAN) | BIT(VARIANTS) | BIT(EVENTS) | BIT(GRAPH) | BIT(COLD) | BIT(DEVICE) | BIT(SHARES) | BIT(TYPE) | BIT(JSON) | BIT(STRICT) |
          BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(CONVERT) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN) | BIT(TOTAL) | BIT(CACHE) |
-         BIT(MAX_BYTES) | BIT(MAX_DIM) | BIT(TRANSPOSE) | BIT(BOTH), 1, 1 << 30,
+         BIT(MAX_BYTES) | BIT(MAX_DIM) | BIT(TRANSPOSE) | BIT(BOTH) | BIT(VECTORS), 1, 1 << 30,
      bench_command},
     {"self-check", "[FORMAT...] [options]", "try every variant of every format on a device",
      "Multiplies small matrices with every legal value of every knob of every kernel, in every layout and type. Products of\n"

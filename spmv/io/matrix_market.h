@@ -719,11 +719,11 @@ SPMV_API spmv_status spmv_mm_write(const spmv_sink *sink, const spmv_csr *a, con
     return spmv__io_written(sink, out.failed, hooks);
 }
 
-SPMV_API spmv_status spmv_mm_write_vector(const spmv_sink *sink, spmv_type type, uint64_t n, const void *x,
-                                          const spmv_hooks *hooks)
+SPMV_API spmv_status spmv_mm_write_vectors(const spmv_sink *sink, spmv_type type, uint64_t n, uint64_t count, const void *x,
+                                           const spmv_hooks *hooks)
 {
-    if (!sink || !sink->write || (n && !x))
-        return spmv__null(hooks, "spmv_mm_write_vector", !sink ? "sink" : !sink->write ? "sink->write" : "x", NULL, 0);
+    if (!sink || !sink->write || (n && count && !x))
+        return spmv__null(hooks, "spmv_mm_write_vectors", !sink ? "sink" : !sink->write ? "sink->write" : "x", NULL, 0);
     spmv__io_out out;
     uint64_t i;
     out.sink = sink;
@@ -731,8 +731,8 @@ SPMV_API spmv_status spmv_mm_write_vector(const spmv_sink *sink, spmv_type type,
     out.failed = 0;
     spmv__io_put(&out, "%%MatrixMarket matrix array real general\n");
     spmv__io_put_count(&out, n, ' ');
-    spmv__io_put_count(&out, 1, '\n');
-    for (i = 0; i < n && !out.failed; i++) spmv__io_put_value(&out, x, type == SPMV_F32, i);
+    spmv__io_put_count(&out, count, '\n');
+    for (i = 0; i < n * count && !out.failed; i++) spmv__io_put_value(&out, x, type == SPMV_F32, i);
     spmv__io_flush(&out);
     return spmv__io_written(sink, out.failed, hooks);
 }

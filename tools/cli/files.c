@@ -265,26 +265,46 @@ int file_load_matrix(tool *t, const char *path, spmv_type type, spmv_csr *a)
     return s == SPMV_OK ? DONE : FAILED;
 }
 
-int file_load_vector(tool *t, const char *path, spmv_type type, uint64_t n, const char *what, void **x)
+/* Lays the columns of a matrix in type one after another. */
+static void *dense_columns(tool *t, const spmv_csr *a, spmv_type type)
+{
+    const size_t wide = spmv_vector_size(type);
+    char *x = (char *)spmv_alloc(&t->hooks, a->rows * a->cols + 1, wide);
+    uint64_t r, k;
+    if (!x) return NULL;
+    memset(x, 0, (size_t)(a->rows * a->cols) * wide);
+    for (r = 0; r < a->rows; r++)
+        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+            memcpy(x + (a->col[k] * a->rows + r) * wide, (const char *)a->val + k * wide, wide);
+    return x;
+}
+
+int file_load_vectors(tool *t, const char *path, spmv_type type, uint64_t n, uint64_t *count, const char *what, void **x)
 {
     spmv_mm_options opt;
     spmv_status s;
-    uint64_t got = 0;
+    spmv_csr a;
     reader r;
+    int result;
     *x = NULL;
     memset(&opt, 0, sizeof opt);
-    opt.store = type;
+    opt.store = type == SPMV_MIXED ? SPMV_F64 : type;
     opt.max_dim = t->max_dim;
     t->about = NULL;
     if (reader_open(&r, t, path) != DONE) return FAILED;
-    s = spmv_mm_read_vector(x, &got, &r.source, &opt, NULL, &t->hooks);
+    s = spmv_mm_read(&a, &r.source, &opt, NULL, &t->hooks);
     reader_close(&r);
     if (s != SPMV_OK) return FAILED;
-    if (got == n) return DONE;
-    spmv_free(&t->hooks, *x);
-    *x = NULL;
-    return cli_complain(t, "%s: %s needs %llu elements, the file has %llu", path, what, (unsigned long long)n,
-                    (unsigned long long)got);
+    if (a.rows != n)
+        result = cli_complain(t, "%s: %s needs %llu elements, the file has %llu", path, what, (unsigned long long)n,
+                              (unsigned long long)a.rows);
+    else if (*count && a.cols != *count)
+        result = cli_complain(t, "%s: %s needs %llu columns, as x has, the file has %llu", path, what, (unsigned long long)*count,
+                              (unsigned long long)a.cols);
+    else result = (*x = dense_columns(t, &a, opt.store)) != NULL ? DONE : cli_no_memory(t);
+    *count = a.cols;
+    spmv_csr_destroy(&a);
+    return result;
 }
 
 int file_load_text(tool *t, const char *path, size_t most, char **text, size_t *used)
@@ -416,12 +436,12 @@ int file_save_matrix(tool *t, const char *path, const spmv_csr *a)
     return writer_close(&w, s);
 }
 
-int file_save_vector(tool *t, const char *path, spmv_type type, uint64_t n, const void *x)
+int file_save_vectors(tool *t, const char *path, spmv_type type, uint64_t n, uint64_t count, const void *x)
 {
     spmv_status s;
     writer w;
     t->about = NULL;
     if (writer_open(&w, t, path) != DONE) return FAILED;
-    s = spmv_mm_write_vector(&w.sink, type, n, x, &t->hooks);
+    s = spmv_mm_write_vectors(&w.sink, type, n, count, x, &t->hooks);
     return writer_close(&w, s);
 }

@@ -19,8 +19,9 @@ void file_bare_name(const char *path, char *out, size_t size);
  * type, which is f64 for text. On failure *a is zeroed. Like all functions here it returns DONE, or FAILED after a message. */
 int file_load_matrix(tool *t, const char *path, spmv_type type, spmv_csr *a);
 
-/* Reads a vector of n elements for products of this type; the caller frees *x by spmv_free(&t->hooks, *x). what names it in messages. */
-int file_load_vector(tool *t, const char *path, spmv_type type, uint64_t n, const char *what, void **x);
+/* Reads vectors of n elements for products of this type, each a column, which lie in *x one after another; the caller frees that by
+ * spmv_free(&t->hooks, *x). count: how many there must be, or 0, and becomes how many there are. what names them in messages. */
+int file_load_vectors(tool *t, const char *path, spmv_type type, uint64_t n, uint64_t *count, const char *what, void **x);
 
 /* Reads a whole file of at most most bytes; the caller frees *text. It does not end in a zero byte. */
 int file_load_text(tool *t, const char *path, size_t most, char **text, size_t *used);
@@ -31,7 +32,7 @@ int file_load_table(tool *t, const char *path, spmv_tuning *out);
 /* Writes a matrix: in the binary form if the name ends in .bin or .bin.gz, else as text. path NULL or -: to standard output. */
 int file_save_matrix(tool *t, const char *path, const spmv_csr *a);
 
-/* Writes n elements of a vector of this type as a Matrix Market array. path NULL or -: to standard output. */
-int file_save_vector(tool *t, const char *path, spmv_type type, uint64_t n, const void *x);
+/* Writes count vectors of n elements of this type as a Matrix Market array. path NULL or -: to standard output. */
+int file_save_vectors(tool *t, const char *path, spmv_type type, uint64_t n, uint64_t count, const void *x);
 
 #endif

@@ -20,8 +20,8 @@
                                   "otherwise above")                                                                \
     X(SHARES,  "shares",  "A,B,...", "of several devices (--device host+0), the shares of the nonzeros; default: by their speed") \
     X(TYPE,    "type",    "T",    "f64, f32, or mixed (f64 vectors and f32 values); default: f64, unless said otherwise above") \
-    X(X,       "x",       "FILE", "the vector x, a Matrix Market file; default: all ones")                          \
-    X(Y,       "y",       "FILE", "the vector y that beta multiplies")                                              \
+    X(X,       "x",       "FILE", "the vector x, or several as columns, a Matrix Market file; default: all ones")   \
+    X(Y,       "y",       "FILE", "the vector y that beta multiplies, or several")                                  \
     X(ALPHA,   "alpha",   "A",    "default: 1")                                                                     \
     X(BETA,    "beta",    "B",    "default: 0, and y is not read")                                                  \
     X(OUT,     "output",  "FILE", "where to write the result (also --out, -o); default: -, standard output")        \
@@ -47,6 +47,7 @@
     X(MAX_DIM, "max-dim", "N",    "accept files with up to N rows and columns; default: 2^20 + 64 for every nonzero") \
     X(TRANSPOSED, "transposed", "", "multiply by the transpose of a matrix that is prepared for both")               \
     X(BOTH,    "both",    "",     "prepare the transpose as well, and time products with both, alone and in turn")  \
+    X(VECTORS, "vectors", "N",    "also time products of N vectors at once, one after another in memory and side by side") \
     X(TRANSPOSE, "transpose", "", "take the transpose of the matrix in the file")                                   \
     X(BRIEF,   "brief",   "",     "try only one product of integers with each of three small matrices, for simulators") \
     X(CAPTION, "caption", "TEXT", "text to print below the picture, such as the date and the machine")              \

@@ -127,7 +127,7 @@ static line *line_begin(bench *b, const char *plan)
     }
     out->asked = plan;
     out->took.least = out->took.median = out->took.most = NAN;
-    out->gflops = out->gbs = out->bytes = out->padding = out->err = out->both = out->prepare = out->memory = out->device_memory = NAN;
+    out->gflops = out->gbs = out->bytes = out->padding = out->err = out->both = out->many[0] = out->many[1] = out->prepare = out->memory = out->device_memory = NAN;
     for (i = 0; i < SPMV_PHASE_COUNT; i++) out->spent[i] = NAN;
     cli_progress_name(b->t, b->matrix, plan);
     b->t->text[0] = 0;
@@ -190,7 +190,53 @@ static spmv_status bench_transposed(bench *b, runner *r, const spmv_desc *desc, 
     if (s == SPMV_OK) s = runner_time(r, LEAST_RUNS, 0.1, "both in turn", &took);
     if (s == SPMV_OK) out->both = turned->both = took.median;
     runner_follow(r, NULL);
-    runner_close_transposed(&other);
+    runner_close_shared(&other);
+    return s;
+}
+
+/* Copies the first elements n of a vector to each of several, or compares them; 1: they are the same. */
+static int vectors_are(char *all, const char *one, uint64_t n, const bench *b, spmv_arrangement order, int copy)
+{
+    const size_t size = spmv_vector_size(b->type);
+    uint64_t i, j;
+    int same = 1;
+    for (j = 0; j < b->vectors; j++)
+        for (i = 0; i < n; i++) {
+            char *at = all + (order == SPMV_SIDE_BY_SIDE ? i * b->vectors + j : j * n + i) * size;
+            if (copy) memcpy(at, one + i * size, size);
+            else same = same && !memcmp(at, one + i * size, size);
+        }
+    return same;
+}
+
+/* Times products of --vectors, all of which are those of b->real, and compares them with the single product. */
+static spmv_status bench_many_in(bench *b, runner *r, const spmv_desc *desc, line *out, spmv_arrangement order, char *x, char *y)
+{
+    runner many;
+    timing took;
+    spmv_status s;
+    vectors_are(x, (const char *)b->real.x, b->a->cols, b, order, 1);
+    s = spmv_mul_many(&r->m, b->vectors, order, 1, x, 0, 0, y, 0);
+    if (s == SPMV_OK) s = runner_multiply(r, 1, b->real.x, 0, b->real.y);
+    if (s != SPMV_OK) return s;
+    if (!vectors_are(y, (const char *)b->real.y, b->a->rows, b, order, 0)) out->ok = 0;
+    s = runner_open_many(&many, r, desc, b->vectors, order, x, y);
+    if (s != SPMV_OK) return s;
+    s = runner_time(&many, LEAST_RUNS, 0.1, "several vectors", &took);
+    if (s == SPMV_OK) out->many[order] = took.median;
+    runner_close_shared(&many);
+    return s == SPMV_ERR_UNSUPPORTED ? SPMV_OK : s;
+}
+
+static spmv_status bench_many(bench *b, runner *r, const spmv_desc *desc, line *out)
+{
+    const size_t size = spmv_vector_size(b->type) * b->vectors;
+    char *x = (char *)malloc(b->a->cols * size + 1), *y = (char *)malloc(b->a->rows * size + 1);
+    spmv_status s = x && y ? SPMV_OK : SPMV_ERR_MEMORY;
+    if (s == SPMV_OK) s = bench_many_in(b, r, desc, out, SPMV_ONE_AFTER_ANOTHER, x, y);
+    if (s == SPMV_OK) s = bench_many_in(b, r, desc, out, SPMV_SIDE_BY_SIDE, x, y);
+    free(x);
+    free(y);
     return s;
 }
 
@@ -212,6 +258,7 @@ static void bench_plan(bench *b, const char *plan, const char *variant, int tole
         result_memory(out, b, s == SPMV_OK ? &r : NULL);
         if (s == SPMV_OK) {
             s = bench_measure(b, &r, out);
+            if (s == SPMV_OK && b->vectors) s = bench_many(b, &r, &desc, out);
             if (s == SPMV_OK && turned) s = bench_transposed(b, &r, &desc, out, turned);
             runner_close(&r);
         }
@@ -441,7 +488,7 @@ static int bench_team_options(const bench *b)
 {
     static const struct { int option; const char *name; } single[] = {
         {OPT_VARIANTS, "--variants"}, {OPT_AGAIN, "--again"}, {OPT_EVENTS, "--events"}, {OPT_COLD, "--cold"},
-        {OPT_GRAPH, "--graph"}, {OPT_BOTH, "--both"}
+        {OPT_GRAPH, "--graph"}, {OPT_BOTH, "--both"}, {OPT_VECTORS, "--vectors"}
     };
     size_t i;
     for (i = 0; b->team.count && i < sizeof single / sizeof *single; i++)
@@ -479,6 +526,7 @@ int bench_command(tool *t, const arguments *args)
     b.convert = option_convert(t, args, &result);
     b.max_bytes = option_bytes(t, args, OPT_MAX_BYTES, &result);
     b.again = (int)option_count(t, args, OPT_AGAIN, 0, 0, AGAIN_MOST - 2, &result);
+    b.vectors = option_count(t, args, OPT_VECTORS, 0, 1, 65536, &result);
     bench_totals(&b, &result);
     t->cache = args->value[OPT_CACHE];
     if (result != DONE) return result;
@@ -486,6 +534,8 @@ int bench_command(tool *t, const arguments *args)
         return cli_misuse(t, "--variants must be all, not '%s'", args->value[OPT_VARIANTS]);
     if (args->value[OPT_BOTH] && (args->value[OPT_VARIANTS] || args->value[OPT_AGAIN] || args->value[OPT_TOTAL]))
         return cli_misuse(t, "--both cannot be combined with --variants, --again or --total");
+    if (b.vectors && (args->value[OPT_VARIANTS] || args->value[OPT_AGAIN] || args->value[OPT_TOTAL] || args->value[OPT_BOTH]))
+        return cli_misuse(t, "--vectors cannot be combined with --both, --variants, --again or --total");
     t->cold = args->value[OPT_COLD] != NULL;
     t->events = t->cold || args->value[OPT_EVENTS];
     t->graph = args->value[OPT_GRAPH] != NULL;
@@ -495,6 +545,7 @@ int bench_command(tool *t, const arguments *args)
     for (i = 0; i < args->plans && result == DONE; i++)
         if (strcmp(args->plan[i], "all")) result = plan_is_text(t, "plan", args->plan[i]);
     if (result == DONE) result = plan_options(t, args, &b.hints, &table);
+    b.hints.vectors = (unsigned)b.vectors;
     if (result == DONE) result = bench_devices(&b);
     bench_catch(SIGINT);
     bench_catch(SIGTERM);

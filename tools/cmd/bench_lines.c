@@ -90,6 +90,11 @@ void bench_line_json(const bench *b, const line *r)
         json_real("both_us", r->both * 1e6);
         json_next();
     }
+    if (b->vectors) {
+        json_count("vectors", b->vectors); json_next();
+        json_real("columns_us", r->many[SPMV_ONE_AFTER_ANOTHER] * 1e6); json_next();
+        json_real("sides_us", r->many[SPMV_SIDE_BY_SIDE] * 1e6); json_next();
+    }
     json_real("us", r->took.median * 1e6); json_next();
     json_real("us_min", r->took.least * 1e6); json_next();
     json_real("us_max", r->took.most * 1e6); json_next();
@@ -153,6 +158,24 @@ static int plan_column(const lines *all)
     return widest;
 }
 
+/* With --vectors: microseconds of all vectors, their rates, and in times of a single product. */
+static void print_many(const bench *b, const line *r, int column)
+{
+    static const char *const order[2] = { "one after another", "side by side" };
+    const double vectors = (double)b->vectors;
+    const double bytes = r->bytes + (vectors - 1) * (double)((b->a->rows + b->a->cols) * spmv_vector_size(b->type));
+    int i;
+    for (i = 0; i < 2 && b->vectors; i++) {
+        if (!(r->many[i] > 0)) {
+            printf("  %-*s         -  %s: this product has only single vectors\n", column, "", order[i]);
+            continue;
+        }
+        printf("  %-*s %9.2f %27s %7.2f %7.2f %9.3f  %llu %s: %.2f products\n", column, "", r->many[i] * 1e6, "",
+               2e-9 * vectors * (double)b->a->nnz / r->many[i], 1e-9 * bytes / r->many[i], bytes / 1e6, (unsigned long long)b->vectors,
+               order[i], r->many[i] / r->took.median);
+    }
+}
+
 /* A line of the table; csr is the line to compare with or NULL, column the width of the column of plans. */
 static void print_line(const bench *b, const line *r, int fastest, const line *csr, int column)
 {
@@ -168,6 +191,7 @@ static void print_line(const bench *b, const line *r, int fastest, const line *c
            r->took.median * 1e6, r->took.least * 1e6, r->took.most * 1e6, ratio, r->gflops, r->gbs, r->bytes / 1e6, r->padding, r->err,
            bench_on_device(b) ? "  " : "", bench_on_device(b) ? r->variant : "", r->ok ? "" : "  WRONG");
     if (r->transposed) printf("  %-*s %9.2f\n", column, "both in turn", r->both * 1e6);
+    print_many(b, r, column);
 }
 
 /* Prints why plans are not in the table. */

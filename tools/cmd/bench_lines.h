@@ -30,6 +30,7 @@ typedef struct line {
     int         ok;               /* 1: the product is right */
     double      both;             /* with --both: seconds of this product and that of the other direction in turn */
     int         transposed;       /* 1: a product with the transpose */
+    double      many[2];          /* with --vectors: seconds of a product of all, one after another and side by side */
     int         again;            /* 1: timed side by side with others */
 } line;
 
@@ -70,6 +71,7 @@ typedef struct bench {
     double           read;     /* seconds for reading the current file and making CSR of it */
     uint64_t         total[TOTALS]; /* numbers of products of --total */
     int              totals;
+    uint64_t         vectors;  /* of --vectors; 0: none */
     int              again;    /* how many of the fastest plans are timed again */
     lines            done;     /* the lines of the current file in the order of its plans, which it owns */
 } bench;

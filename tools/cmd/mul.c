@@ -21,7 +21,8 @@ typedef struct product {
     spmv_device *device;
     team         team;   /* with several devices, in place of device */
     void        *x, *y;
-    uint64_t     out;    /* elements of y */
+    uint64_t     in, out; /* elements of x and of y */
+    uint64_t     count;   /* how many of each */
     double       alpha, beta;
 } product;
 
@@ -63,19 +64,20 @@ static int product_options(tool *t, const arguments *args, product *p)
 /* Reads or makes x and y. DONE or FAILED. */
 static int product_vectors(tool *t, const arguments *args, product *p)
 {
-    const uint64_t rows = p->desc.both ? p->a.cols : p->a.rows, cols = p->desc.both ? p->a.rows : p->a.cols;
     spmv_type type = p->desc.type;
     uint64_t i;
-    p->out = rows;
+    p->out = p->desc.both ? p->a.cols : p->a.rows;
+    p->in = p->desc.both ? p->a.rows : p->a.cols;
+    p->count = args->value[OPT_X] ? 0 : 1;
     if (args->value[OPT_X]) {
-        if (file_load_vector(t, args->value[OPT_X], type, cols, "x", &p->x) != DONE) return FAILED;
+        if (file_load_vectors(t, args->value[OPT_X], type, p->in, &p->count, "x", &p->x) != DONE) return FAILED;
     } else {
-        p->x = spmv_alloc(&t->hooks, cols + 1, spmv_vector_size(type));
+        p->x = spmv_alloc(&t->hooks, p->in + 1, spmv_vector_size(type));
         if (!p->x) return cli_no_memory(t);
-        for (i = 0; i < cols; i++) value_put(type, p->x, i, 1);
+        for (i = 0; i < p->in; i++) value_put(type, p->x, i, 1);
     }
-    if (args->value[OPT_Y]) return file_load_vector(t, args->value[OPT_Y], type, rows, "y", &p->y);
-    p->y = spmv_alloc(&t->hooks, rows + 1, spmv_vector_size(type));
+    if (args->value[OPT_Y]) return file_load_vectors(t, args->value[OPT_Y], type, p->out, &p->count, "y", &p->y);
+    p->y = spmv_alloc(&t->hooks, p->out * p->count + 1, spmv_vector_size(type));
     return p->y ? DONE : cli_no_memory(t);
 }
 
@@ -83,13 +85,16 @@ static int product_vectors(tool *t, const arguments *args, product *p)
 static int product_shared(tool *t, product *p)
 {
     spmv_group_desc d = team_desc(&p->team, &p->desc);
+    const size_t size = spmv_vector_size(p->desc.type);
     spmv_group g;
     spmv_status s;
+    uint64_t j;
     cli_progress_name(t, "preparing", p->desc.plan);
     s = spmv_group_create(&g, &d);
     cli_progress_clear(t);
     if (s != SPMV_OK) return FAILED;
-    s = spmv_group_mul(&g, p->alpha, p->x, p->beta, p->y);
+    for (j = 0; j < p->count && s == SPMV_OK; j++)
+        s = spmv_group_mul(&g, p->alpha, (const char *)p->x + j * p->in * size, p->beta, (char *)p->y + j * p->out * size);
     spmv_group_destroy(&g);
     return s == SPMV_OK ? DONE : FAILED;
 }
@@ -102,12 +107,14 @@ static int product_alone(tool *t, product *p)
     measurer me;
     int result = FAILED;
     if (measurer_make(&me, t, &p->desc, NULL) == DONE) {
+        me.hints.vectors = (unsigned)p->count;
         p->desc.hints = &me.hints;
         cli_progress_name(t, "preparing", p->desc.plan);
         s = spmv_create(&m, &p->desc);
         cli_progress_clear(t);
         if (s == SPMV_OK) {
-            s = (p->desc.both ? spmv_mul_transposed : spmv_mul)(&m, p->alpha, p->x, p->beta, p->y);
+            s = spmv_mul_many(p->desc.both ? spmv_transposed(&m) : &m, p->count, SPMV_ONE_AFTER_ANOTHER, p->alpha, p->x, 0, p->beta,
+                              p->y, 0);
             spmv_destroy(&m);
         }
         if (s == SPMV_OK) result = DONE;
@@ -126,7 +133,7 @@ static int product_run(tool *t, const arguments *args, product *p)
     p->desc.device = p->device;
     t->about = p->desc.plan;
     result = p->team.count ? product_shared(t, p) : product_alone(t, p);
-    return result == DONE ? file_save_vector(t, args->value[OPT_OUT], p->desc.type, p->out, p->y) : result;
+    return result == DONE ? file_save_vectors(t, args->value[OPT_OUT], p->desc.type, p->out, p->count, p->y) : result;
 }
 
 int mul_command(tool *t, const arguments *args)

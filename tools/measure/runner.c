@@ -52,7 +52,7 @@ static size_t junk_bytes(const spmv_device *d)
 
 spmv_status runner_open_device(runner *r, const spmv_desc *desc)
 {
-    uint64_t width = spmv_vector_size(desc->type), in = r->cols * width, out = r->rows * width;
+    uint64_t width = spmv_vector_size(desc->type) * (r->vectors ? r->vectors : 1), in = r->cols * width, out = r->rows * width;
     const spmv_device *d = r->device = desc->device;
     spmv_status s = spmv_exec_create(&r->exec, r->m.on_device, NULL);
     if (s == SPMV_OK) s = spmv_buffer_create(d, in, &r->device_x);
@@ -111,25 +111,44 @@ spmv_status runner_open_group(runner *r, tool *t, const spmv_group_desc *desc, c
     return s;
 }
 
-spmv_status runner_open_transposed(runner *r, const runner *of, const spmv_desc *desc, const void *x, void *y)
+/* Opens r for vectors of its matrix, which is another's. */
+static spmv_status runner_share(runner *r, const spmv_desc *desc)
 {
     spmv_status s = SPMV_OK;
-    memset(r, 0, sizeof *r);
-    r->t = of->t;
-    r->m = *spmv_transposed(&of->m);
-    r->rows = of->cols;
-    r->cols = of->rows;
-    r->x = x;
-    r->y = y;
+    r->rows = spmv_rows(&r->m);
+    r->cols = spmv_cols(&r->m);
 #ifndef SPMV_NO_DEVICES
     if (desc->device) s = runner_open_device(r, desc);
 #endif
     (void)desc;
-    if (s != SPMV_OK) runner_close_transposed(r);
+    if (s != SPMV_OK) runner_close_shared(r);
     return s;
 }
 
-void runner_close_transposed(runner *r)
+spmv_status runner_open_transposed(runner *r, const runner *of, const spmv_desc *desc, const void *x, void *y)
+{
+    memset(r, 0, sizeof *r);
+    r->t = of->t;
+    r->m = *spmv_transposed(&of->m);
+    r->x = x;
+    r->y = y;
+    return runner_share(r, desc);
+}
+
+spmv_status runner_open_many(runner *r, const runner *of, const spmv_desc *desc, uint64_t vectors, spmv_arrangement order, const void *x,
+                             void *y)
+{
+    memset(r, 0, sizeof *r);
+    r->t = of->t;
+    r->m = of->m;
+    r->vectors = vectors;
+    r->order = order;
+    r->x = x;
+    r->y = y;
+    return runner_share(r, desc);
+}
+
+void runner_close_shared(runner *r)
 {
 #ifndef SPMV_NO_DEVICES
     runner_close_cl(r);
@@ -170,7 +189,7 @@ static spmv_status runner_sample_host(runner *r, int times, double *out)
     spmv_status s = SPMV_OK;
     int i;
     for (i = 0; i < times && s == SPMV_OK; i++) {
-        s = spmv_mul(&r->m, 1, r->x, 0, r->y);
+        s = r->vectors ? spmv_mul_many(&r->m, r->vectors, r->order, 1, r->x, 0, 0, r->y, 0) : spmv_mul(&r->m, 1, r->x, 0, r->y);
         if (s == SPMV_OK && r->then) s = spmv_mul(&r->then->m, 1, r->y, 0, r->then->y);
     }
     *out = (cli_seconds() - from) / times;
@@ -182,7 +201,8 @@ static spmv_status runner_sample_host(runner *r, int times, double *out)
 static spmv_status runner_enqueue(void *of)
 {
     runner *r = (runner *)of;
-    spmv_status s = spmv_exec_mul(&r->exec, 1, r->device_x, 0, 0, r->device_y, 0);
+    spmv_status s = r->vectors ? spmv_exec_mul_many(&r->exec, r->vectors, r->order, 1, r->device_x, 0, 0, 0, r->device_y, 0, 0)
+                               : spmv_exec_mul(&r->exec, 1, r->device_x, 0, 0, r->device_y, 0);
     if (s == SPMV_OK && r->then) s = spmv_exec_mul(&r->then->exec, 1, r->device_y, 0, 0, r->then->device_y, 0);
     return s;
 }

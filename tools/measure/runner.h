@@ -37,6 +37,8 @@ typedef struct runner {
     uint64_t     rows, cols;
     const void  *x;         /* vectors on the host, not owned */
     void        *y;
+    uint64_t     vectors;   /* how many are multiplied at once; 0: one */
+    spmv_arrangement order; /* ... and how they lie */
     struct runner *then;    /* of the transpose, which multiplies the result of each product that is timed; NULL: none */
 #ifndef SPMV_NO_DEVICES
     spmv_exec    exec;
@@ -68,8 +70,12 @@ spmv_status runner_open_group(runner *r, tool *t, const spmv_group_desc *desc, c
  * y as it has columns. On failure *r is zeroed. */
 spmv_status runner_open_transposed(runner *r, const runner *of, const spmv_desc *desc, const void *x, void *y);
 
-/* Frees the exec and the buffers, and zeroes *r. */
-void runner_close_transposed(runner *r);
+/* A runner of so many vectors and of's matrix, which must outlive it; x and y have as many. On failure *r is zeroed. */
+spmv_status runner_open_many(runner *r, const runner *of, const spmv_desc *desc, uint64_t vectors, spmv_arrangement order, const void *x,
+                             void *y);
+
+/* Frees the exec and the buffers of a runner of another's matrix, and zeroes *r. */
+void runner_close_shared(runner *r);
 
 /* From now on the times of r are those of y = A x and z = A^T y together, one after the other. then: from runner_open_transposed. */
 void runner_follow(runner *r, runner *then);
