@@ -159,13 +159,13 @@ typedef struct spmv__wide {
     uint64_t      lanes;
 } spmv__wide;
 
-static spmv__wide spmv__no_wide(void)
+SPMV__SHARED spmv__wide spmv__no_wide(void)
 {
     const spmv__wide none = { NULL, 0 };
     return none;
 }
 
-static spmv__wide spmv__wide_of(const spmv_part *p)
+SPMV__SHARED spmv__wide spmv__wide_of(const spmv_part *p)
 {
     spmv__wide wide = spmv__no_wide();
 #ifndef SPMV__NO_CSR
@@ -302,46 +302,86 @@ static void spmv__pack_share(void *packing, size_t share)
     else spmv__pack_f64(job, first, end);
 }
 
-/* Multiplies a part that sets all rows by vectors side by side, in place or in copies that fit in block. */
-static void spmv__part_mul_wide(const spmv_part *p, const spmv__wide *wide, const spmv__many *many, double alpha, const void *x,
-                                double beta, void *y, void *block)
+/* The job of a wide product. */
+static spmv__job spmv__wide_job(const spmv_part *p, const spmv__many *many, double alpha, double beta)
 {
     const int sides = many->order == SPMV_SIDE_BY_SIDE;
-    spmv__packing pack;
     spmv__job job;
-    uint64_t v;
     memset(&job, 0, sizeof job);
     job.p = p;
-    job.x = x;
-    job.y = y;
     job.alpha = alpha;
     job.beta = beta;
     job.most = UINT64_MAX;
     job.vectors = job.pieces = 1;
-    job.wide = many->count;
-    job.x_row = many->ldx;
+    job.x_row = sides ? many->ldx : 1;
+    job.x_column = sides ? 1 : many->ldx;
     job.y_row = sides ? many->ldy : 1;
     job.y_column = sides ? 1 : many->ldy;
-    if (!block) {
-        spmv__run(&job, wide->mul, spmv__sat_mul(p->nnz, many->count));
-        return;
-    }
-    pack.type = p->type;
+    return job;
+}
+
+/* Multiplies all vectors, which have room for as many as there are lanes. */
+static void spmv__mul_sides(const spmv__wide *wide, spmv__job *job, const spmv__many *many, const void *x, void *y)
+{
+    job->x = x;
+    job->y = y;
+    job->wide = many->count;
+    spmv__run(job, wide->mul, spmv__sat_mul(job->p->nnz, many->count));
+}
+
+/* Multiplies as many vectors at a time as there are lanes, through rings or in copies, for which block has room. */
+static void spmv__mul_copied(const spmv__wide *wide, spmv__job *job, const spmv__many *many, const void *x, void *y, void *block)
+{
+    spmv__packing pack;
+    uint64_t v;
+    pack.type = job->p->type;
     pack.rows = many->cols;
     pack.lanes = wide->lanes;
-    pack.x_row = sides ? many->ldx : 1;
-    pack.x_column = sides ? 1 : many->ldx;
+    pack.x_row = job->x_row;
+    pack.x_column = job->x_column;
     pack.to = block;
     pack.shares = spmv__threads(many->cols);
-    job.x = block;
-    job.x_row = wide->lanes;
+    if (!job->ring_rows) job->x_row = wide->lanes;
+    else job->ring = block;
     for (v = 0; v < many->count; v += wide->lanes) {
-        pack.x = spmv__many_x(many, p->type, x, v);
-        pack.count = job.wide = spmv__smaller(many->count - v, wide->lanes);
-        spmv__parallel(spmv__pack_share, &pack, (size_t)pack.shares, (size_t)pack.shares);
-        job.y = spmv__many_y(many, p->type, y, v);
-        spmv__run(&job, wide->mul, spmv__sat_mul(p->nnz, wide->lanes));
+        job->x = pack.x = spmv__many_x(many, pack.type, x, v);
+        job->y = spmv__many_y(many, pack.type, y, v);
+        job->wide = pack.count = spmv__smaller(many->count - v, wide->lanes);
+        if (!job->ring) {
+            job->x = block;
+            spmv__parallel(spmv__pack_share, &pack, (size_t)pack.shares, (size_t)pack.shares);
+        }
+        spmv__run(job, wide->mul, spmv__sat_mul(job->p->nnz, wide->lanes));
     }
+}
+
+/* Multiplies a part that sets all rows by several vectors. Those that do not lie side by side, or are too few, are copied: through rings,
+ * if these are small beside x. */
+SPMV__SHARED spmv_status spmv__part_mul_wide(const spmv_part *p, const spmv__wide *wide, const spmv__many *many, double alpha,
+                                             const void *x, double beta, void *y)
+{
+    const uint64_t row = wide->lanes * spmv_vector_size(p->type);
+    spmv__job job = spmv__wide_job(p, many, alpha, beta);
+    void *block;
+    spmv_status s;
+    if (many->order == SPMV_SIDE_BY_SIDE && many->count >= wide->lanes) {
+        spmv__mul_sides(wide, &job, many, x, y);
+        return SPMV_OK;
+    }
+#ifndef SPMV__NO_CSR
+    if (many->order != SPMV_SIDE_BY_SIDE) {
+        const uint64_t window = spmv__csr_window(p);
+        uint64_t rows = SPMV__BLOCK_ROWS;
+        while (rows < window) rows *= 2;
+        job.rings = spmv__threads(spmv__sat_mul(p->nnz, many->count));
+        job.ring_bytes = rows * row;
+        if (rows * job.rings * 4 <= many->cols) job.ring_rows = rows;
+    }
+#endif
+    s = spmv__room(&p->hooks, &block, job.ring_rows ? job.ring_rows * job.rings : many->cols, row);
+    if (!s) spmv__mul_copied(wide, &job, many, x, y, block);
+    spmv_free(&p->hooks, block);
+    return s;
 }
 
 SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y)

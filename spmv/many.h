@@ -146,7 +146,7 @@ static spmv_status spmv__many_turned(spmv_type type, const spmv__many *many, dou
 }
 
 /* Multiplies by mul, which takes vectors one after another. */
-static spmv_status spmv__many_packed(const spmv_hooks *hooks, spmv_type type, const spmv__many *many, double alpha, const void *x,
+SPMV__SHARED spmv_status spmv__many_packed(const spmv_hooks *hooks, spmv_type type, const spmv__many *many, double alpha, const void *x,
                                      double beta, void *y, spmv__mul_columns mul, const void *of)
 {
     void *block;

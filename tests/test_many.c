@@ -203,6 +203,13 @@ static void large(const char *name, uint64_t rows, uint64_t cols, void (*row)(ma
 static void scattered(matrix *m, uint64_t r) { matrix_random_row(m, r % 1000 == 999 ? 3000 : rng_below(24)); }
 static void short_rows(matrix *m, uint64_t r) { matrix_random_row(m, r % 256 < 200 ? rng_below(5) : 7 + r % 13); }
 static void alike(matrix *m, uint64_t r) { matrix_random_row(m, r / 4000); }
+static void near_to(matrix *m, uint64_t at, uint64_t count)
+{
+    uint64_t k, c = at;
+    for (k = 0; k < count && c < m->cols; k++, c += 1 + rng_below(9)) matrix_add(m, c);
+}
+static void banded(matrix *m, uint64_t r) { near_to(m, r, r % 12); }
+static void to_and_fro(matrix *m, uint64_t r) { near_to(m, r / 64 * 7919 % m->cols, 3 + r % 3); }
 static void far_apart(matrix *m, uint64_t r) { matrix_random_row(m, 9 + r % 5); }
 
 Test(many, in_many_pieces)
@@ -212,6 +219,8 @@ Test(many, in_many_pieces)
     large("scattered", 30000, 30000, scattered, some, sizeof some / sizeof *some);
     large("short", 30000, 20000, short_rows, some, 5);
     large("alike", 34000, 30000, alike, some, 5);
+    large("banded", 30000, 30000, banded, some, 3);
+    large("to and fro", 30000, 30000, to_and_fro, some, 3);
     large("far", 3000, 150000, far_apart, some, 3);
     cr_assert_eq(lengths_seen, 15u, "%x", lengths_seen);
     cr_assert_gt(checks_done, 300);

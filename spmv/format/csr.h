@@ -294,6 +294,54 @@ SPMV__SHARED int spmv__wide_order(const spmv_part *p, uint64_t i)
     return SPMV__WIDE_SHORT;
 }
 
+/* The first and the last column of rows i .. end - 1, and behind it. Empty rows have none. */
+static void spmv__csr_columns(const spmv_part *p, uint64_t i, uint64_t end, uint64_t *first, uint64_t *last)
+{
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
+    uint64_t k = spmv__at(&p->a[SPMV_CSR_PTR], i), next;
+    for (*first = UINT64_MAX, *last = 0; i < end; i++, k = next) {
+        next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1);
+        if (k == next) continue;
+        if (col[k] < *first) *first = col[k];
+        if (col[next - 1] >= *last) *last = (uint64_t)col[next - 1] + 1;
+    }
+}
+
+/* Elements of x that a block of rows spans, in the widest of a sample. */
+SPMV__SHARED uint64_t spmv__csr_window(const spmv_part *p)
+{
+    const uint64_t blocks = p->rows / SPMV__BLOCK_ROWS;
+    uint64_t s, first, last, most = 0;
+    for (s = 0; s < SPMV__FAR_PLACES && s < blocks; s++) {
+        const uint64_t i = blocks * s / SPMV__FAR_PLACES * SPMV__BLOCK_ROWS;
+        spmv__csr_columns(p, i, i + SPMV__BLOCK_ROWS, &first, &last);
+        if (last > first && last - first > most) most = last - first;
+    }
+    return most;
+}
+
+/* Elements begin .. end - 1 of x lie in a ring, side by side; spent: copies in excess of the nonzeros that they were made for. */
+typedef struct spmv__ring {
+    uint64_t begin, end;
+    int64_t  spent;
+} spmv__ring;
+
+/* Lets the ring go on to what rows i .. stop - 1 read: elements from *copied to its end are to be copied. 0: they span more than it holds,
+ * or go to and fro so that copies take more than they save. */
+SPMV__SHARED int spmv__ring_turns(spmv__ring *ring, const spmv_part *p, uint64_t rows, uint64_t i, uint64_t stop, uint64_t *copied)
+{
+    uint64_t first, last;
+    spmv__csr_columns(p, i, stop, &first, &last);
+    if (first >= last) return 1;
+    if (last - first > rows || ring->spent > 2 * (int64_t)rows) return 0;
+    if (first < ring->begin || first > ring->end) ring->begin = ring->end = last < rows ? 0 : last - rows;
+    *copied = ring->end;
+    if (last > ring->end) ring->end = last;
+    if (ring->end - ring->begin > rows) ring->begin = ring->end - rows;
+    ring->spent += (int64_t)(ring->end - *copied) - (int64_t)(spmv__at(&p->a[SPMV_CSR_PTR], stop) - spmv__at(&p->a[SPMV_CSR_PTR], i));
+    return 1;
+}
+
 #endif
 
 /* ---- products on the host, for each level and type (products.h) -------------------------------------------------- */
@@ -514,20 +562,20 @@ static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
 
 /* sum plus nonzeros k, k + step .. below end times their rows of x. */
 SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_chain)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t k,
-                                                    uint64_t end, uint64_t step, const SPMV__T *SPMV__RESTRICT x, uint64_t ld,
+                                                    uint64_t end, uint64_t step, const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask,
                                                     SPMV__O(vec) sum)
 {
-    for (; k < end; k += step) sum = SPMV__O(vfma)(SPMV__O(vall)((SPMV__T)val[k]), SPMV__O(vfrom)(x + col[k] * ld), sum);
+    for (; k < end; k += step) sum = SPMV__O(vfma)(SPMV__O(vall)((SPMV__T)val[k]), SPMV__O(vfrom)(x + (col[k] & mask) * ld), sum);
     return sum;
 }
 
 /* The product of nonzero k, or zeros from end on; rounded by itself (apart) or added to 0. */
 SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_term)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t k,
-                                                   uint64_t end, const SPMV__T *SPMV__RESTRICT x, uint64_t ld, int apart)
+                                                   uint64_t end, const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask, int apart)
 {
     if (k >= end) return SPMV__O(vzero)();
-    if (apart) return SPMV__O(vmul)(SPMV__O(vall)((SPMV__T)val[k]), SPMV__O(vfrom)(x + col[k] * ld));
-    return SPMV__O(vfma)(SPMV__O(vall)((SPMV__T)val[k]), SPMV__O(vfrom)(x + col[k] * ld), SPMV__O(vzero)());
+    if (apart) return SPMV__O(vmul)(SPMV__O(vall)((SPMV__T)val[k]), SPMV__O(vfrom)(x + (col[k] & mask) * ld));
+    return SPMV__O(vfma)(SPMV__O(vall)((SPMV__T)val[k]), SPMV__O(vfrom)(x + (col[k] & mask) * ld), SPMV__O(vzero)());
 }
 
 /* The sum of four lanes of a quad; halves: 1: those of its halves are added first. */
@@ -539,79 +587,79 @@ SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_four)(SPMV__O(vec) a, SPMV__O(vec) 
 
 /* Lane l of the quads of row. */
 SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_lane)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t l,
-                                                   uint64_t n, const SPMV__T *SPMV__RESTRICT x, uint64_t ld)
+                                                   uint64_t n, const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask)
 {
     SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, next;
     uint64_t k = 0;
     for (; k + 4 < n; k += 4) {
-        next = SPMV__O(vfma)(SPMV__O(vall)((SPMV__T)val[k + l]), SPMV__O(vfrom)(x + col[k + l] * ld), s0);
+        next = SPMV__O(vfma)(SPMV__O(vall)((SPMV__T)val[k + l]), SPMV__O(vfrom)(x + (col[k + l] & mask) * ld), s0);
         s0 = s1;
         s1 = next;
     }
-    return SPMV__O(vadd)(SPMV__O(vadd)(s0, SPMV__F(wide_term)(val, col, n - 4 + l, n - 4 + l < k ? 0 : n, x, ld, 0)), s1);
+    return SPMV__O(vadd)(SPMV__O(vadd)(s0, SPMV__F(wide_term)(val, col, n - 4 + l, n - 4 + l < k ? 0 : n, x, ld, mask, 0)), s1);
 }
 #define SPMV__WIDE_LANES(L, halves) SPMV__F(wide_four)(L(0), L(1), L(2), L(3), halves)
 
 /* As row. */
 SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_row)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
-                                                  const SPMV__T *SPMV__RESTRICT x, uint64_t ld)
+                                                  const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask)
 {
-    if (n < 4) return SPMV__F(wide_chain)(val, col, 0, n, 1, x, ld, SPMV__O(vzero)());
-#define SPMV__LANE(l) SPMV__F(wide_lane)(val, col, l, n, x, ld)
+    if (n < 4) return SPMV__F(wide_chain)(val, col, 0, n, 1, x, ld, mask, SPMV__O(vzero)());
+#define SPMV__LANE(l) SPMV__F(wide_lane)(val, col, l, n, x, ld, mask)
     return SPMV__WIDE_LANES(SPMV__LANE, SPMV__O(halves_qsum));
 #undef SPMV__LANE
 }
 
 /* As rows_far. */
 SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_far)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
-                                                  const SPMV__T *SPMV__RESTRICT x, uint64_t ld)
+                                                  const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask)
 {
-#define SPMV__LANE(l) SPMV__F(wide_chain)(val, col, l, n - n % 4, 4, x, ld, SPMV__O(vzero)())
-    return SPMV__F(wide_chain)(val, col, n - n % 4, n, 1, x, ld, SPMV__WIDE_LANES(SPMV__LANE, 0));
+#define SPMV__LANE(l) SPMV__F(wide_chain)(val, col, l, n - n % 4, 4, x, ld, mask, SPMV__O(vzero)())
+    return SPMV__F(wide_chain)(val, col, n - n % 4, n, 1, x, ld, mask, SPMV__WIDE_LANES(SPMV__LANE, 0));
 #undef SPMV__LANE
 }
 
 /* As alike. */
 SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_alike)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
-                                                    const SPMV__T *SPMV__RESTRICT x, uint64_t ld)
+                                                    const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask)
 {
-    if (n >= 8) return SPMV__F(wide_row)(val, col, n, x, ld);
-    if (n != 4) return SPMV__F(wide_chain)(val, col, 1, n, 1, x, ld, SPMV__F(wide_term)(val, col, 0, n, x, ld, 1));
-#define SPMV__LANE(l) SPMV__F(wide_term)(val, col, l, 4, x, ld, 0)
+    if (n >= 8) return SPMV__F(wide_row)(val, col, n, x, ld, mask);
+    if (n != 4) return SPMV__F(wide_chain)(val, col, 1, n, 1, x, ld, mask, SPMV__F(wide_term)(val, col, 0, n, x, ld, mask, 1));
+#define SPMV__LANE(l) SPMV__F(wide_term)(val, col, l, 4, x, ld, mask, 0)
     return SPMV__WIDE_LANES(SPMV__LANE, SPMV__O(halves_qsums));
 #undef SPMV__LANE
 }
 
 /* As four_short. */
 SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_short)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
-                                                    const SPMV__T *SPMV__RESTRICT x, uint64_t ld)
+                                                    const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask)
 {
-#define SPMV__LANE(l) SPMV__F(wide_term)(val, col, l, n, x, ld, 0)
+#define SPMV__LANE(l) SPMV__F(wide_term)(val, col, l, n, x, ld, mask, 0)
     return SPMV__WIDE_LANES(SPMV__LANE, SPMV__O(halves_qsums));
 #undef SPMV__LANE
 }
 
 /* Lane l of the quads of uneven_block: those of every eight nonzeros from number k on. */
 SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_eights)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t l,
-                                                     uint64_t k, uint64_t n, const SPMV__T *SPMV__RESTRICT x, uint64_t ld)
+                                                     uint64_t k, uint64_t n, const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask)
 {
     SPMV__O(vec) s = SPMV__O(vzero)();
     for (; k < n; k += 8)
-        s = SPMV__O(vadd)(s, SPMV__O(vadd)(SPMV__F(wide_term)(val, col, k + l, n, x, ld, 1),
-                                           SPMV__F(wide_term)(val, col, k + 4 + l, n, x, ld, 1)));
+        s = SPMV__O(vadd)(s, SPMV__O(vadd)(SPMV__F(wide_term)(val, col, k + l, n, x, ld, mask, 1),
+                                           SPMV__F(wide_term)(val, col, k + 4 + l, n, x, ld, mask, 1)));
     return s;
 }
 
 /* As uneven_block. */
 SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_uneven)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
-                                                     const SPMV__T *SPMV__RESTRICT x, uint64_t ld)
+                                                     const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask)
 {
     SPMV__O(vec) sum;
-#define SPMV__LANE(l) SPMV__O(vadd)(SPMV__F(wide_term)(val, col, l, n, x, ld, 1), SPMV__F(wide_term)(val, col, l + 4, n, x, ld, 1))
+#define SPMV__LANE(l) SPMV__O(vadd)(SPMV__F(wide_term)(val, col, l, n, x, ld, mask, 1), SPMV__F(wide_term)(val, col, l + 4, n, x, ld, mask, 1))
     sum = SPMV__WIDE_LANES(SPMV__LANE, SPMV__O(halves_qsums));
 #undef SPMV__LANE
     if (n <= 8) return sum;
-#define SPMV__LANE(l) SPMV__F(wide_eights)(val, col, l, 8, n, x, ld)
+#define SPMV__LANE(l) SPMV__F(wide_eights)(val, col, l, 8, n, x, ld, mask)
     return SPMV__O(vadd)(sum, SPMV__WIDE_LANES(SPMV__LANE, SPMV__O(halves_qsum)));
 #undef SPMV__LANE
 }
@@ -619,28 +667,28 @@ SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_uneven)(const SPMV__V *SPMV__RESTRI
 
 /* The sums of a row of n nonzeros. */
 SPMV__APART void SPMV__F(wide_sum)(int order, const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
-                                   const SPMV__T *SPMV__RESTRICT x, uint64_t ld, SPMV__T *SPMV__RESTRICT sum)
+                                   const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask, SPMV__T *SPMV__RESTRICT sum)
 {
     SPMV__O(vec) s;
     switch (order) {
-    case SPMV__WIDE_ALIKE: s = SPMV__F(wide_alike)(val, col, n, x, ld); break;
-    case SPMV__WIDE_FAR: s = SPMV__F(wide_far)(val, col, n, x, ld); break;
-    case SPMV__WIDE_SHORT: s = SPMV__F(wide_short)(val, col, n, x, ld); break;
-    case SPMV__WIDE_UNEVEN: s = SPMV__F(wide_uneven)(val, col, n, x, ld); break;
-    default: s = SPMV__F(wide_row)(val, col, n, x, ld);
+    case SPMV__WIDE_ALIKE: s = SPMV__F(wide_alike)(val, col, n, x, ld, mask); break;
+    case SPMV__WIDE_FAR: s = SPMV__F(wide_far)(val, col, n, x, ld, mask); break;
+    case SPMV__WIDE_SHORT: s = SPMV__F(wide_short)(val, col, n, x, ld, mask); break;
+    case SPMV__WIDE_UNEVEN: s = SPMV__F(wide_uneven)(val, col, n, x, ld, mask); break;
+    default: s = SPMV__F(wide_row)(val, col, n, x, ld, mask);
     }
     SPMV__O(vput)(sum, s);
 }
 
 /* As csr_pieces. */
 SPMV__APART void SPMV__F(wide_pieces)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
-                                      const SPMV__T *SPMV__RESTRICT x, uint64_t ld, SPMV__T *SPMV__RESTRICT sum)
+                                      const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask, SPMV__T *SPMV__RESTRICT sum)
 {
     const uint64_t piece = spmv__piece(n);
     SPMV__T one[SPMV__LANES_MOST];
     SPMV__O(vput)(sum, SPMV__O(vzero)());
     for (; n; n -= spmv__smaller(n, piece), val += piece, col += piece) {
-        SPMV__F(wide_sum)(SPMV__WIDE_ROW, val, col, spmv__smaller(n, piece), x, ld, one);
+        SPMV__F(wide_sum)(SPMV__WIDE_ROW, val, col, spmv__smaller(n, piece), x, ld, mask, one);
         SPMV__O(vput)(sum, SPMV__O(vadd)(SPMV__O(vfrom)(sum), SPMV__O(vfrom)(one)));
     }
 }
@@ -650,14 +698,16 @@ SPMV__APART void SPMV__F(wide_set)(SPMV__T alpha, const SPMV__T *sum, SPMV__T be
                                    SPMV__T *to)
 {
     SPMV__O(vec) s = SPMV__O(vmul)(SPMV__O(vall)(alpha), SPMV__O(vfrom)(sum));
-    SPMV__T one[SPMV__LANES_MOST] = { 0 };
+    SPMV__T one[SPMV__LANES_MOST];
     uint64_t j;
     if (beta != 0 && alone) {
         for (j = first; j < end; j++) SPMV__F(set_at)(alpha, sum[j], beta, to + j * step);
         return;
     }
-    for (j = first; j < end && beta != 0; j++) one[j] = to[j * step];
-    if (beta != 0) s = SPMV__O(vfma)(SPMV__O(vall)(beta), SPMV__O(vfrom)(one), s);
+    if (beta != 0) {
+        for (j = 0; j < SPMV__LANES; j++) one[j] = j >= first && j < end ? to[j * step] : 0;
+        s = SPMV__O(vfma)(SPMV__O(vall)(beta), SPMV__O(vfrom)(one), s);
+    }
     SPMV__O(vput)(one, s);
     for (j = first; j < end; j++) to[j * step] = one[j];
 }
@@ -682,30 +732,64 @@ SPMV__APART void SPMV__F(wide_rows)(const spmv__job *job, int order, uint64_t i,
     SPMV__ENTER;
     const spmv_array *ptr = &p->a[SPMV_CSR_PTR];
     const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
-    const uint64_t at = v + SPMV__LANES <= job->wide || v < SPMV__LANES ? v : job->wide - SPMV__LANES, ld = job->x_row;
+    const uint64_t at = v + SPMV__LANES <= job->wide || v < SPMV__LANES ? v : job->wide - SPMV__LANES;
+    const uint64_t ld = job->ring ? SPMV__LANES : job->x_row;
+    const uint32_t mask = job->ring ? (uint32_t)(job->ring_rows - 1) : UINT32_MAX;
     const uint64_t last = spmv__smaller(job->wide - at, SPMV__LANES), step = job->y_column;
     const int straight = beta == 0 && step == 1 && v == at && last == SPMV__LANES;
     uint64_t k = spmv__at(ptr, i), next, ahead = k + SPMV__WIDE_AHEAD;
     SPMV__T sum[SPMV__LANES_MOST];
-    for (x += at, y += at * step; i < end; i++, k = next) {
+    x = job->ring ? (const SPMV__T *)job->ring : x + at;
+    for (y += at * step; i < end; i++, k = next) {
         SPMV__T *to = y + spmv__part_row(p, i) * job->y_row;
         next = spmv__at(ptr, i + 1);
-        for (; ahead < next + SPMV__WIDE_AHEAD && ahead + 8 <= p->nnz; ahead += 8) SPMV__F(wide_near)(x, col + ahead, ld);
-        if (next - k > SPMV__PIECE) SPMV__F(wide_pieces)(val + k, col + k, next - k, x, ld, sum);
-        else SPMV__F(wide_sum)(order, val + k, col + k, next - k, x, ld, sum);
+        for (; !job->ring && ahead < next + SPMV__WIDE_AHEAD && ahead + 8 <= p->nnz; ahead += 8) SPMV__F(wide_near)(x, col + ahead, ld);
+        if (next - k > SPMV__PIECE) SPMV__F(wide_pieces)(val + k, col + k, next - k, x, ld, mask, sum);
+        else SPMV__F(wide_sum)(order, val + k, col + k, next - k, x, ld, mask, sum);
         if (straight) SPMV__O(vput)(to, SPMV__O(vmul)(SPMV__O(vall)(alpha), SPMV__O(vfrom)(sum)));
         else SPMV__F(wide_set)(alpha, sum, beta, p->list.count || next - k > SPMV__PIECE, v - at, last, step, to);
     }
 }
 
+/* Copies elements c .. end - 1 of vectors one after another to the ring. */
+static void SPMV__F(wide_copy)(const spmv__job *job, uint64_t c, uint64_t end)
+{
+    const SPMV__T *SPMV__RESTRICT x = (const SPMV__T *)job->x;
+    SPMV__T *SPMV__RESTRICT ring = (SPMV__T *)job->ring;
+    const uint64_t n = spmv__smaller(job->wide, SPMV__LANES), step = job->x_column;
+    uint64_t j;
+    for (; c < end; c++) {
+        SPMV__T *to = ring + (c & (job->ring_rows - 1)) * SPMV__LANES;
+        for (j = 0; j < n; j++) to[j] = x[c + j * step];
+        for (; j < SPMV__LANES; j++) to[j] = 0;
+    }
+}
+
+/* The sums of a block by single products, where the ring does not hold what it reads. */
+static void SPMV__F(wide_singly)(const spmv__job *job, uint64_t i, uint64_t end)
+{
+    SPMV__ENTER;
+    uint64_t j;
+    (void)val;
+    for (j = 0; j < job->wide; j++)
+        SPMV__F(csr_rows_apart)(p, i, end, UINT64_MAX, alpha, x + j * job->x_column, beta, y + j * job->y_column);
+}
+
 static void SPMV__F(wide_csr)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     const spmv_part *p = job->p;
-    uint64_t i = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares)), end, v;
+    uint64_t i = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares)), end, v, copied;
     const uint64_t stop = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share + 1, shares));
+    spmv__ring ring = { 0, 0, 0 };
     for (; i < stop; i = end) {
         const int order = spmv__wide_order(p, i);
         end = spmv__smaller(stop, i - i % SPMV__BLOCK_ROWS + SPMV__BLOCK_ROWS);
+        copied = ring.end;
+        if (job->ring && !spmv__ring_turns(&ring, p, job->ring_rows, i, end, &copied)) {
+            SPMV__F(wide_singly)(job, i, end);
+            continue;
+        }
+        if (job->ring) SPMV__F(wide_copy)(job, copied, ring.end);
         for (v = 0; v < job->wide; v += SPMV__LANES) SPMV__F(wide_rows)(job, order, i, end, v);
     }
 }

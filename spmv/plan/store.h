@@ -190,15 +190,7 @@ SPMV__SHARED spmv_status spmv__store_mul_many(const spmv_store *store, const spm
 {
     const spmv_part *first = store->count == 1 && spmv__part_covers(store->part, store->rows) ? store->part : NULL;
     const spmv__wide wide = first && alpha != 0 && first->nnz && many->count > 1 ? spmv__wide_of(first) : spmv__no_wide();
-    void *block = NULL;
-    spmv_status s = SPMV_OK;
-    if (wide.mul) {
-        if (many->order != SPMV_SIDE_BY_SIDE || many->count < wide.lanes)
-            s = spmv__room(&store->hooks, &block, many->cols, wide.lanes * spmv_vector_size(store->type));
-        if (!s) spmv__part_mul_wide(first, &wide, many, alpha, x, beta, y, block);
-        spmv_free(&store->hooks, block);
-        return s;
-    }
+    if (wide.mul) return spmv__part_mul_wide(first, &wide, many, alpha, x, beta, y);
     return spmv__many_packed(&store->hooks, store->type, many, alpha, x, beta, y, spmv__store_mul_columns, store);
 }
 
