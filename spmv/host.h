@@ -242,14 +242,13 @@ static void spmv__part_mul(const spmv_part *p, const spmv__many *many, double al
     if (alpha != 0.0 && p->nnz) {
         spmv__product product;
         spmv__job job;
+        memset(&job, 0, sizeof job);
         job.p = p;
         job.x = x;
         job.y = y;
         job.alpha = alpha;
         job.beta = beta;
         job.most = UINT64_MAX;
-        job.row = 0;
-        job.partial = NULL;
         job.vectors = many->count;
         job.x_step = many->ldx * spmv_vector_size(p->type);
         job.y_step = many->ldy * spmv_vector_size(p->type);
@@ -297,7 +296,8 @@ SPMV__PACK(f64, double)
 static void spmv__pack_share(void *packing, size_t share)
 {
     const spmv__packing *job = (const spmv__packing *)packing;
-    const uint64_t first = spmv__even(job->rows, SPMV__TILE, share, job->shares), end = spmv__even(job->rows, SPMV__TILE, share + 1, job->shares);
+    const uint64_t first = spmv__even(job->rows, SPMV__TILE, share, job->shares);
+    const uint64_t end = spmv__even(job->rows, SPMV__TILE, share + 1, job->shares);
     if (job->type == SPMV_F32) spmv__pack_f32(job, first, end);
     else spmv__pack_f64(job, first, end);
 }

@@ -562,8 +562,8 @@ static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
 
 /* sum plus nonzeros k, k + step .. below end times their rows of x. */
 SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_chain)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t k,
-                                                    uint64_t end, uint64_t step, const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask,
-                                                    SPMV__O(vec) sum)
+                                                    uint64_t end, uint64_t step, const SPMV__T *SPMV__RESTRICT x, uint64_t ld,
+                                                    uint32_t mask, SPMV__O(vec) sum)
 {
     for (; k < end; k += step) sum = SPMV__O(vfma)(SPMV__O(vall)((SPMV__T)val[k]), SPMV__O(vfrom)(x + (col[k] & mask) * ld), sum);
     return sum;
@@ -655,7 +655,8 @@ SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_uneven)(const SPMV__V *SPMV__RESTRI
                                                      const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask)
 {
     SPMV__O(vec) sum;
-#define SPMV__LANE(l) SPMV__O(vadd)(SPMV__F(wide_term)(val, col, l, n, x, ld, mask, 1), SPMV__F(wide_term)(val, col, l + 4, n, x, ld, mask, 1))
+#define SPMV__LANE(l) \
+    SPMV__O(vadd)(SPMV__F(wide_term)(val, col, l, n, x, ld, mask, 1), SPMV__F(wide_term)(val, col, l + 4, n, x, ld, mask, 1))
     sum = SPMV__WIDE_LANES(SPMV__LANE, SPMV__O(halves_qsums));
 #undef SPMV__LANE
     if (n <= 8) return sum;

@@ -127,8 +127,9 @@ static line *line_begin(bench *b, const char *plan)
     }
     out->asked = plan;
     out->took.least = out->took.median = out->took.most = NAN;
-    out->gflops = out->gbs = out->bytes = out->padding = out->err = out->both = out->many[0] = out->many[1] = out->prepare = out->memory = out->device_memory = NAN;
+    out->gflops = out->gbs = out->bytes = out->padding = out->err = out->both = out->prepare = out->memory = out->device_memory = NAN;
     for (i = 0; i < SPMV_PHASE_COUNT; i++) out->spent[i] = NAN;
+    out->many[0] = out->many[1] = NAN;
     cli_progress_name(b->t, b->matrix, plan);
     b->t->text[0] = 0;
     b->t->keep = 1;
