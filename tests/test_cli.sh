@@ -372,13 +372,12 @@ says 'info --transpose' out '"rows": 3, "cols": 2,'
 product 'mul --transpose' '1 0 6' wide.mtx --transpose
 product 'mul --transposed' '1 0 6' wide.mtx --transposed
 product 'mul --transposed --transpose' '3 4' wide.mtx --transposed --transpose
-gives 'mul --transposed on several devices' 1 mul wide.mtx --transposed --device host+host
-says 'mul --transposed on several devices' err 'desc.both is set'
+product 'mul --transposed on several devices' '1 0 6' wide.mtx --transposed --device host+host
 printf '%%%%MatrixMarket matrix array real general\n3 2\n1\n2\n3\n-1\n0\n0.5\n' >two.mtx
 printf '%%%%MatrixMarket matrix array real general\n2 2\n1\n1\n2\n2\n' >two_y.mtx
 product 'mul --x of several columns' '7 12 0 2' wide.mtx --x two.mtx
 product 'mul --x and --y of several columns' '9 14 4 6' wide.mtx --x two.mtx --y two_y.mtx --beta 2 --type mixed
-product 'mul --transposed --x of several columns' '1 4 2 2 8 4' wide.mtx --transposed --x two_y.mtx
+product 'mul --transposed --x of several columns' '1 0 6 2 0 12' wide.mtx --transposed --x two_y.mtx
 product 'mul --x of several columns on several devices' '7 12 0 2' wide.mtx --x two.mtx --device host+host
 printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n1\n' >one_y.mtx
 gives 'mul --y of fewer columns' 1 mul wide.mtx --x two.mtx --beta 1 --y one_y.mtx
@@ -809,7 +808,7 @@ verdict 'plan --explain: by cost' $?
 # ---- the examples of --help ----
 # a.mtx and b.mtx, and x and y with the sizes of a.mtx
 mkdir help && cp p.mtx help/a.mtx && cp small.mtx help/b.mtx
-"$spmv" mul p.mtx -o help/x.mtx && cp help/x.mtx help/y.mtx
+"$spmv" mul p.mtx -o help/x.mtx && cp help/x.mtx help/y.mtx && cp help/x.mtx help/several.mtx
 examples() { # examples COMMAND: prints the lines under "Examples:" of its help
     "$spmv" $1 --help | awk '/^Examples:$/ { on = 1; next } on && /^$/ { on = 0 } on'
 }

@@ -94,7 +94,8 @@ static int product_shared(tool *t, product *p)
     cli_progress_clear(t);
     if (s != SPMV_OK) return FAILED;
     for (j = 0; j < p->count && s == SPMV_OK; j++)
-        s = spmv_group_mul(&g, p->alpha, (const char *)p->x + j * p->in * size, p->beta, (char *)p->y + j * p->out * size);
+        s = (p->desc.both ? spmv_group_mul_transposed : spmv_group_mul)(&g, p->alpha, (const char *)p->x + j * p->in * size, p->beta,
+                                                                        (char *)p->y + j * p->out * size);
     spmv_group_destroy(&g);
     return s == SPMV_OK ? DONE : FAILED;
 }
