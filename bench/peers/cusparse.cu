@@ -3,7 +3,7 @@
 // a row, in batches of at least 2 ms, the median of the batches.
 //
 //     nvcc -O2 -std=c++17 bench/peers/cusparse.cu -o build/cusparse -lcusparse
-//     build/cusparse [--graph] [--both] [f32|f64] FILE...      each written by bench/csrb; both types unless one is named
+//     build/cusparse [--graph] [--both | --vectors N] [f32|f64] FILE...      each written by bench/csrb; both types unless one is named
 //
 // --graph records products in CUDA graphs as "spmv bench --graph" does; "timed" is "calls" where cuSPARSE does not let itself be recorded.
 // --both makes the transpose a second matrix and times y = A x and z = A^T y in turn, as "spmv bench --both" does, instead of products with
@@ -344,6 +344,46 @@ template <class T> class Bench {
         for (int b : {2, 3, 4, 6, 8}) blocks(b);
     }
 
+    // Y = A X with so many vectors, side by side (rows) and one after another (columns), each a copy of x; errors are those of the first.
+    void several(int64_t vectors) {
+        const T one = 1, zero = 0;
+        const cusparseOperation_t op = CUSPARSE_OPERATION_NON_TRANSPOSE;
+        const cusparseSpMMAlg_t algorithms[] = {CUSPARSE_SPMM_CSR_ALG1, CUSPARSE_SPMM_CSR_ALG2, CUSPARSE_SPMM_CSR_ALG3};
+        Buffer<int> ptr(a.ptr), col(a.col);
+        Buffer<T> values(val), many_y(a.rows * vectors);
+        cusparseSpMatDescr_t matrix;
+        if (cusparseCreateCsr(&matrix, a.rows, a.cols, a.nnz, ptr.data, col.data, values.data, i32, i32, CUSPARSE_INDEX_BASE_ZERO, kind)) return;
+        for (const bool rows : {true, false}) {
+            std::vector<T> many(a.cols * vectors);
+            for (int64_t i = 0; i < a.cols; i++)
+                for (int64_t j = 0; j < vectors; j++) many[rows ? i * vectors + j : j * a.cols + i] = x[i];
+            Buffer<T> many_x(many);
+            const cusparseOrder_t order = rows ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL;
+            cusparseDnMatDescr_t from, to;
+            cusparseCreateDnMat(&from, a.cols, vectors, rows ? vectors : a.cols, many_x.data, kind, order);
+            cusparseCreateDnMat(&to, a.rows, vectors, rows ? vectors : a.rows, many_y.data, kind, order);
+            for (int k = 0; k < 3; k++) {
+                size_t bytes = 0;
+                cusparseStatus_t s = cusparseSpMM_bufferSize(handle, op, op, &one, matrix, from, &zero, to, kind, algorithms[k], &bytes);
+                Buffer<char> work(bytes);
+                const auto since = now();
+                if (!s) s = cusparseSpMM_preprocess(handle, op, op, &one, matrix, from, &zero, to, kind, algorithms[k], work.data);
+                const double took = us_since(since);
+                const auto product = [&] {
+                    return s ? s : cusparseSpMM(handle, op, op, &one, matrix, from, &zero, to, kind, algorithms[k], work.data);
+                };
+                CUDA(cudaMemset(many_y.data, 0xff, a.rows * vectors * sizeof(T)));
+                const double us = median(product);
+                CUDA(cudaMemcpy2D(dev_y->data, sizeof(T), many_y.data, (rows ? vectors : 1) * sizeof(T), sizeof(T), a.rows,
+                                  cudaMemcpyDeviceToDevice));
+                print((std::string(rows ? "rows" : "columns") + "_alg" + std::to_string(k + 1)).c_str(), us, took, us < 0 ? 0 : error());
+            }
+            cusparseDestroyDnMat(from);
+            cusparseDestroyDnMat(to);
+        }
+        cusparseDestroySpMat(matrix);
+    }
+
     // y = A x and z = A^T y in turn, back being of the transpose, which multiplies its own x where errors are found.
     void in_turn(Bench &back) {
         each_csr([&](const char *there_name, auto there_algorithm, cusparseSpMatDescr_t there_matrix) {
@@ -381,8 +421,9 @@ static Csr transposed(const Csr &a) {
     return t;
 }
 
-template <class T> static void measure(const Csr &a, bool both) {
+template <class T> static void measure(const Csr &a, bool both, int64_t vectors) {
     Bench<T> bench(a);
+    if (vectors) return bench.several(vectors);
     if (!both) return bench.all();
     const Csr t = transposed(a);
     Bench<T> back(t);
@@ -391,10 +432,12 @@ template <class T> static void measure(const Csr &a, bool both) {
 
 int main(int argc, char **argv) {
     bool both = false;
+    int64_t vectors = 0;
     int first = 1;
     for (; first < argc && argv[first][0] == '-'; first++) {
         if (!std::strcmp(argv[first], "--graph")) use_graphs = true;
         else if (!std::strcmp(argv[first], "--both")) both = true;
+        else if (!std::strcmp(argv[first], "--vectors") && first + 1 < argc) vectors = std::atoll(argv[++first]);
         else break;
     }
     const std::string only = first < argc ? argv[first] : "";
@@ -402,7 +445,7 @@ int main(int argc, char **argv) {
     first += one_type;
     int failed = argc <= first || argv[first][0] == '-';
     if (failed) {
-        std::fprintf(stderr, "usage: cusparse [--graph] [--both] [f32|f64] FILE...\n");
+        std::fprintf(stderr, "usage: cusparse [--graph] [--both | --vectors N] [f32|f64] FILE...\n");
         return 1;
     }
     CUDA(cudaStreamCreate(&stream));
@@ -413,8 +456,8 @@ int main(int argc, char **argv) {
             failed = 1;
             continue;
         }
-        if (!one_type || only == "f32") measure<float>(a, both);
-        if (!one_type || only == "f64") measure<double>(a, both);
+        if (!one_type || only == "f32") measure<float>(a, both, vectors);
+        if (!one_type || only == "f64") measure<double>(a, both, vectors);
     }
     return failed;
 }
