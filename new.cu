@@ -19,11 +19,12 @@ typedef unsigned long long spmv_ulong; /* of 64 bits on Windows as well */
  * the compiler takes few registers, so that a processor holds as many groups as it can. */
 #define UNUSED __attribute__((unused))
 #define INLINE static __device__ __forceinline__ UNUSED
-#define KERNEL __kernel __launch_bounds__(WG, REGS ? 65536 / (WG * (REGS + !REGS)) : 0)
+#define KERNEL __kernel __launch_bounds__(WG * SUBS, REGS ? 65536 / (WG * (REGS + !REGS)) : 0)
 #define LOCAL __shared__
 #define VECTOR2(type, a, b) spmv_vector2<type>(a, b)
 #define VECTOR4(type, a, b, c, d) spmv_vector4<type>(a, b, c, d)
 #define SUM_OF(type, n) spmv_sum<type, n>
+#define ITEM_ID() threadIdx.x
 
 /* Programmatic dependent launch, from compute capability 9.0 on: a kernel starts as soon as the groups of the kernel before it in the
  * stream have ended, and FOLLOW waits until that one's writes are visible. It is not started earlier (griddepcontrol.launch_dependents):
@@ -107,6 +108,29 @@ SPMV_SUMS operator+(const spmv_sum<T, N> &a, const spmv_sum<T, N> &b) { SPMV_EAC
 SPMV_SUMS fma(const spmv_sum<T, N> &a, const spmv_sum<T, N> &b, const spmv_sum<T, N> &c) { SPMV_EACH(fma(a.of[j], b.of[j], c.of[j])); }
 template <typename T, int N> INLINE void operator+=(spmv_sum<T, N> &a, const spmv_sum<T, N> &b) { a = a + b; }
 
+/* Loads a SUM in pieces of 16 bytes, into which the compiler would not gather its components. */
+INLINE void spmv_load(double *to, const double *from) { asm("ld.global.v2.f64 {%0, %1}, [%2];" : "=d"(to[0]), "=d"(to[1]) : "l"(from)); }
+INLINE void spmv_load(float *to, const float *from)
+{
+    asm("ld.global.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]) : "l"(from));
+}
+INLINE float spmv_load_sum(const float *from) { return *from; }
+INLINE double spmv_load_sum(const double *from) { return *from; }
+INLINE spmv_sum<float, 2> spmv_load_sum(const spmv_sum<float, 2> *from)
+{
+    spmv_sum<float, 2> r;
+    asm("ld.global.v2.f32 {%0, %1}, [%2];" : "=f"(r.of[0]), "=f"(r.of[1]) : "l"(from));
+    return r;
+}
+template <typename T, int N> INLINE spmv_sum<T, N> spmv_load_sum(const spmv_sum<T, N> *from)
+{
+    spmv_sum<T, N> r;
+    #pragma unroll
+    for (int j = 0; j < N; j += 16 / (int)sizeof(T)) spmv_load(r.of + j, from->of + j);
+    return r;
+}
+#define LOAD_SUM(pointer) spmv_load_sum(pointer)
+
 INLINE uint clz(uint v) { return (uint)__clz((int)v); }
 INLINE uint popcount(uint v) { return (uint)__popc(v); }
 INLINE uint as_uint(float v) { return __float_as_uint(v); }
@@ -148,9 +172,14 @@ INLINE ulong atom_cmpxchg(volatile ulong *p, ulong before, ulong now) { return a
 #define VEC float /* an element of x and y, and what sums are formed in */
 #endif
 #ifndef VECTORS
-#define VECTORS 1 // lint: VECTORS=2 ; VECTORS=8
-/* vectors that a format that walks rows multiplies at once. They lie side by side, so that an element of all of them is a SUM, which is also
- * what sums are formed in: each component gets the bits that a vector alone would. */
+#define VECTORS 1 // lint: VECTORS=2 ; VECTORS=8 ; VECTORS=4 SUBS=2
+/* vectors that an item multiplies at once, in a format that walks rows. They lie side by side, so that an element of all of them is a SUM,
+ * which is also what sums are formed in: each component gets the bits that a vector alone would. */
+#endif
+#ifndef SUBS
+#define SUBS 1
+/* adjacent items that do the same for the next VECTORS vectors each, so that adjacent items read adjacent memory. They have one local id, and
+ * WG counts them once. */
 #endif
 #ifndef CODES
 #define CODES 0 // lint: CODES=1 ; CODES=2
@@ -210,30 +239,37 @@ INLINE ulong atom_cmpxchg(volatile ulong *p, ulong before, ulong now) { return a
 #ifndef KERNEL
 #define UNUSED __attribute__((unused))
 #define INLINE static inline UNUSED
-#define KERNEL __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
+#define KERNEL __kernel __attribute__((reqd_work_group_size(WG * SUBS, 1, 1)))
 #define LOCAL __local /* in front of a variable in local memory; __local says what a pointer points to */
 #define VECTOR2(type, a, b) ((CAT(type, 2))(a, b))
 #define VECTOR4(type, a, b, c, d) ((CAT(type, 4))(a, b, c, d))
 #define SUM_OF(type, n) CAT(type, n)
+#define ITEM_ID() (uint)(get_local_id)(0)
+#define LOAD_SUM(pointer) (*(pointer))
 #define OVERLAPS 0 /* 1: FOLLOW, REREAD and ISSUE are not empty */
 #define FOLLOW()
 #define REREAD(pointer)
 #define ISSUE(v)
 #endif
 
-/* With several vectors a batch of loads takes so many times the registers, and the order of additions does not depend on it on a GPU. */
 #if VECTORS > 1
 #define SUM SUM_OF(VEC, VECTORS)
 #undef REGS
 #define REGS 0
-#if !CPU && defined(UNROLL) && UNROLL > 2
-#undef UNROLL
-#define UNROLL 2
-#endif
 #else
 #define SUM VEC
 #endif
 #define COMPONENT(sum, j) ((VEC *)&(sum))[j]
+#if SUBS > 1
+INLINE uint sub_id(void)
+{
+    return ITEM_ID() % SUBS;
+}
+#undef get_local_id
+#define get_local_id(d) (ITEM_ID() / SUBS)
+#else
+#define sub_id() 0
+#endif
 
 /* With CUDA a kernel may start before the kernels in front of it in the stream have quite ended. Every kernel calls BEGIN before it reads
  * or writes x, y or carries; before BEGIN it may read only arrays that no product writes. ISSUE asks for a value to be read there, but the
@@ -241,8 +277,8 @@ INLINE ulong atom_cmpxchg(volatile ulong *p, ulong before, ulong now) { return a
  * came about: it would add x0 to every index of x, in three instructions more for each. */
 #define BEGIN(x, y) \
     FOLLOW(); \
-    (x) += x0; \
-    (y) += y0; \
+    (x) += x0 + sub_id(); \
+    (y) += y0 + sub_id(); \
     REREAD(x); \
     REREAD(y)
 
@@ -294,7 +330,7 @@ typedef VAL value_type; /* elements of the matrix as the host has them; those of
 #define X_ARGS DICTIONARY_ARG x, x_step
 #define IMAGE_PARAM
 #define STEP_PARAMS , ulong x_step UNUSED, ulong y_step UNUSED /* from one element to the next */
-#define X(i) x[(i) * x_step]
+#define X(i) LOAD_SUM(x + (i) * x_step)
 #else
 #define STEP_PARAMS
 #if IMG
@@ -408,7 +444,7 @@ INLINE double4 nt4_double(__global const double *p)
 /* With SHUF, on the same devices, a sum over up to 32 adjacent items needs no local memory: shuffle_down returns v of the item d
  * places further. Every item of the group must call it. */
 #if defined(SHUF) && SHUF && defined(NVIDIA) && NVIDIA >= 70 && WG >= 32
-#define LANES_BY_SHUFFLE 32 /* items less than this far apart are added by shuffles */
+#define LANES_BY_SHUFFLE (32 / SUBS) /* items less than this far apart are added by shuffles */
 INLINE uint shuffle_word(uint v, uint d)
 {
     uint w;
@@ -428,7 +464,7 @@ INLINE SUM shuffle_down(SUM v, uint d)
 {
     #pragma unroll
     for (uint j = 0; j < VECTORS; j++)
-        COMPONENT(v, j) = shuffle_one(COMPONENT(v, j), d);
+        COMPONENT(v, j) = shuffle_one(COMPONENT(v, j), d * SUBS);
     return v;
 }
 #else
@@ -485,7 +521,7 @@ INLINE void put_at(__global SUM *y, VEC alpha, SUM sum, VEC beta)
 {
     SUM v = 0;
     if (beta != (VEC)0)
-        v = beta * *y;
+        v = beta * LOAD_SUM(y);
     *y = plus(v, alpha, sum);
 }
 
@@ -797,7 +833,7 @@ INLINE void add_diagonal(SUM *acc, __global const VAL *restrict val, long c, uin
 #define ROW_UNITS (BW / UW)
 /* 1: the image of floats has four columns in each texel (clSpMV 4.4), which is used if x begins at a multiple of four. The last
  * texel may be incomplete. */
-#if IMG && BW % 4 == 0 && !ZERO && !defined(F64)
+#if IMG && BW % 4 == 0 && !ZERO && !defined(F64) && VECTORS == 1
 #define QUAD 1
 #else
 #define QUAD 0

@@ -22,9 +22,14 @@
 #define VEC float /* an element of x and y, and what sums are formed in */
 #endif
 #ifndef VECTORS
-#define VECTORS 1 // lint: VECTORS=2 ; VECTORS=8
-/* vectors that a format that walks rows multiplies at once. They lie side by side, so that an element of all of them is a SUM, which is also
- * what sums are formed in: each component gets the bits that a vector alone would. */
+#define VECTORS 1 // lint: VECTORS=2 ; VECTORS=8 ; VECTORS=4 SUBS=2
+/* vectors that an item multiplies at once, in a format that walks rows. They lie side by side, so that an element of all of them is a SUM,
+ * which is also what sums are formed in: each component gets the bits that a vector alone would. */
+#endif
+#ifndef SUBS
+#define SUBS 1
+/* adjacent items that do the same for the next VECTORS vectors each, so that adjacent items read adjacent memory. They have one local id,
+ * and WG counts them once. */
 #endif
 #ifndef CODES
 #define CODES 0 // lint: CODES=1 ; CODES=2
@@ -84,7 +89,7 @@
 #ifndef KERNEL
 #define UNUSED __attribute__((unused))
 #define INLINE static inline UNUSED
-#define KERNEL __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
+#define KERNEL __kernel __attribute__((reqd_work_group_size(WG * SUBS, 1, 1)))
 #define LOCAL __local /* in front of a variable in local memory; __local says what a pointer points to */
 #define VECTOR2(type, a, b) ((CAT(type, 2))(a, b))
 #define VECTOR4(type, a, b, c, d) ((CAT(type, 4))(a, b, c, d))
@@ -96,19 +101,25 @@
 #define ISSUE(v)
 #endif
 
-/* With several vectors a batch of loads takes so many times the registers, and the order of additions does not depend on it on a GPU. */
 #if VECTORS > 1
 #define SUM SUM_OF(VEC, VECTORS)
 #undef REGS
 #define REGS 0
-#if !CPU && defined(UNROLL) && UNROLL > 2
-#undef UNROLL
-#define UNROLL 2
-#endif
 #else
 #define SUM VEC
 #endif
 #define COMPONENT(sum, j) ((VEC *)&(sum))[j]
+#if SUBS > 1
+INLINE uint item_id(void)
+{
+    return (uint)get_local_id(0);
+}
+#define sub_id() (item_id() % SUBS)
+#undef get_local_id
+#define get_local_id(d) (item_id() / SUBS)
+#else
+#define sub_id() 0
+#endif
 
 /* With CUDA a kernel may start before the kernels in front of it in the stream have quite ended. Every kernel calls BEGIN before it reads
  * or writes x, y or carries; before BEGIN it may read only arrays that no product writes. ISSUE asks for a value to be read there, but the
@@ -116,8 +127,8 @@
  * came about: it would add x0 to every index of x, in three instructions more for each. */
 #define BEGIN(x, y) \
     FOLLOW(); \
-    (x) += x0; \
-    (y) += y0; \
+    (x) += x0 + sub_id(); \
+    (y) += y0 + sub_id(); \
     REREAD(x); \
     REREAD(y)
 
@@ -283,7 +294,7 @@ INLINE double4 nt4_double(__global const double *p)
 /* With SHUF, on the same devices, a sum over up to 32 adjacent items needs no local memory: shuffle_down returns v of the item d
  * places further. Every item of the group must call it. */
 #if defined(SHUF) && SHUF && defined(NVIDIA) && NVIDIA >= 70 && WG >= 32
-#define LANES_BY_SHUFFLE 32 /* items less than this far apart are added by shuffles */
+#define LANES_BY_SHUFFLE (32 / SUBS) /* items less than this far apart are added by shuffles */
 INLINE uint shuffle_word(uint v, uint d)
 {
     uint w;
@@ -303,7 +314,7 @@ INLINE SUM shuffle_down(SUM v, uint d)
 {
     #pragma unroll
     for (uint j = 0; j < VECTORS; j++)
-        COMPONENT(v, j) = shuffle_one(COMPONENT(v, j), d);
+        COMPONENT(v, j) = shuffle_one(COMPONENT(v, j), d * SUBS);
     return v;
 }
 #else

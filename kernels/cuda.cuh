@@ -19,7 +19,7 @@ typedef unsigned long long spmv_ulong; /* of 64 bits on Windows as well */
  * the compiler takes few registers, so that a processor holds as many groups as it can. */
 #define UNUSED __attribute__((unused))
 #define INLINE static __device__ __forceinline__ UNUSED
-#define KERNEL __kernel __launch_bounds__(WG, REGS ? 65536 / (WG * (REGS + !REGS)) : 0)
+#define KERNEL __kernel __launch_bounds__(WG * SUBS, REGS ? 65536 / (WG * (REGS + !REGS)) : 0)
 #define LOCAL __shared__
 #define VECTOR2(type, a, b) spmv_vector2<type>(a, b)
 #define VECTOR4(type, a, b, c, d) spmv_vector4<type>(a, b, c, d)

@@ -82,7 +82,8 @@ INLINE void put_vector(__global VEC *y, VEC alpha, const VEC *sum, VEC beta)
 KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
 {
 #if SCRATCH_SIZE > 0
-    LOCAL SUM scratch[SCRATCH_SIZE] __attribute__((aligned(VECTORS > 1 ? sizeof(SUM) : 8)));
+    LOCAL SUM scratches[SCRATCH_SIZE * SUBS] __attribute__((aligned(VECTORS > 1 ? sizeof(SUM) : 8)));
+    __local SUM *scratch = scratches + sub_id() * SCRATCH_SIZE;
 #else
     __local SUM *scratch = 0;
 #endif
@@ -98,8 +99,8 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
     SUM acc[W];
 
 #if BODY_FOLLOWS
-    x += x0;
-    y += y0;
+    x += x0 + sub_id();
+    y += y0 + sub_id();
 #else
     BEGIN(x, y);
 #endif

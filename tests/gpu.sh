@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # tests/gpu.sh prepare - builds what the next needs into build/gpu (gcc, zlib, criterion, OpenCL headers; no GPU, no toolkit).
 # tests/gpu.sh run [DEVICE] - tests the CUDA back end on this machine's GPU by what lies in build/gpu, which may come from another
-# machine: every listed variant, tests/test_cl.c, test_convert.c and test_tail.c, products in a graph, and times beside OpenCL's. DEVICE is
+# machine: every listed variant, tests/test_cl.c, test_convert.c, test_many.c (its products at once) and test_tail.c, products in a graph,
+# and times beside OpenCL's. DEVICE is
 # cuda:0 unless given. A few minutes. The last line is "N passed, N failed"; logs are in $OUT or build/gpu/log.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -10,9 +11,9 @@ dir=build/gpu
 prepare() {
     mkdir -p $dir/lib || exit 1
     make -s build/spmv LIBS='-ldl -l:libz.a' || exit 1
-    make -s build/tests/test_cl build/tests/test_convert build/tests/test_tail LIBS='-ldl -l:libz.a' || exit 1
+    make -s build/tests/test_cl build/tests/test_convert build/tests/test_many build/tests/test_tail LIBS='-ldl -l:libz.a' || exit 1
     ${CC:-cc} -std=c99 -O2 -DSPMV_NO_OPENCL -I. examples/cuda.c -o $dir/graph -ldl || exit 1
-    cp build/spmv build/tests/test_cl build/tests/test_convert build/tests/test_tail $dir/ || exit 1
+    cp build/spmv build/tests/test_cl build/tests/test_convert build/tests/test_many build/tests/test_tail $dir/ || exit 1
     # what the tests need and a machine with a GPU seldom has; not the C library, which must be the machine's own
     ldd $dir/test_cl | awk '$3 ~ /^\// && $1 !~ /^(libc|libm|libpthread|libresolv|libOpenCL)\./ { print $3 }' |
         while IFS= read -r f; do cp -L "$f" $dir/lib/ || exit 1; done
@@ -67,7 +68,7 @@ run() {
     cat "$out/graph"
     variants
     result $? variants
-    for test in test_cl test_convert test_tail; do
+    for test in test_cl test_convert test_many test_tail; do
         SPMV_TEST_DEVICE=$device timeout 240 $dir/$test -j"$(nproc)" --timeout 200 >"$out/$test" 2>&1
         result $? $test
         grep -E 'FAIL|CRASH|Assertion|Synthesis|expression|spmv:' "$out/$test" | grep -v ' is NULL$' | tail -n 60

@@ -21,23 +21,33 @@ static int spmv__dev_is_wide(const spmv_device_part *p)
     return !v->value[SPMV_KNOB_IMG] && !v->value[SPMV_KNOB_SLICE] && !v->value[SPMV_KNOB_GEN];
 }
 
-/* Builds the program of a part for so many vectors: the options of its own are those of the program that it has. SPMV_ERR_LIMIT if the
- * device cannot run it. */
-static spmv_status spmv__dev_wide_program(spmv_device *device, const spmv_device_part *p, uint64_t vectors, void **out)
+/* How many of so many vectors an item multiplies: all of them on a CPU, else as many as one load brings. */
+static uint64_t spmv__dev_sum(const spmv_device *device, spmv_type type, uint64_t vectors)
+{
+    enum { LOAD = 16 /* bytes */ };
+    return device->info.type == SPMV_DEVICE_CPU ? vectors : spmv__smaller(vectors, LOAD / spmv_vector_size(type));
+}
+
+/* Builds the program of a part for so many vectors, of which an item multiplies sum: with the options of the program that it has.
+ * SPMV_ERR_LIMIT if the device cannot run it. */
+static spmv_status spmv__dev_wide_program(spmv_device *device, const spmv_device_part *p, uint64_t vectors, uint64_t sum, void **out)
 {
     const spmv__program *own = spmv__dev_programs(device);
+    const uint64_t wg = (uint64_t)p->variant.value[SPMV_KNOB_WG] * (vectors / sum);
     spmv__dev_options options;
     uint64_t group = 0;
     spmv_status s;
+    if (wg > device->info.group_size) return SPMV_ERR_LIMIT;
     while (own && own->program != p->program) own = own->next;
     if (!own || strlen(own->options) >= sizeof options.text) return SPMV_ERR_LIMIT;
     strcpy(options.text, own->options);
     options.used = strlen(options.text);
-    spmv__dev_option_number(&options, "VECTORS", vectors);
+    spmv__dev_option_number(&options, "VECTORS", sum);
+    spmv__dev_option_number(&options, "SUBS", vectors / sum);
     if (options.used >= sizeof options.text) return SPMV_ERR_LIMIT;
     s = spmv__dev_program_of(device, (int)p->format, options.text, out);
     if (!s) s = spmv__dev_inspect(device, *out, &group);
-    return s ? s : group < (uint64_t)p->variant.value[SPMV_KNOB_WG] ? SPMV_ERR_LIMIT : SPMV_OK;
+    return s ? s : group < wg ? SPMV_ERR_LIMIT : SPMV_OK;
 }
 
 /* Adds all launches for so many vectors to wide, which is zeroed but for what it shares with the exec. */
@@ -48,13 +58,17 @@ static spmv_status spmv__dev_wide_launches(spmv_exec *wide, spmv_device *device,
     size_t i;
     spmv_status s = spmv__new(&wide->hooks, &block, wide->matrix->count, sizeof(spmv__launch), 0);
     wide->launch = (spmv__launch *)block;
+    wide->sum = spmv__dev_sum(device, wide->matrix->type, vectors);
     for (i = 0; !s && i < wide->matrix->count; i++) {
         spmv_device_part p = wide->matrix->part[i];
-        s = spmv__dev_is_wide(&p) ? spmv__dev_wide_program(device, &p, vectors, &p.program) : SPMV_ERR_LIMIT;
+        s = spmv__dev_is_wide(&p) ? spmv__dev_wide_program(device, &p, vectors, wide->sum, &p.program) : SPMV_ERR_LIMIT;
         if (!s && p.groups) s = spmv__dev_launch_all(wide, wide->matrix, &p);
         if (!i) scaled.scale = p.program;
     }
-    return s ? s : spmv__dev_launch_scale(&wide->scale, &scaled);
+    if (!s) s = spmv__dev_launch_scale(&wide->scale, &scaled);
+    for (i = 0; i < wide->count; i++) wide->launch[i].wg *= vectors / wide->sum;
+    wide->scale.wg *= vectors / wide->sum;
+    return s;
 }
 
 /* Makes the launches for 2 << width vectors; only lack of memory is told. exec->narrow says where there are none. */
@@ -110,13 +124,13 @@ static spmv__lie spmv__dev_lie(const spmv__many *many, uint64_t j, void *mem, ui
     return lie;
 }
 
-/* Can so many vectors be multiplied where they are? */
-static int spmv__dev_lies_wide(const spmv_exec *exec, const spmv__lie *lie, uint64_t vectors)
+/* Can vectors be multiplied where they are, sum of them by an item? */
+static int spmv__dev_lies_wide(const spmv_exec *exec, const spmv__lie *lie, uint64_t sum)
 {
-    const uint64_t bytes = vectors * spmv_vector_size(exec->matrix->type);
-    if (vectors == 1) return lie->step == 1;
+    const uint64_t bytes = sum * spmv_vector_size(exec->matrix->type);
+    if (sum == 1) return lie->step == 1;
     if (exec->matrix->device->info.backend->within && (uintptr_t)lie->mem % bytes) return 0;
-    return lie->next == 1 && lie->at % vectors == 0 && lie->step % vectors == 0;
+    return lie->next == 1 && lie->at % sum == 0 && lie->step % sum == 0;
 }
 
 /* Copies count vectors of n elements. */
@@ -163,15 +177,15 @@ static spmv_status spmv__dev_turned(spmv_exec *exec, int vector, uint64_t n, uin
 }
 
 /* Multiplies vectors that are side by side, or one whose elements are adjacent. */
-static spmv_status spmv__dev_mul_wide(spmv__dev_run *run, const spmv__lie *x, const spmv__lie *y, uint64_t vectors, double beta)
+static spmv_status spmv__dev_mul_wide(spmv__dev_run *run, const spmv__lie *x, const spmv__lie *y, uint64_t sum, double beta)
 {
     run->x = x->mem;
     run->y = y->mem;
-    run->x0 = x->at / vectors;
-    run->y0 = y->at / vectors;
-    run->x_step = vectors > 1 ? x->step / vectors : 0;
-    run->y_step = vectors > 1 ? y->step / vectors : 0;
-    return vectors > 1 ? spmv__dev_enqueue_all(run, beta) : spmv__dev_exec_launches(run, beta);
+    run->x0 = x->at / sum;
+    run->y0 = y->at / sum;
+    run->x_step = sum > 1 ? x->step / sum : 0;
+    run->y_step = sum > 1 ? y->step / sum : 0;
+    return sum > 1 ? spmv__dev_enqueue_all(run, beta) : spmv__dev_exec_launches(run, beta);
 }
 
 /* Multiplies vectors j to j + vectors - 1, turned if they do not lie as the kernels want them. */
@@ -181,9 +195,10 @@ static spmv_status spmv__dev_mul_turned(spmv__dev_run *run, spmv__lie x, const s
     const spmv_device_matrix *matrix = exec->matrix;
     const spmv__lie from = x;
     spmv__lie to = *y;
-    const int y_lies = spmv__dev_lies_wide(exec, y, vectors);
+    const uint64_t sum = vectors > 1 ? run->of->sum : 1;
+    const int y_lies = spmv__dev_lies_wide(exec, y, sum);
     spmv_status s = SPMV_OK;
-    if (run->alpha != 0 && !spmv__dev_lies_wide(exec, &x, vectors)) {
+    if (run->alpha != 0 && !spmv__dev_lies_wide(exec, &x, sum)) {
         s = spmv__dev_turned(exec, 0, matrix->cols, vectors, &x);
         if (!s) s = spmv__dev_turn(run, &from, &x, matrix->cols, vectors);
     }
@@ -191,7 +206,7 @@ static spmv_status spmv__dev_mul_turned(spmv__dev_run *run, spmv__lie x, const s
         s = spmv__dev_turned(exec, 1, matrix->rows, vectors, &to);
         if (!s && beta != 0) s = spmv__dev_turn(run, y, &to, matrix->rows, vectors);
     }
-    if (!s) s = spmv__dev_mul_wide(run, &x, &to, vectors, beta);
+    if (!s) s = spmv__dev_mul_wide(run, &x, &to, sum, beta);
     return s || y_lies ? s : spmv__dev_turn(run, &to, y, matrix->rows, vectors);
 }
 
