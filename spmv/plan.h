@@ -58,7 +58,7 @@ typedef struct spmv_build_hints {
                                     SPMV_EXPECTED_CALLS */
     unsigned     without;        /* auto, measure, cocktail: bits such as 1u << SPMV_DIA of formats that must not be used;
                                     SPMV_ERR_UNSUPPORTED if no other may be. A plan or builder that is named is used as it is */
-    unsigned     vectors;        /* how many vectors products have most often (spmv_mul_many); 0: one */
+    unsigned     vectors;        /* auto: how many vectors products have most often (spmv_mul_many); 0: one */
     const struct spmv_tuning *tuning; /* auto, measure, cocktail: the caller's table (spmv/choice.h). NULL: the bundled one for the device,
                                          which is read once for each device, and on the host again for each matrix, in less than 0.1 ms */
     struct spmv_choice *choice;  /* spmv_create writes here how it chose, for spmv_explain, where there was a choice; NULL: it

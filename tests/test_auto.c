@@ -2929,3 +2929,32 @@ Test(create, refuses_a_level_with_one_message)
     }
     matrix_free(&m);
 }
+
+/* For several vectors auto takes a format whose kernels multiply them at once, unless it is much slower with one. */
+Test(auto, several_vectors)
+{
+    static const char table[] = "spmv tuning table 2\ndevice gpu\nclass gpu\nunits 10\nlaunch 1\nmemory 100\ncache 1 200\n"
+                                "f64 csr - 1 1.4 0 0 0 0 0 0 0\nf64 tcsr - 1 1 0 0 0 0 0 0 0\n";
+    static const struct { unsigned vectors; const char *plan; } t[] = { { 0, "tcsr" }, { 1, "tcsr" }, { 2, "csr" }, { 8, "csr" }, { 30, "csr" } };
+    const spmv_target target = { "gpu", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0, 0 };
+    matrix m;
+    size_t i;
+    matrix_random(&m, "random", 9000, 9000, 0.005);
+    for (i = 0; i < sizeof t / sizeof *t; i++) {
+        const spmv_csr a = matrix_csr(&m, SPMV_F64);
+        char plan[64];
+        spmv_build how = { 0 };
+        spmv_build_hints hints = { 0 };
+        spmv_tuning tuning;
+        spmv_choice choice;
+        cr_assert_eq(spmv_tuning_create(&tuning, table, strlen(table), "table", NULL), SPMV_OK);
+        hints.tuning = &tuning;
+        hints.vectors = t[i].vectors;
+        how.type = SPMV_F64;
+        cr_assert_eq(spmv_choose(&choice, "auto", &a, &how, &target, &hints, NULL, NULL), SPMV_OK);
+        spmv_plan_print(&choice.plan, plan, sizeof plan);
+        CHECK(!strncmp(plan, t[i].plan, strlen(t[i].plan)), "%u vectors: %s", t[i].vectors, plan);
+        spmv_tuning_destroy(&tuning);
+    }
+    matrix_free(&m);
+}

@@ -682,6 +682,7 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     chooser.hints = hints;
     chooser.out = out;
     s = spmv__estimator_make(&chooser.estimator, a, how, target, hints ? hints->tuning : NULL, hints ? hints->without : 0, hooks);
+    chooser.estimator.vectors = hints ? hints->vectors : 0;
     if (!s) s = spmv__choose_by_table(&chooser, cocktail ? &keys : NULL, target ? target->distinct : 0);
     spmv__estimator_free(&chooser.estimator);
     if (s) memset(out, 0, sizeof *out);

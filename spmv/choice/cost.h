@@ -21,6 +21,7 @@ typedef struct spmv__estimator {
     unsigned           without;     /* bits of formats that must not be used */
     double             limit;       /* the most bytes that a part may take */
     int                val;         /* the key val of parts that have none; 0: none, 1: one value, but 8 in formats with fill */
+    unsigned           vectors;     /* of a product, as hints say */
     double             cache, read; /* MiB of the device's cache and GB/s of its memory if it has less than the table, else those of it */
 } spmv__estimator;
 
@@ -302,6 +303,25 @@ static double spmv__look_ups(const spmv__estimator *estimator, const spmv_spec *
     return spmv__stored_bytes(estimator, spec) == 1 ? (load->slots - load->skipped) * SPMV__LOOK_UP_BYTES / rate : 0;
 }
 
+/* The vectors that a device multiplies at once, in formats that walk rows. */
+#define SPMV__TOGETHER 8
+
+/* An element of a further vector comes out of a cache that is so many times as fast as the one that all units share ([M24]). */
+#define SPMV__NEAR_CACHE 2
+
+/* Seconds of a product with several vectors on a device, where one with one vector takes so many. */
+static double spmv__many_seconds(const spmv__estimator *estimator, const spmv_spec *spec, const spmv__load *load, double one)
+{
+    const double vectors = estimator->vectors, passes = (double)spmv__ceil_div(estimator->vectors, SPMV__TOGETHER);
+    const double size = (double)spmv_vector_size(estimator->how->type), cols = (double)estimator->a->cols;
+    const double near_cache = SPMV__NEAR_CACHE * spmv__greater(estimator->tuning->cache_read, estimator->read);
+    const int alone = spec->format == SPMV_COO || spec->format == SPMV_TCSR || spec->key[SPMV_KEY_RUN];
+    if (vectors < 2 || estimator->tuning->device_class == SPMV_DEVICE_CLASS_HOST) return one;
+    if (alone) return vectors * one;
+    return passes * one + (vectors - passes) * size * 1e-9 *
+                          ((load->rows + (cols < load->nnz ? cols : load->nnz)) / estimator->read + (load->slots - load->skipped) / near_cache);
+}
+
 /* Estimates a product with a part that costs what a line of the table says. On a GPU it takes no less than its bytes or its longest row do;
  * processors have faster caches than the one of the table. */
 static double spmv__cost_parts(const spmv__estimator *estimator, const spmv_candidate *candidate, const spmv_spec *spec,
@@ -315,7 +335,7 @@ static double spmv__cost_parts(const spmv__estimator *estimator, const spmv_cand
     sum += spmv__look_ups(estimator, spec, load);
     if (estimator->tuning->device_class == SPMV_DEVICE_CLASS_GPU)
         sum = spmv__greater(sum, spmv__greater(out->of[SPMV_COST_BYTES], out->of[SPMV_COST_CHAIN]));
-    return out->seconds = sum;
+    return out->seconds = spmv__many_seconds(estimator, spec, load, sum);
 }
 
 /* May a part with so many slots be stored, as far as the size of its values shows? */

@@ -40,8 +40,8 @@ static spmv_status spmv__dev_wide_program(spmv_device *device, const spmv_device
     if (wg > device->info.group_size) return SPMV_ERR_LIMIT;
     while (own && own->program != p->program) own = own->next;
     if (!own || strlen(own->options) >= sizeof options.text) return SPMV_ERR_LIMIT;
-    strcpy(options.text, own->options);
-    options.used = strlen(options.text);
+    options.used = strlen(own->options);
+    memcpy(options.text, own->options, options.used + 1);
     spmv__dev_option_number(&options, "VECTORS", sum);
     spmv__dev_option_number(&options, "SUBS", vectors / sum);
     if (options.used >= sizeof options.text) return SPMV_ERR_LIMIT;
