@@ -316,10 +316,11 @@ static double spmv__many_seconds(const spmv__estimator *estimator, const spmv_sp
     const double size = (double)spmv_vector_size(estimator->how->type), cols = (double)estimator->a->cols;
     const double near_cache = SPMV__NEAR_CACHE * spmv__greater(estimator->tuning->cache_read, estimator->read);
     const int alone = spec->format == SPMV_COO || spec->format == SPMV_TCSR || spec->key[SPMV_KEY_RUN];
+    double further;
     if (vectors < 2 || estimator->tuning->device_class == SPMV_DEVICE_CLASS_HOST) return one;
     if (alone) return vectors * one;
-    return passes * one + (vectors - passes) * size * 1e-9 *
-                          ((load->rows + (cols < load->nnz ? cols : load->nnz)) / estimator->read + (load->slots - load->skipped) / near_cache);
+    further = (load->rows + (cols < load->nnz ? cols : load->nnz)) / estimator->read + (load->slots - load->skipped) / near_cache;
+    return passes * one + (vectors - passes) * size * further * 1e-9;
 }
 
 /* Estimates a product with a part that costs what a line of the table says. On a GPU it takes no less than its bytes or its longest row do;

@@ -43,8 +43,8 @@ static const char spmv__src_common[][SPMV__PIECE_BYTES] = {
     "#ifndef SUBS\n"
     "#define SUBS 1\n",
     "/* adjacent items that do the same for the next VECTORS vectors each, so that adjacent items read "
-    "adjacent memory. They have one local id, and\n"
-    " * WG counts them once. */\n"
+    "adjacent memory. They have one local id,\n"
+    " * and WG counts them once. */\n"
     "#endif\n"
     "#ifndef CODES\n"
     "#define CODES 0 // lint: CODES=1 ; CODES=2\n"
