@@ -177,9 +177,9 @@ SPMV_API spmv_status spmv_mul_transposed(const spmv_matrix *matrix, double alpha
  *   count, order  how many vectors, and how those of X and those of Y lie in memory; with count 0 nothing is done
  *   ldx, ldy      elements from one vector of X, of Y, to the next or, side by side, from one element of a vector to the next; 0: the
  *                 least, spmv_cols and spmv_rows or, side by side, count. What lies between the vectors of Y is left alone
- * Where an element of X that is read is one of Y, or X and Y lie within one another and ldx is not ldy: SPMV_ERR_ARGUMENT. Vectors that must
- * be copied need memory for up to 16 of X and 8 of Y (SPMV_ERR_MEMORY); none does with csr and 16 or more side by side on the host, where
- * 8 side by side are fastest. After a fault of a device all of Y is undefined. */
+ * Where an element of X that is read is one of Y, or X and Y lie within one another and ldx is not ldy: SPMV_ERR_ARGUMENT. Vectors that
+ * must be copied need memory for up to 16 of X and 8 of Y (SPMV_ERR_MEMORY); none does with csr and 16 or more side by side on the host,
+ * where 8 side by side are fastest. After a fault of a device all of Y is undefined. */
 SPMV_API spmv_status spmv_mul_many(const spmv_matrix *matrix, uint64_t count, spmv_arrangement order, double alpha, const void *x,
                                    uint64_t ldx, double beta, void *y, uint64_t ldy);
 
