@@ -24,7 +24,6 @@ typedef unsigned long long spmv_ulong; /* of 64 bits on Windows as well */
 #define VECTOR2(type, a, b) spmv_vector2<type>(a, b)
 #define VECTOR4(type, a, b, c, d) spmv_vector4<type>(a, b, c, d)
 #define SUM_OF(type, n) spmv_sum<type, n>
-#define ITEM_ID() threadIdx.x
 
 /* Programmatic dependent launch, from compute capability 9.0 on: a kernel starts as soon as the groups of the kernel before it in the
  * stream have ended, and FOLLOW waits until that one's writes are visible. It is not started earlier (griddepcontrol.launch_dependents):
@@ -178,8 +177,8 @@ INLINE ulong atom_cmpxchg(volatile ulong *p, ulong before, ulong now) { return a
 #endif
 #ifndef SUBS
 #define SUBS 1
-/* adjacent items that do the same for the next VECTORS vectors each, so that adjacent items read adjacent memory. They have one local id, and
- * WG counts them once. */
+/* adjacent items that do the same for the next VECTORS vectors each, so that adjacent items read adjacent memory. They have one local id,
+ * and WG counts them once. */
 #endif
 #ifndef CODES
 #define CODES 0 // lint: CODES=1 ; CODES=2
@@ -244,7 +243,6 @@ INLINE ulong atom_cmpxchg(volatile ulong *p, ulong before, ulong now) { return a
 #define VECTOR2(type, a, b) ((CAT(type, 2))(a, b))
 #define VECTOR4(type, a, b, c, d) ((CAT(type, 4))(a, b, c, d))
 #define SUM_OF(type, n) CAT(type, n)
-#define ITEM_ID() (uint)(get_local_id)(0)
 #define LOAD_SUM(pointer) (*(pointer))
 #define OVERLAPS 0 /* 1: FOLLOW, REREAD and ISSUE are not empty */
 #define FOLLOW()
@@ -261,12 +259,13 @@ INLINE ulong atom_cmpxchg(volatile ulong *p, ulong before, ulong now) { return a
 #endif
 #define COMPONENT(sum, j) ((VEC *)&(sum))[j]
 #if SUBS > 1
-INLINE uint sub_id(void)
+INLINE uint item_id(void)
 {
-    return ITEM_ID() % SUBS;
+    return (uint)get_local_id(0);
 }
+#define sub_id() (item_id() % SUBS)
 #undef get_local_id
-#define get_local_id(d) (ITEM_ID() / SUBS)
+#define get_local_id(d) (item_id() / SUBS)
 #else
 #define sub_id() 0
 #endif
@@ -511,6 +510,27 @@ INLINE SUM plus(SUM before, VEC alpha, SUM sum)
     return before;
 }
 
+/* beta * y, rounded. NVIDIA's compilers fuse either product of alpha * sum + beta * y into the sum, which depends on where branches are;
+ * so they are not left the choice. */
+INLINE SUM scaled(VEC beta, SUM y)
+{
+#ifdef NVIDIA
+    #pragma unroll
+    for (uint j = 0; j < VECTORS; j++) {
+        VEC v;
+#ifdef F64
+        __asm__("mul.rn.f64 %0, %1, %2;" : "=d"(v) : "d"(beta), "d"(COMPONENT(y, j)));
+#else
+        __asm__("mul.rn.f32 %0, %1, %2;" : "=f"(v) : "f"(beta), "f"(COMPONENT(y, j)));
+#endif
+        COMPONENT(y, j) = v;
+    }
+    return y;
+#else
+    return beta * y;
+#endif
+}
+
 /* y[i] = alpha * sum + beta * y[i]; with beta 0 y is not read. */
 #if VECTORS > 1
 #define put(y, i, alpha, sum, beta) put_at((y) + (i) * (size_t)y_step, alpha, sum, beta)
@@ -521,7 +541,7 @@ INLINE void put_at(__global SUM *y, VEC alpha, SUM sum, VEC beta)
 {
     SUM v = 0;
     if (beta != (VEC)0)
-        v = beta * LOAD_SUM(y);
+        v = scaled(beta, LOAD_SUM(y));
     *y = plus(v, alpha, sum);
 }
 

@@ -361,6 +361,27 @@ INLINE SUM plus(SUM before, VEC alpha, SUM sum)
     return before;
 }
 
+/* beta * y, rounded. NVIDIA's compilers fuse either product of alpha * sum + beta * y into the sum, which depends on where branches are;
+ * so they are not left the choice. */
+INLINE SUM scaled(VEC beta, SUM y)
+{
+#ifdef NVIDIA
+    #pragma unroll
+    for (uint j = 0; j < VECTORS; j++) {
+        VEC v;
+#ifdef F64
+        __asm__("mul.rn.f64 %0, %1, %2;" : "=d"(v) : "d"(beta), "d"(COMPONENT(y, j)));
+#else
+        __asm__("mul.rn.f32 %0, %1, %2;" : "=f"(v) : "f"(beta), "f"(COMPONENT(y, j)));
+#endif
+        COMPONENT(y, j) = v;
+    }
+    return y;
+#else
+    return beta * y;
+#endif
+}
+
 /* y[i] = alpha * sum + beta * y[i]; with beta 0 y is not read. */
 #if VECTORS > 1
 #define put(y, i, alpha, sum, beta) put_at((y) + (i) * (size_t)y_step, alpha, sum, beta)
@@ -371,7 +392,7 @@ INLINE void put_at(__global SUM *y, VEC alpha, SUM sum, VEC beta)
 {
     SUM v = 0;
     if (beta != (VEC)0)
-        v = beta * LOAD_SUM(y);
+        v = scaled(beta, LOAD_SUM(y));
     *y = plus(v, alpha, sum);
 }
 

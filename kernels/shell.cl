@@ -46,11 +46,11 @@ INLINE void put_vector(__global VEC *y, VEC alpha, const VEC *sum, VEC beta)
 #endif
     if (beta != (VEC)0) {
         v = *at;
-        v.s0 *= beta;
-        v.s1 *= beta;
+        v.s0 = scaled(beta, v.s0);
+        v.s1 = scaled(beta, v.s1);
 #if W == 4
-        v.s2 *= beta;
-        v.s3 *= beta;
+        v.s2 = scaled(beta, v.s2);
+        v.s3 = scaled(beta, v.s3);
 #endif
     }
     v.s0 = plus(v.s0, alpha, sum[0]);

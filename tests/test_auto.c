@@ -2934,9 +2934,9 @@ Test(create, refuses_a_level_with_one_message)
 Test(auto, several_vectors)
 {
     static const char table[] = "spmv tuning table 2\ndevice gpu\nclass gpu\nunits 10\nlaunch 1\nmemory 100\ncache 1 200\n"
-                                "f64 csr - 1 1.4 0 0 0 0 0 0 0\nf64 tcsr - 1 1 0 0 0 0 0 0 0\n";
+                                "f64 ell - 1 0.8 0 0 0 0 0 0 0\nf64 tcsr - 1 1 0 0 0 0 0 0 0\n";
     static const struct { unsigned vectors; const char *plan; } t[] = {
-        { 0, "tcsr" }, { 1, "tcsr" }, { 2, "csr" }, { 8, "csr" }, { 30, "csr" }
+        { 0, "tcsr" }, { 1, "tcsr" }, { 4, "ell" }, { 8, "ell" }, { 30, "ell" }
     };
     const spmv_target target = { "gpu", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0, 0 };
     matrix m;

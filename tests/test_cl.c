@@ -579,7 +579,7 @@ static const char walk_head[] =
     "#define OFF uint\n#define BODY walk_strip\n#define WG 8\n#define L 8\n#define STAGE 0\n#define X(i) x[i]\n"
     "#define ROW_PARAMS uint r, uint lane, __global const float *x, __global uint *note, uint trip\n"
     "#define LOAD_UINT(a, k) (a)[k]\n#define LOAD_VAL(a, k) (note[k] = trip, (a)[k])\n#define MULADD(sum, a, b) (sum) += (a) * (b)\n"
-    "#define VALUE(v) (v)\n";
+    "#define VALUE(v) (v)\n#define SUM VEC\n";
 static const char walk_kernel[] =
     "__kernel void walk(__global uint *note, __global const uint *ptr, __global const float *val, __global const float *x,\n"
     "                   __global const uint *index, __global const uchar *row)\n"

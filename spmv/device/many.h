@@ -106,6 +106,8 @@ static spmv_status spmv__dev_width(spmv_exec *exec, uint64_t count, int *width)
 
 /* ---- vectors side by side -------------------------------------------------------------------------------------------- */
 
+enum { SPMV__TURNED = 1 << SPMV__WIDTHS /* vectors that are turned at once */ };
+
 /* Vectors in a buffer: element i of vector j is element at + i * step + j * next. */
 typedef struct spmv__lie {
     void    *mem;
@@ -161,52 +163,56 @@ static spmv_status spmv__dev_turn(spmv__dev_run *run, const spmv__lie *from, con
     return args.s ? args.s : spmv__dev_enqueue_kernel(run, exec->turning, groups, wg);
 }
 
-/* Room for turned vectors of n elements. */
-static spmv_status spmv__dev_turned(spmv_exec *exec, int vector, uint64_t n, uint64_t vectors, spmv__lie *out)
+/* Room for turned vectors of n elements: side by side, or where an item multiplies one, one after another. */
+static spmv_status spmv__dev_turned(spmv_exec *exec, int vector, uint64_t n, uint64_t vectors, uint64_t sum, spmv__lie *out)
 {
-    spmv_status s;
-    const uint64_t bytes = spmv__sat_mul(spmv__sat_mul(n, UINT64_C(1) << SPMV__WIDTHS), spmv_vector_size(exec->matrix->type));
+    const uint64_t bytes = spmv__sat_mul(spmv__sat_mul(n, SPMV__TURNED), spmv_vector_size(exec->matrix->type));
+    spmv_status s = SPMV_OK;
+    if (!exec->turned[vector]) s = spmv__dev_exec_own(exec, bytes, 0, &exec->turned[vector]);
     out->mem = exec->turned[vector];
     out->at = 0;
-    out->step = vectors;
-    out->next = 1;
-    if (out->mem) return SPMV_OK;
-    s = spmv__dev_exec_own(exec, bytes, 0, &exec->turned[vector]);
-    out->mem = exec->turned[vector];
+    out->step = sum > 1 ? vectors : 1;
+    out->next = sum > 1 ? 1 : n;
     return s;
 }
 
-/* Multiplies vectors that are side by side, or one whose elements are adjacent. */
-static spmv_status spmv__dev_mul_wide(spmv__dev_run *run, const spmv__lie *x, const spmv__lie *y, uint64_t sum, double beta)
+/* Multiplies vectors that lie as the launches of run->of want them, sum of them by an item. */
+static spmv_status spmv__dev_mul_lying(spmv__dev_run *run, const spmv__lie *x, const spmv__lie *y, uint64_t vectors, uint64_t sum,
+                                       double beta)
 {
-    run->x = x->mem;
-    run->y = y->mem;
-    run->x0 = x->at / sum;
-    run->y0 = y->at / sum;
+    spmv_status s = SPMV_OK;
+    uint64_t j;
     run->x_step = sum > 1 ? x->step / sum : 0;
     run->y_step = sum > 1 ? y->step / sum : 0;
-    return sum > 1 ? spmv__dev_enqueue_all(run, beta) : spmv__dev_exec_launches(run, beta);
+    for (j = 0; j < (sum > 1 ? 1 : vectors) && !s; j++) {
+        run->x = x->mem;
+        run->y = y->mem;
+        run->x0 = (x->at + j * x->next) / sum;
+        run->y0 = (y->at + j * y->next) / sum;
+        s = sum > 1 ? spmv__dev_enqueue_all(run, beta) : spmv__dev_exec_launches(run, beta);
+    }
+    return s;
 }
 
-/* Multiplies vectors j to j + vectors - 1, turned if they do not lie as the kernels want them. */
+/* Multiplies so many vectors, turned if they do not lie as the kernels want them. */
 static spmv_status spmv__dev_mul_turned(spmv__dev_run *run, spmv__lie x, const spmv__lie *y, uint64_t vectors, double beta)
 {
     spmv_exec *exec = run->exec;
     const spmv_device_matrix *matrix = exec->matrix;
     const spmv__lie from = x;
     spmv__lie to = *y;
-    const uint64_t sum = vectors > 1 ? run->of->sum : 1;
+    const uint64_t sum = run->of == exec ? 1 : run->of->sum;
     const int y_lies = spmv__dev_lies_wide(exec, y, sum);
     spmv_status s = SPMV_OK;
     if (run->alpha != 0 && !spmv__dev_lies_wide(exec, &x, sum)) {
-        s = spmv__dev_turned(exec, 0, matrix->cols, vectors, &x);
+        s = spmv__dev_turned(exec, 0, matrix->cols, vectors, sum, &x);
         if (!s) s = spmv__dev_turn(run, &from, &x, matrix->cols, vectors);
     }
     if (!s && !y_lies) {
-        s = spmv__dev_turned(exec, 1, matrix->rows, vectors, &to);
+        s = spmv__dev_turned(exec, 1, matrix->rows, vectors, sum, &to);
         if (!s && beta != 0) s = spmv__dev_turn(run, y, &to, matrix->rows, vectors);
     }
-    if (!s) s = spmv__dev_mul_wide(run, &x, &to, sum, beta);
+    if (!s) s = spmv__dev_mul_lying(run, &x, &to, vectors, sum, beta);
     return s || y_lies ? s : spmv__dev_turn(run, &to, y, matrix->rows, vectors);
 }
 
@@ -219,7 +225,7 @@ static spmv_status spmv__dev_exec_mul_many(spmv_exec *exec, const spmv__many *ma
     const int reads = alpha != 0 && many->rows && many->cols;
     spmv__dev_run run = spmv__dev_run_of(exec, reads ? alpha : 0, x, x_offset, y, y_offset);
     spmv_status s = spmv__check_lie(&exec->hooks, "spmv_exec_mul_many", exec->matrix->type, many);
-    uint64_t j = 0;
+    uint64_t j = 0, vectors;
     int width = -1;
     if (s || !many->count) return s;
     if (many->rows) s = spmv__dev_exec_check(exec, SPMV__Y, y, y_offset, spmv__many_extent(many, many->ldy, many->rows), "y");
@@ -230,8 +236,9 @@ static spmv_status spmv__dev_exec_mul_many(spmv_exec *exec, const spmv__many *ma
         const spmv__lie to = spmv__dev_lie(many, j, y, y_offset, many->ldy);
         s = spmv__dev_width(exec, many->count - j, &width);
         run.of = width < 0 ? exec : exec->wide[width];
-        if (!s) s = spmv__dev_mul_turned(&run, from, &to, width < 0 ? 1 : UINT64_C(2) << width, beta);
-        if (!s) j += width < 0 ? 1 : UINT64_C(2) << width;
+        vectors = width < 0 ? spmv__smaller(many->count - j, SPMV__TURNED) : UINT64_C(2) << width;
+        if (!s) s = spmv__dev_mul_turned(&run, from, &to, vectors, beta);
+        j += vectors;
     }
     return spmv__dev_exec_end(&run, s, NULL);
 }
