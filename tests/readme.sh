@@ -42,6 +42,7 @@ static spmv_desc d;
 static spmv_matrix a;
 static spmv_device device;
 static spmv_exec exec;
+static void *w, *z, *sums;
 static uint64_t x_offset, y_offset;
 static cl_command_queue queue;
 static cl_mem x_mem, y_mem;
