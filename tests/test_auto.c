@@ -2944,7 +2944,7 @@ Test(auto, several_vectors)
     matrix_random(&m, "random", 9000, 9000, 0.005);
     for (i = 0; i < sizeof t / sizeof *t; i++) {
         const spmv_csr a = matrix_csr(&m, SPMV_F64);
-        char plan[64];
+        char plan[64], why[4000];
         spmv_build how = { 0 };
         spmv_build_hints hints = { 0 };
         spmv_tuning tuning;
@@ -2956,6 +2956,8 @@ Test(auto, several_vectors)
         cr_assert_eq(spmv_choose(&choice, "auto", &a, &how, &target, &hints, NULL, NULL), SPMV_OK);
         spmv_plan_print(&choice.plan, plan, sizeof plan);
         CHECK(!strncmp(plan, t[i].plan, strlen(t[i].plan)), "%u vectors: %s", t[i].vectors, plan);
+        spmv_explain(&choice, why, sizeof why);
+        CHECK(!strstr(why, "up to 8 at once") == (t[i].vectors < 2), "%u vectors: %s", t[i].vectors, why);
         spmv_tuning_destroy(&tuning);
     }
     matrix_free(&m);

@@ -682,7 +682,8 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     chooser.hints = hints;
     chooser.out = out;
     s = spmv__estimator_make(&chooser.estimator, a, how, target, hints ? hints->tuning : NULL, hints ? hints->without : 0, hooks);
-    chooser.estimator.vectors = hints ? hints->vectors : 0;
+    if (!s && hints && chooser.estimator.tuning->device_class != SPMV_DEVICE_CLASS_HOST)
+        chooser.estimator.vectors = out->vectors = hints->vectors;
     if (!s) s = spmv__choose_by_table(&chooser, cocktail ? &keys : NULL, target ? target->distinct : 0);
     spmv__estimator_free(&chooser.estimator);
     if (s) memset(out, 0, sizeof *out);
@@ -913,6 +914,9 @@ SPMV_API size_t spmv_explain(const spmv_choice *choice, char *out, size_t size)
     if (choice->val == 32) spmv__put_text(&text, "values    all are floats: with val=32 each takes 4 bytes\n");
     if (choice->val == 8) spmv__put_text(&text, "values    at most 255: with val=8 each takes a byte and a look-up in a dictionary\n");
     if (choice->val == 1) spmv__put_text(&text, "values    all are equal: with val=1 they take no bytes, in formats with fill one\n");
+    if (choice->vectors > 1)
+        SPMV__SAY(&text, "vectors   %u, %s\n", choice->vectors,
+                  spmv__at_once(&choice->option[0].part[0]) ? "up to 8 at once" : "one by one");
     spmv__explain_reason(&text, choice);
     return spmv__text_close(&text);
 }

@@ -309,6 +309,12 @@ static double spmv__look_ups(const spmv__estimator *estimator, const spmv_spec *
 /* An element of a further vector comes out of a cache that is so many times as fast as the one that all units share ([M24]). */
 #define SPMV__NEAR_CACHE 2
 
+/* Do devices multiply several vectors at once in that layout? */
+static int spmv__at_once(const spmv_spec *spec)
+{
+    return spec->format != SPMV_COO && spec->format != SPMV_TCSR && !spec->key[SPMV_KEY_RUN];
+}
+
 /* Seconds of a product with several vectors on a device, where one with one vector takes so many. csr counts as one by one, since its
  * lanes wait for the longest row so many times as long, which no cost of a table knows ([M24]). */
 static double spmv__many_seconds(const spmv__estimator *estimator, const spmv_spec *spec, const spmv__load *load, double one)
@@ -316,10 +322,9 @@ static double spmv__many_seconds(const spmv__estimator *estimator, const spmv_sp
     const double vectors = estimator->vectors, passes = (double)spmv__ceil_div(estimator->vectors, SPMV__TOGETHER);
     const double size = (double)spmv_vector_size(estimator->how->type), cols = (double)estimator->a->cols;
     const double near_cache = SPMV__NEAR_CACHE * spmv__greater(estimator->tuning->cache_read, estimator->read);
-    const int alone = spec->format == SPMV_COO || spec->format == SPMV_TCSR || spec->format == SPMV_CSR;
     double further;
-    if (vectors < 2 || estimator->tuning->device_class == SPMV_DEVICE_CLASS_HOST) return one;
-    if (alone) return vectors * one;
+    if (vectors < 2) return one;
+    if (!spmv__at_once(spec) || spec->format == SPMV_CSR) return vectors * one;
     further = (load->rows + (cols < load->nnz ? cols : load->nnz)) / estimator->read + (load->slots - load->skipped) / near_cache;
     return passes * one + (vectors - passes) * size * further * 1e-9;
 }
