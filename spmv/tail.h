@@ -106,7 +106,7 @@ typedef struct spmv__tailing {
 #endif
 
 /* Does what a tail that was checked says, after the product. The bits do not depend on the number of threads. */
-static void spmv__tail(const spmv_tail *tail, spmv_type type, uint64_t n, const void *x, const void *y, int repeated)
+SPMV__SHARED void spmv__tail(const spmv_tail *tail, spmv_type type, uint64_t n, const void *x, const void *y, int repeated)
 {
     spmv__tailing job;
     job.tail = tail;
