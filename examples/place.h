@@ -17,11 +17,11 @@ enum { GROUP = 128, VECTORS = 6 };
 
 typedef double *VECTOR;
 
-typedef struct step {
+typedef struct element_loop {
     void (*loop)(size_t n, VECTOR a, VECTOR b, VECTOR c, VECTOR d, VECTOR e, VECTOR f, double s, double t);
     const char *text;
     void *program, *kernel;
-} step;
+} element_loop;
 
 #define STEP(name, ...)                                                                                                          \
     static void name##_loop(size_t n, VECTOR a, VECTOR b, VECTOR c, VECTOR d, VECTOR e, VECTOR f, double s, double t)             \
@@ -30,7 +30,7 @@ typedef struct step {
         (void)a, (void)b, (void)c, (void)d, (void)e, (void)f, (void)s, (void)t;                                                  \
         for (i = 0; i < n; i++) { __VA_ARGS__ }                                                                                  \
     }                                                                                                                            \
-    static step name = { name##_loop,                                                                                            \
+    static element_loop name = { name##_loop,                                                                                            \
                          "typedef __global double *VECTOR;\n"                                                                    \
                          "__kernel void each(ulong n, VECTOR a, VECTOR b, VECTOR c, VECTOR d, VECTOR e, VECTOR f, double s, double t)\n" \
                          "{ ulong i = get_global_id(0); if (i < n) { " #__VA_ARGS__ " } }\n", NULL, NULL };
@@ -82,7 +82,7 @@ static void vector_free(void *v)
 }
 
 /* Compiles the step for the device. */
-static void step_build(step *step)
+static void step_build(element_loop *step)
 {
     spmv_kernel_source source;
     memset(&source, 0, sizeof source);
@@ -96,7 +96,7 @@ static void step_build(step *step)
 }
 
 /* v: six vectors, the last of which may be NULL. */
-static void run(step *step, size_t n, void *const *v, double s, double t)
+static void run(element_loop *step, size_t n, void *const *v, double s, double t)
 {
     const spmv_backend *back = place.info.backend;
     const uint64_t elements = n;
@@ -116,7 +116,7 @@ static void run(step *step, size_t n, void *const *v, double s, double t)
     must(!bad, "a step");
 }
 
-static void step_free(step *step)
+static void step_free(element_loop *step)
 {
     if (step->kernel) place.info.backend->kernel_free(&place, step->kernel);
     if (step->program) place.info.backend->program_free(&place, step->program);

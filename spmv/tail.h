@@ -91,16 +91,18 @@ typedef struct spmv__tailing {
     void            *lane[SPMV_DOT_COUNT]; /* for each sum that is wanted SPMV__TAIL_LANES elements */
 } spmv__tailing;
 
-/* The functions below for floats and doubles, and those for reproducible products, whose multiply-adds are fused. */
-#define SPMV__TYPE f32
+/* The functions below for floats and doubles, and those for reproducible products, whose multiply-adds are fused. Their macros are not
+ * those of the templates of products, which one header of all files reads again at the same time. */
+#define SPMV__TAIL_T SPMV__CAT(SPMV__VECTOR_, SPMV__TAIL_TYPE)
+#define SPMV__TAIL_TYPE f32
 #include "tail.h" /* again */
-#define SPMV__TYPE f64
+#define SPMV__TAIL_TYPE f64
 #include "tail.h" /* again */
 #ifdef SPMV_REPRODUCIBLE
 #define SPMV__REPEATED
-#define SPMV__TYPE f32
+#define SPMV__TAIL_TYPE f32
 #include "tail.h" /* again */
-#define SPMV__TYPE f64
+#define SPMV__TAIL_TYPE f64
 #include "tail.h" /* again */
 #undef SPMV__REPEATED
 #endif
@@ -129,31 +131,31 @@ SPMV__SHARED void spmv__tail(const spmv_tail *tail, spmv_type type, uint64_t n, 
 }
 #endif
 
-#ifdef SPMV__TYPE /* again */
+#ifdef SPMV__TAIL_TYPE /* again */
 #ifdef SPMV__REPEATED
-#define SPMV__TAIL(name) SPMV__CAT3(tail_##name, SPMV__TYPE, repeat)
-#define SPMV__TAIL_PLUS(a, b, c) SPMV__FMA(a, b, c)
+#define SPMV__TAIL(name) SPMV__CAT3(tail_##name, SPMV__TAIL_TYPE, repeat)
+#define SPMV__TAIL_PLUS(a, b, c) SPMV__CAT(SPMV__FMA_, SPMV__TAIL_TYPE)(a, b, c)
 #else
-#define SPMV__TAIL(name) SPMV__CAT3(tail_##name, SPMV__TYPE, plain)
+#define SPMV__TAIL(name) SPMV__CAT3(tail_##name, SPMV__TAIL_TYPE, plain)
 #define SPMV__TAIL_PLUS(a, b, c) ((a) * (b) + (c))
 #endif
 
-SPMV__FORCE_INLINE void SPMV__TAIL(dot)(SPMV__T *SPMV__RESTRICT lane, const SPMV__T *SPMV__RESTRICT a, const SPMV__T *SPMV__RESTRICT b,
-                                        uint64_t n)
+SPMV__FORCE_INLINE void SPMV__TAIL(dot)(SPMV__TAIL_T *SPMV__RESTRICT lane, const SPMV__TAIL_T *SPMV__RESTRICT a,
+                                        const SPMV__TAIL_T *SPMV__RESTRICT b, uint64_t n)
 {
     uint64_t l;
     for (l = 0; l < n; l++) lane[l] = SPMV__TAIL_PLUS(a[l], b[l], lane[l]);
 }
 
 /* The upper n lanes are added to the lower. As n is a constant, compilers make vector instructions of it. */
-SPMV__FORCE_INLINE void SPMV__TAIL(fold)(SPMV__T *SPMV__RESTRICT low, const SPMV__T *SPMV__RESTRICT high, int n)
+SPMV__FORCE_INLINE void SPMV__TAIL(fold)(SPMV__TAIL_T *SPMV__RESTRICT low, const SPMV__TAIL_T *SPMV__RESTRICT high, int n)
 {
     int l;
     for (l = 0; l < n; l++) low[l] += high[l];
 }
 
 /* The sum of all lanes. */
-static SPMV__T SPMV__TAIL(tree)(SPMV__T *lane)
+static SPMV__TAIL_T SPMV__TAIL(tree)(SPMV__TAIL_T *lane)
 {
     int d, l;
     SPMV__TAIL(fold)(lane, lane + 128, 128);
@@ -166,13 +168,14 @@ static SPMV__T SPMV__TAIL(tree)(SPMV__T *lane)
 }
 
 /* A strip: the n elements from number i on. z is written last, as it may be any of the vectors that are read. */
-static void SPMV__TAIL(strip)(const spmv__tailing *job, uint64_t i, uint64_t n, SPMV__T (*lane)[SPMV__TAIL_LANES])
+static void SPMV__TAIL(strip)(const spmv__tailing *job, uint64_t i, uint64_t n, SPMV__TAIL_T (*lane)[SPMV__TAIL_LANES])
 {
     const spmv_tail *tail = job->tail;
-    const SPMV__T *y = (const SPMV__T *)job->y + i, *x = spmv__tail_reads_x(tail) ? (const SPMV__T *)job->x + i : y;
-    const SPMV__T *w = spmv__tail_reads_w(tail) ? (const SPMV__T *)tail->w + tail->w_offset + i : y, gamma = (SPMV__T)job->gamma;
-    const SPMV__T *a[SPMV_DOT_COUNT], *b[SPMV_DOT_COUNT];
-    SPMV__T z[SPMV__TAIL_LANES];
+    const SPMV__TAIL_T *y = (const SPMV__TAIL_T *)job->y + i, *x = spmv__tail_reads_x(tail) ? (const SPMV__TAIL_T *)job->x + i : y;
+    const SPMV__TAIL_T *w = spmv__tail_reads_w(tail) ? (const SPMV__TAIL_T *)tail->w + tail->w_offset + i : y;
+    const SPMV__TAIL_T gamma = (SPMV__TAIL_T)job->gamma;
+    const SPMV__TAIL_T *a[SPMV_DOT_COUNT], *b[SPMV_DOT_COUNT];
+    SPMV__TAIL_T z[SPMV__TAIL_LANES];
     uint64_t l;
     int k;
     if (tail->z || tail->dots & SPMV_DOT_ZZ) memcpy(z, y, (size_t)n * sizeof *z);
@@ -186,14 +189,14 @@ static void SPMV__TAIL(strip)(const spmv__tailing *job, uint64_t i, uint64_t n, 
         if (n == SPMV__TAIL_LANES) SPMV__TAIL(dot)(lane[k], a[k], b[k], SPMV__TAIL_LANES);
         else SPMV__TAIL(dot)(lane[k], a[k], b[k], n);
     }
-    if (tail->z) memcpy((SPMV__T *)tail->z + tail->z_offset + i, z, (size_t)n * sizeof *z);
+    if (tail->z) memcpy((SPMV__TAIL_T *)tail->z + tail->z_offset + i, z, (size_t)n * sizeof *z);
 }
 
 /* Adds the sums of a group to lane number to of the end. */
 static void SPMV__TAIL(group)(const spmv__tailing *job, uint64_t group, uint64_t to)
 {
     const uint64_t each = job->strips * SPMV__TAIL_LANES, end = spmv__smaller(job->n, (group + 1) * each);
-    SPMV__T lane[SPMV_DOT_COUNT][SPMV__TAIL_LANES];
+    SPMV__TAIL_T lane[SPMV_DOT_COUNT][SPMV__TAIL_LANES];
     uint64_t i;
     int k;
     for (k = 0; k < SPMV_DOT_COUNT; k++)
@@ -201,7 +204,7 @@ static void SPMV__TAIL(group)(const spmv__tailing *job, uint64_t group, uint64_t
     for (i = group * each; i < end; i += SPMV__TAIL_LANES)
         SPMV__TAIL(strip)(job, i, spmv__smaller(end - i, SPMV__TAIL_LANES), lane);
     for (k = 0; k < SPMV_DOT_COUNT; k++)
-        if (job->tail->dots >> k & 1u) ((SPMV__T *)job->lane[k])[to] += SPMV__TAIL(tree)(lane[k]);
+        if (job->tail->dots >> k & 1u) ((SPMV__TAIL_T *)job->lane[k])[to] += SPMV__TAIL(tree)(lane[k]);
 }
 
 /* The groups of whole lanes of the end. */
@@ -215,16 +218,16 @@ static void SPMV__TAIL(task)(void *all, size_t task)
 
 static void SPMV__TAIL(all)(spmv__tailing *job)
 {
-    SPMV__T lane[SPMV_DOT_COUNT][SPMV__TAIL_LANES];
+    SPMV__TAIL_T lane[SPMV_DOT_COUNT][SPMV__TAIL_LANES];
     int k;
     memset(lane, 0, sizeof lane);
     for (k = 0; k < SPMV_DOT_COUNT; k++) job->lane[k] = lane[k];
     spmv__parallel(SPMV__TAIL(task), job, (size_t)job->tasks, (size_t)job->tasks);
     for (k = 0; k < SPMV_DOT_COUNT; k++)
-        if (job->tail->dots >> k & 1u) ((SPMV__T *)job->tail->sums)[job->tail->sums_offset + (uint64_t)k] = SPMV__TAIL(tree)(lane[k]);
+        if (job->tail->dots >> k & 1u) ((SPMV__TAIL_T *)job->tail->sums)[job->tail->sums_offset + (uint64_t)k] = SPMV__TAIL(tree)(lane[k]);
 }
 
 #undef SPMV__TAIL
 #undef SPMV__TAIL_PLUS
-#undef SPMV__TYPE
+#undef SPMV__TAIL_TYPE
 #endif /* again */
