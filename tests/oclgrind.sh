@@ -124,9 +124,9 @@ planted)
     plant races 'data race' "$barrier=>" 'no barriers, in any variant' all dia
     plant uninitialized 'Uninitialized' 'acc[w] = 0;=>' 'sums that begin with old contents' one dia
     plant races 'data race' "$barrier=>" 'no barriers' one csr/L=4
-    plant races 'Write-write data race' 'y[i] = plus(=>y[0] = plus(' 'items that write one element' one csr
-    plant races 'Invalid read' '(x) += x0;=>(x) += x0 + 100000;' 'a read outside a buffer' one ell
-    plant races 'Invalid write' 'y[i] = plus(=>y[i + 100000] = plus(' 'a write outside a buffer' one sell
+    plant races 'Write-write data race' 'put_at((y) + (i), =>put_at((y) + 0 * (i), ' 'items that write one element' one csr
+    plant races 'Invalid read' '(x) += x0 + =>(x) += x0 + 100000 + ' 'a read outside a buffer' one ell
+    plant races 'Invalid write' 'put_at((y) + (i), =>put_at((y) + (i) + 100000, ' 'a write outside a buffer' one sell
     plant races 'divergence' "$barrier=>if (get_local_id(0)) $barrier" 'a barrier that not all items reach' one bcsr/L=4
     plant races 'data race' 'EXCHANGE(place, (WORD)0, (WORD)0)=>*place' 'a plain load beside atomics' one coo/ATOMIC=1
     plant races 'data race' 'queue[atomic_inc(&waiting)]=>queue[waiting++]' 'a queue without atomics' one csr:run=1024/STREAM=1,WG=32

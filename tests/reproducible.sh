@@ -85,7 +85,7 @@ for type in $types; do
     product host build/spmv --type "$type" --reproducible --plan csr && product order build/spmv --type "$type" --plan csr &&
         ! same order
     count $? "$type: csr in another order gives the same bits, so these data show nothing"
-    SPMV_DEFECT='fma((VEC)(a), (VEC)(b), (acc))=>(acc) + (a) * (b)'
+    SPMV_DEFECT='fma((SUM)(a), (SUM)(b), (acc))=>(acc) + (a) * (b)'
     export SPMV_DEFECT
     product rounded "${RUN:-} build/spmv-defect" --type "$type" --reproducible --plan csr --device "$device" && ! same rounded
     count $? "$type: products that are rounded before they are added give the same bits"

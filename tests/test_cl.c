@@ -1896,7 +1896,7 @@ Test(self_check, finds_planted_defects, .timeout = 300)
     n = check(&d, SPMV_DIA, "if (beta != (VEC)0)=>"); /* y is read although beta is 0 */
     cr_assert_eq(n.wrong, n.variants);
     cr_assert(strstr(reason, "nan"), "%s", reason);
-    n = check(&d, SPMV_DIA, "(y) += y0;=>(y) += y0 - 1;");
+    n = check(&d, SPMV_DIA, "(y) += y0 + =>(y) += y0 - 1 + ");
     cr_assert_eq(n.wrong, n.variants);
     cr_assert(strstr(reason, "before y"), "%s", reason);
     n = check(&d, SPMV_DIA, "reqd_work_group_size=>no_such_word(");
