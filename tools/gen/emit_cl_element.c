@@ -45,7 +45,7 @@ static void print_block_sum(emitter *e)
 static void print_strip_sum(emitter *e)
 {
     const tree_shape *s = &e->p->shape;
-    fputs("SUM((uint)(", e->out);
+    fputs("STRIP_SUM((uint)(", e->out);
     cl_print_symbol(&e->pr, s->row_let->symbol, CL_IDX);
     fputs(" - ", e->out);
     cl_print(&e->pr, s->within->a, CL_IDX, 1);

@@ -47,7 +47,7 @@ static void print_helpers(emitter *e)
     if (e->o->strategy == OPTIONS_ROWS && e->o->reuse == OPTIONS_LOCAL)
         print_reused(e);
     if (e->p->shape.rows == TREE_ROWS_STRIP)
-        fputs("#if STAGE\n#define SUM(i) mine[(i) * WG]\n#else\n#define SUM(i) acc[i]\n#endif\n", e->out);
+        fputs("#if STAGE\n#define STRIP_SUM(i) mine[(i) * WG]\n#else\n#define STRIP_SUM(i) acc[i]\n#endif\n", e->out);
     if (cl_needs_floor(e->p->access))
         fputs("#define floor_div(a, b) ((a) / (b) - ((a) % (b) < 0))\n#define floor_mod(a, b) ((a) - (b) * floor_div(a, b))\n"
           "#define ceil_div(a, b) (-floor_div(-(a), b))\n", e->out);
