@@ -67,6 +67,9 @@ extern int posix_memalign(void **out, size_t alignment, size_t bytes);
 #include <windows.h> /* locks, libraries, the clock */
 #endif
 
+#define SPMV__CAT_(a, b) a##b
+#define SPMV__CAT(a, b) SPMV__CAT_(a, b)
+
 #ifdef __GNUC__
 #define SPMV__SHARED static __attribute__((unused)) /* used only by formats that a cut may leave out, or by headers above */
 /* For functions whose stack frame is large and must not become part of their caller's; not every cut uses all of them. */

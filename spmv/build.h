@@ -18,9 +18,6 @@
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-#define SPMV__CAT_(a, b) a##b
-#define SPMV__CAT(a, b) SPMV__CAT_(a, b)
-
 /* A row of the table, by SPMV__BUILT_<NAME>: 1 or 0. */
 #define SPMV__ROW_1(name) { spmv__##name##_size, spmv__##name##_lay, spmv__##name##_fill, spmv__##name##_each, spmv__##name##_estimate }
 #define SPMV__ROW_0(name) { NULL, NULL, NULL, NULL, NULL }

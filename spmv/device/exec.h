@@ -5,6 +5,7 @@
 #ifndef SPMV__DEVICE_EXEC_H
 #define SPMV__DEVICE_EXEC_H
 
+#include "../tail.h"
 #include "stretch.h"
 
 /* ---- execs: kernels with their arguments ---------------------------------------------------------------------------- */
@@ -659,7 +660,7 @@ SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *exec, double alpha, const voi
 }
 
 /* Several vectors one after another on the host. */
-static spmv_status spmv__exec_mul_many_host(spmv_exec *exec, const spmv__many *many, double alpha, const void *x, double beta, void *y)
+SPMV__SHARED spmv_status spmv__exec_mul_many_host(spmv_exec *exec, const spmv__many *many, double alpha, const void *x, double beta, void *y)
 {
     const spmv_type type = exec->matrix->type;
     spmv_status s = spmv__dev_exec_take(exec, "spmv_mul_many");
