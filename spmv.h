@@ -597,7 +597,7 @@ static spmv_status spmv__mul(const char *function, size_t size, const spmv_matri
 #ifdef SPMV_DEVICE_H
     if (matrix->device) return spmv_exec_mul_host(matrix->exec, alpha, x, beta, y);
 #endif
-    spmv__store_mul(store, alpha, x, beta, y);
+    spmv__store_mul(store, NULL, alpha, x, beta, y);
     return SPMV_OK;
 }
 

@@ -212,7 +212,7 @@ typedef struct spmv_exec {
     struct spmv_exec     *wide[SPMV__WIDTHS]; /* the same launches for 2, 4 and 8 vectors side by side, made when first needed */
     int                   narrow[SPMV__WIDTHS]; /* 1: they cannot be made */
     uint64_t              sum;         /* of one in wide: the vectors that an item multiplies */
-    void                 *turning;     /* the kernel that makes vectors lie side by side, and back */
+    spmv__launch          turning;     /* of the kernel that makes vectors lie side by side, and back */
     void                 *turned[2];   /* X and Y side by side */
     struct {
         void    *mem;

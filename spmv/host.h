@@ -119,10 +119,10 @@ static void spmv__scale_share(void *scaling, size_t share)
     else spmv__scale_f64(job->list_of, first, end, job->beta, (double *)job->y);
 }
 
-/* y = beta y for the rows of a part, or for all elements, of each vector; in threads, if there are and that pays. */
-static void spmv__scale_rows(spmv_type type, const spmv_part *list_of, const spmv__many *many, double beta, void *y)
+/* y = beta y for the n rows of a part, or for the first n elements, of each vector (many NULL: one); in threads, if there are and that
+ * pays. */
+static void spmv__scale_rows(spmv_type type, const spmv_part *list_of, uint64_t n, const spmv__many *many, double beta, void *y)
 {
-    const uint64_t n = list_of ? list_of->rows : many->rows;
     const size_t threads = spmv__threads(n);
     spmv__scaling scaling;
     uint64_t j;
@@ -132,8 +132,8 @@ static void spmv__scale_rows(spmv_type type, const spmv_part *list_of, const spm
     scaling.n = n;
     scaling.shares = threads;
     scaling.beta = beta;
-    for (j = 0; j < many->count; j++) {
-        scaling.y = spmv__many_y(many, type, y, j);
+    for (j = 0; j < (many ? many->count : 1); j++) {
+        scaling.y = many ? spmv__many_y(many, type, y, j) : y;
         spmv__parallel(spmv__scale_share, &scaling, threads, threads);
     }
 }
@@ -219,8 +219,10 @@ static void spmv__run_long_of(spmv__job *job, spmv__product product)
 /* The same for each vector. */
 static void spmv__run_long(spmv__job *job, spmv__product product)
 {
-    spmv__job one = *job;
+    spmv__job one;
     uint64_t j;
+    if (job->p->longest <= SPMV__PIECE) return;
+    one = *job;
     one.vectors = 1;
     for (j = 0; j < job->vectors; j++) {
         one.most = UINT64_MAX;
@@ -232,7 +234,7 @@ static void spmv__run_long(spmv__job *job, spmv__product product)
 }
 #endif
 
-/* spmv_part_mul for one or several vectors one after another, which are checked. */
+/* spmv_part_mul for one vector (many NULL) or several one after another, which are checked. */
 static void spmv__part_mul(const spmv_part *p, const spmv__many *many, double alpha, const void *x, double beta, void *y)
 {
     const spmv__products *host = spmv__host_of(p);
@@ -249,13 +251,13 @@ static void spmv__part_mul(const spmv_part *p, const spmv__many *many, double al
         job.alpha = alpha;
         job.beta = beta;
         job.most = UINT64_MAX;
-        job.vectors = many->count;
-        job.x_step = many->ldx * spmv_vector_size(p->type);
-        job.y_step = many->ldy * spmv_vector_size(p->type);
-        job.pieces = many->count > 1 ? spmv__ceil_div(spmv_part_bytes(p), SPMV__VECTORS_BYTES) : 1;
+        job.vectors = many ? many->count : 1;
+        job.x_step = many ? many->ldx * spmv_vector_size(p->type) : 0;
+        job.y_step = many ? many->ldy * spmv_vector_size(p->type) : 0;
+        job.pieces = job.vectors > 1 ? spmv__ceil_div(spmv_part_bytes(p), SPMV__VECTORS_BYTES) : 1;
 #ifdef SPMV_FORMATS_EXTRA
         if ((int)p->spec.format >= (int)SPMV__OWN_FIRST) { /* generated products only add */
-            spmv__scale_rows(p->type, p, many, beta, y);
+            spmv__scale_rows(p->type, p, p->rows, many, beta, y);
             job.beta = 1;
         }
 #endif
@@ -266,7 +268,7 @@ static void spmv__part_mul(const spmv_part *p, const spmv__many *many, double al
             spmv__run_long(&job, product);
 #endif
         spmv__run(&job, product, p->a[SPMV_VAL].count);
-    } else if (!(flags & SPMV_ADDS_ONLY)) spmv__scale_rows(p->type, p, many, beta, y);
+    } else if (!(flags & SPMV_ADDS_ONLY)) spmv__scale_rows(p->type, p, p->rows, many, beta, y);
 }
 
 /* Copies vectors to an array in which they lie side by side, each row as long as there are lanes. */
@@ -386,12 +388,10 @@ SPMV__SHARED spmv_status spmv__part_mul_wide(const spmv_part *p, const spmv__wid
 
 SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y)
 {
-    spmv__many one;
     spmv_status s;
     if (!p) return spmv__null(NULL, "spmv_part_mul", "p", NULL, 0);
     s = spmv__check_vectors(&p->hooks, "spmv_part_mul", p->type, p->rows, p->cols, alpha, x, y);
-    one = spmv__many_of(1, SPMV_ONE_AFTER_ANOTHER, 0, 0, p->rows, p->cols);
-    if (!s) spmv__part_mul(p, &one, alpha, x, beta, y);
+    if (!s) spmv__part_mul(p, NULL, alpha, x, beta, y);
     return s;
 }
 

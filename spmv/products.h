@@ -150,13 +150,14 @@ SPMV__APART void spmv__run_shares(const spmv__job *job, spmv__product product, u
 /* Divides a product of so many slots into shares and calls the product for each. */
 static void spmv__run(const spmv__job *job, spmv__product product, uint64_t slots)
 {
-    const size_t threads = job->ring ? job->rings : spmv__threads(spmv__sat_mul(slots, job->vectors));
+    const size_t threads = job->ring ? job->rings : spmv__threads(job->vectors > 1 ? spmv__sat_mul(slots, job->vectors) : slots);
     spmv__shared_product shared;
     uint64_t i;
     shared.job = job;
     shared.product = product;
     shared.shares = threads < 2 ? job->pieces : threads;
-    if (threads < 2)
+    if (threads < 2 && job->vectors == 1 && job->pieces == 1 && !job->ring) product(job, 0, 1);
+    else if (threads < 2)
         for (i = 0; i < shared.shares; i++) spmv__run_one(&shared, i, 0);
     else if (slots <= (uint64_t)SPMV__CACHED * threads && job->most == UINT64_MAX)
         spmv__parallel(spmv__run_share, &shared, threads, threads);
@@ -206,6 +207,8 @@ SPMV__SHARED uint64_t spmv__weighted(const spmv_array *ptr, uint64_t n, uint64_t
 #define SPMV__V SPMV__CAT(SPMV__VALUE_, SPMV__TYPE)
 #define SPMV__T SPMV__CAT(SPMV__VECTOR_, SPMV__TYPE)
 #define SPMV__FMA SPMV__CAT(SPMV__FMA_, SPMV__SUM_TYPE)
+/* Writes an element of y; with beta 0, the old value is not read. */
+#define SPMV__SET_Y(y, alpha, sum, beta) (*(y) = (beta) == 0 ? (alpha) * (sum) : (alpha) * (sum) + (beta) * *(y))
 #define SPMV__LANES_MOST 16 /* lanes of the widest vectors */
 #define SPMV__LANES ((uint64_t)(sizeof(SPMV__O(vec)) / sizeof(SPMV__T)))
 
@@ -225,16 +228,11 @@ SPMV__SHARED uint64_t spmv__weighted(const spmv_array *ptr, uint64_t n, uint64_t
 #else
 #define SPMV__N(name) SPMV__F(name)
 
-/* Writes an element of y; with beta 0, the old value is not read. */
-SPMV__FORCE_INLINE void SPMV__F(set_at)(SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
-{
-    *y = beta == 0 ? alpha * sum : alpha * sum + beta * *y;
-}
-
-/* That for row i of the part. */
+/* Writes y of row i of the part. */
 SPMV__FORCE_INLINE void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
 {
-    SPMV__F(set_at)(alpha, sum, beta, y + spmv__part_row(p, i));
+    y += spmv__part_row(p, i);
+    SPMV__SET_Y(y, alpha, sum, beta);
 }
 #endif
 

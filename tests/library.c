@@ -41,7 +41,7 @@ const char *library_tuning_text(size_t i, size_t *length)
 void library_scale(spmv_type t, uint64_t n, double beta, void *y)
 {
     const spmv__many one = spmv__many_of(1, SPMV_ONE_AFTER_ANOTHER, 0, 0, n, 0);
-    spmv__scale_rows(t, NULL, &one, beta, y);
+    spmv__scale_rows(t, NULL, one.rows, &one, beta, y);
 }
 
 #define X(result, name, parameters) result (*const library_##name) parameters = spmv__##name;

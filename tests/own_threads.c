@@ -263,7 +263,8 @@ static int multiply(const spmv_matrix *a, const sample *m, double *y)
     const spmv__many one = spmv__many_of(1, SPMV_ONE_AFTER_ANOTHER, 0, 0, m->rows, 0);
     uint64_t i;
     for (i = 0; i < m->rows; i++) y[i] = (double)i;
-    return !spmv_mul(a, 0.3, m->x, -0.7, y) && !spmv_mul(a, 1, m->x, 0.5, y) && (spmv__scale_rows(SPMV_F64, NULL, &one, 1.1, y), 1);
+    return !spmv_mul(a, 0.3, m->x, -0.7, y) && !spmv_mul(a, 1, m->x, 0.5, y) &&
+           (spmv__scale_rows(SPMV_F64, NULL, one.rows, &one, 1.1, y), 1);
 }
 
 /* Prepares and multiplies with one thread and with several. wanted: the tasks that must at least have run. */

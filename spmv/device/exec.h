@@ -252,7 +252,7 @@ SPMV_API void spmv_exec_destroy(spmv_exec *exec)
     spmv__dev_launch_free(device, &exec->tail, ordered);
     for (i = 0; i < exec->count; i++) spmv__dev_launch_free(device, &exec->launch[i], ordered);
     for (i = 0; i < SPMV__WIDTHS; i++) spmv__dev_wide_free(exec, (int)i);
-    spmv__dev_kernel_free(device, exec->turning);
+    spmv__dev_launch_free(device, &exec->turning, ordered);
     spmv__dev_left(device, exec->turned[0], ordered);
     spmv__dev_left(device, exec->turned[1], ordered);
     spmv__dev_left(device, exec->x, ordered);
@@ -302,6 +302,7 @@ typedef struct spmv__dev_run {
     void       *previous;  /* event of the previous launch, if launches are chained or timed */
     int         begun;
     int         keep_last; /* 1: the caller wants the last launch's event */
+    int         more;      /* 1: more products of several vectors follow */
 } spmv__dev_run;
 
 /* The first launch waits for the caller's events; each other one waits for the one before it if the queue is out of order. */
@@ -335,15 +336,29 @@ static spmv_status spmv__dev_launch_give(const spmv_exec *exec, spmv__launch *la
     return args.s;
 }
 
-/* Enqueues a kernel, whose arguments are set, and keeps its event as far as one is needed. */
-static spmv_status spmv__dev_enqueue_kernel(spmv__dev_run *run, void *kernel, uint64_t groups, uint64_t wg)
+/* Enqueues a launch, with new arguments if they are not those that it has and it is of the product (set: they are set), and keeps its event
+ * as far as one is needed. */
+static spmv_status spmv__dev_enqueue(spmv__dev_run *run, spmv__launch *launch, double beta, int set)
 {
     spmv_exec *exec = run->exec;
     const spmv_device *device = exec->matrix->device;
     spmv_order order = spmv__dev_order(run);
+    spmv__given given;
     void *event = NULL;
     int want = exec->chain || exec->timing || (run->left == 1 && run->keep_last);
-    spmv_status s = device->info.backend->launch(device, exec->queue, kernel, groups, wg, &order, want ? &event : NULL);
+    spmv_status s = SPMV_OK;
+    memset(&given, 0, sizeof given);
+    given.x = run->x;
+    given.x0 = run->x0;
+    given.y = run->y;
+    given.y0 = run->y0 + launch->row * (run->y_step ? run->y_step : 1);
+    given.x_step = run->x_step;
+    given.y_step = run->y_step;
+    given.turn = exec->turn;
+    given.alpha = run->alpha;
+    given.beta = beta;
+    if (!set && memcmp(&given, &launch->given, sizeof given) != 0) s = spmv__dev_launch_give(exec, launch, &given);
+    if (!s) s = device->info.backend->launch(device, exec->queue, launch->kernel, launch->groups, launch->wg, &order, want ? &event : NULL);
     if (s) return s;
     if (exec->timing && !run->begun) s = spmv__dev_event_keep(device, &exec->first, event);
     if (run->previous) spmv__dev_event_free(device, run->previous);
@@ -373,27 +388,7 @@ static spmv_status spmv__dev_enqueue_tail(spmv__dev_run *run)
     spmv__dev_arg_count(&args, tail->sums_offset);
     spmv__dev_arg_real(&args, spmv__tail_gamma(tail));
     spmv__dev_arg_count(&args, tail->dots | (tail->z ? 1u << SPMV_DOT_COUNT : 0));
-    return args.s ? args.s : spmv__dev_enqueue_kernel(run, launch->kernel, launch->groups, launch->wg);
-}
-
-/* Enqueues a launch, with new arguments if they are not those that it has. */
-static spmv_status spmv__dev_enqueue(spmv__dev_run *run, spmv__launch *launch, double beta)
-{
-    spmv_exec *exec = run->exec;
-    spmv__given given;
-    spmv_status s = SPMV_OK;
-    memset(&given, 0, sizeof given);
-    given.x = run->x;
-    given.x0 = run->x0;
-    given.y = run->y;
-    given.y0 = run->y0 + launch->row * (run->y_step ? run->y_step : 1);
-    given.x_step = run->x_step;
-    given.y_step = run->y_step;
-    given.turn = exec->turn;
-    given.alpha = run->alpha;
-    given.beta = beta;
-    if (memcmp(&given, &launch->given, sizeof given) != 0) s = spmv__dev_launch_give(exec, launch, &given);
-    return s ? s : spmv__dev_enqueue_kernel(run, launch->kernel, launch->groups, launch->wg);
+    return args.s ? args.s : spmv__dev_enqueue(run, launch, 0, 1);
 }
 
 /* Asks the driver how much a buffer holds that exec has not seen, and remembers it as x or y. name is the argument's. */
@@ -428,14 +423,17 @@ static spmv_status spmv__dev_exec_check(spmv_exec *exec, int vector, void *mem, 
                     (spmv__ull)offset, (spmv__ull)have);
 }
 
-/* Refuses y over x, or one of several. Handles that differ are those of different buffers where the back end has no addresses. */
+/* Refuses y over x, or one of several (many NULL: of one). Handles that differ are those of different buffers where the back end has no
+ * addresses. */
 static spmv_status spmv__dev_exec_apart(const spmv__dev_run *run, const spmv__many *many)
 {
     const spmv_device_matrix *matrix = run->exec->matrix;
     const uint64_t size = spmv_vector_size(matrix->type), x0 = run->x0 * size, y0 = run->y0 * size;
     const int addresses = matrix->device->info.backend->within != NULL;
     const uint64_t x = addresses ? (uintptr_t)run->x + x0 : x0, y = addresses ? (uintptr_t)run->y + y0 : y0;
-    if ((run->x != run->y && !addresses) || !spmv__many_overlap(many, size, x, y)) return SPMV_OK;
+    if (run->x != run->y && !addresses) return SPMV_OK;
+    if (many ? !spmv__many_overlap(many, size, x, y) : !spmv__overlap(x, matrix->cols * size, y, matrix->rows * size))
+        return SPMV_OK;
     return spmv_log(&run->exec->hooks, SPMV_ERR_ARGUMENT, "x and y overlap");
 }
 
@@ -500,11 +498,10 @@ static spmv_status spmv__dev_exec_ready(spmv__dev_run *run, size_t launches)
     const spmv_device_matrix *matrix = exec->matrix;
     const int multiplies = run->alpha != 0 && matrix->rows && matrix->cols;
     const int reads = multiplies || (run->tail && spmv__tail_reads_x(run->tail) && matrix->rows);
-    const spmv__many one = spmv__many_of(1, SPMV_ONE_AFTER_ANOTHER, 0, 0, matrix->rows, matrix->cols);
     spmv_status s = run->num_wait && !run->wait ? spmv__null(&exec->hooks, "spmv_cl_mul", "wait", NULL, 0) : SPMV_OK;
     if (!s) s = spmv__dev_exec_check(exec, SPMV__Y, run->y, run->y0, matrix->rows, "y");
     if (!s && reads) s = spmv__dev_exec_check(exec, SPMV__X, run->x, run->x0, matrix->cols, "x");
-    if (!s && multiplies) s = spmv__dev_exec_apart(run, &one);
+    if (!s && multiplies) s = spmv__dev_exec_apart(run, NULL);
     if (!s && launches && matrix->cols) s = spmv__dev_exec_images(exec, run->x, run->x0, run->y);
     if (reads) return s;
     run->x = NULL;
@@ -527,47 +524,30 @@ static spmv_status spmv__dev_exec_events(spmv__dev_run *run)
     return s;
 }
 
-/* Enqueues the pass that scales y (unless the first part covers it or beta is 1), then all launches of run->of, and what follows. */
-static spmv_status spmv__dev_enqueue_all(spmv__dev_run *run, double beta)
+/* Enqueues the pass that scales y (unless the first part covers it or beta is 1), then all launches of run->of, which may be NULL, and what
+ * follows. run has the vectors, alpha and what to wait for. *event, if event is not NULL, gets one that completes with the product. */
+static spmv_status spmv__dev_exec_mul(spmv__dev_run *run, double beta, void **event)
 {
-    spmv_exec *of = run->of;
-    const spmv_device_matrix *matrix = of->matrix;
-    size_t i, launches = run->alpha != 0 && matrix->rows ? of->count : 0;
+    spmv_exec *exec = run->exec, *of = run->of;
+    const spmv_device_matrix *matrix = exec->matrix;
+    size_t i, launches = of && run->alpha != 0 && matrix->rows ? of->count : 0;
     int covers = launches && matrix->covers && matrix->part[0].groups;
-    int scale = matrix->rows && beta != 1 && !covers;
-    spmv_status s = SPMV_OK;
+    int scale = of && matrix->rows && beta != 1 && !covers;
+    spmv_status s = of == exec ? spmv__dev_exec_ready(run, launches) : SPMV_OK;
     run->left = launches + (size_t)scale + (run->tail != NULL);
-    if (scale) s = spmv__dev_enqueue(run, &of->scale, beta);
-    for (i = 0; !s && i < launches; i++) s = spmv__dev_enqueue(run, &of->launch[i], covers && of->launch[i].first ? beta : 1);
+    run->keep_last = event != NULL;
+    if (!s && scale) s = spmv__dev_enqueue(run, &of->scale, beta, 0);
+    for (i = 0; !s && i < launches; i++) s = spmv__dev_enqueue(run, &of->launch[i], covers && of->launch[i].first ? beta : 1, 0);
     if (!s && run->tail) s = spmv__dev_enqueue_tail(run);
-    return s;
-}
-
-/* The same for one vector. run has the vectors, alpha and what to wait for. */
-static spmv_status spmv__dev_exec_launches(spmv__dev_run *run, double beta)
-{
-    const spmv_device_matrix *matrix = run->exec->matrix;
-    spmv_status s = spmv__dev_exec_ready(run, run->alpha != 0 && matrix->rows ? run->exec->count : 0);
-    return s ? s : spmv__dev_enqueue_all(run, beta);
-}
-
-/* The end of products whose last launch was enqueued with status s. *event, if event is not NULL, gets one that completes with them. */
-static spmv_status spmv__dev_exec_end(spmv__dev_run *run, spmv_status s, void **event)
-{
+    if (run->more) return s;
     if (!s) s = spmv__dev_exec_events(run);
-    if (s) spmv__dev_exec_untimed(run->exec);
+    if (s) spmv__dev_exec_untimed(exec);
     if (!s && event) {
         *event = run->previous;
         run->previous = NULL;
     }
-    if (run->previous) spmv__dev_event_free(run->exec->matrix->device, run->previous);
+    if (run->previous) spmv__dev_event_free(matrix->device, run->previous);
     return s;
-}
-
-static spmv_status spmv__dev_exec_mul(spmv__dev_run *run, double beta, void **event)
-{
-    run->keep_last = event != NULL;
-    return spmv__dev_exec_end(run, spmv__dev_exec_launches(run, beta), event);
 }
 
 /* A product that waits for nothing. */
@@ -660,7 +640,8 @@ SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *exec, double alpha, const voi
 }
 
 /* Several vectors one after another on the host. */
-SPMV__SHARED spmv_status spmv__exec_mul_many_host(spmv_exec *exec, const spmv__many *many, double alpha, const void *x, double beta, void *y)
+SPMV__SHARED spmv_status spmv__exec_mul_many_host(spmv_exec *exec, const spmv__many *many, double alpha, const void *x, double beta,
+                                                  void *y)
 {
     const spmv_type type = exec->matrix->type;
     spmv_status s = spmv__dev_exec_take(exec, "spmv_mul_many");

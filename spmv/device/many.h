@@ -146,10 +146,11 @@ static spmv_status spmv__dev_turn(spmv__dev_run *run, const spmv__lie *from, con
     spmv__dev_args args;
     spmv_status s = spmv__dev_groups(device, n, wg, wg, &groups);
     if (s || !n) return s;
-    if (!exec->turning) s = spmv__dev_vector_program(device, (int)SPMV__KERNEL_GATHER, exec->matrix->type, &program);
-    if (!s && !exec->turning) s = device->info.backend->kernel(device, program, "turn", &exec->turning);
+    if (!exec->turning.kernel) s = spmv__dev_vector_program(device, (int)SPMV__KERNEL_GATHER, exec->matrix->type, &program);
+    if (!s && !exec->turning.kernel) s = device->info.backend->kernel(device, program, "turn", &exec->turning.kernel);
     if (s) return s;
-    args = spmv__dev_args_of(exec->matrix, exec->turning);
+    args = spmv__dev_args_of(exec->matrix, exec->turning.kernel);
+    spmv__dev_launch_shape(&exec->turning, groups, wg);
     spmv__dev_arg_mem(&args, from->mem);
     spmv__dev_arg_count(&args, from->at);
     spmv__dev_arg_count(&args, from->step);
@@ -160,7 +161,7 @@ static spmv_status spmv__dev_turn(spmv__dev_run *run, const spmv__lie *from, con
     spmv__dev_arg_count(&args, to->next);
     spmv__dev_arg_count(&args, n);
     spmv__dev_arg_count(&args, count);
-    return args.s ? args.s : spmv__dev_enqueue_kernel(run, exec->turning, groups, wg);
+    return args.s ? args.s : spmv__dev_enqueue(run, &exec->turning, 0, 1);
 }
 
 /* Room for turned vectors of n elements: side by side, or where an item multiplies one, one after another. */
@@ -189,7 +190,7 @@ static spmv_status spmv__dev_mul_lying(spmv__dev_run *run, const spmv__lie *x, c
         run->y = y->mem;
         run->x0 = (x->at + j * x->next) / sum;
         run->y0 = (y->at + j * y->next) / sum;
-        s = sum > 1 ? spmv__dev_enqueue_all(run, beta) : spmv__dev_exec_launches(run, beta);
+        s = spmv__dev_exec_mul(run, beta, NULL);
     }
     return s;
 }
@@ -228,6 +229,7 @@ static spmv_status spmv__dev_exec_mul_many(spmv_exec *exec, const spmv__many *ma
     uint64_t j = 0, vectors;
     int width = -1;
     if (s || !many->count) return s;
+    run.more = 1;
     if (many->rows) s = spmv__dev_exec_check(exec, SPMV__Y, y, y_offset, spmv__many_extent(many, many->ldy, many->rows), "y");
     if (!s && reads) s = spmv__dev_exec_check(exec, SPMV__X, x, x_offset, spmv__many_extent(many, many->ldx, many->cols), "x");
     if (!s && reads) s = spmv__dev_exec_apart(&run, many);
@@ -240,7 +242,12 @@ static spmv_status spmv__dev_exec_mul_many(spmv_exec *exec, const spmv__many *ma
         if (!s) s = spmv__dev_mul_turned(&run, from, &to, vectors, beta);
         j += vectors;
     }
-    return spmv__dev_exec_end(&run, s, NULL);
+    run.of = NULL;
+    run.more = 0;
+    if (!s) return spmv__dev_exec_mul(&run, 1, NULL);
+    spmv__dev_exec_untimed(exec);
+    spmv__dev_event_free(exec->matrix->device, run.previous);
+    return s;
 }
 
 SPMV_API spmv_status spmv_exec_mul_many(spmv_exec *exec, uint64_t count, spmv_arrangement order, double alpha, void *x, uint64_t x_offset,

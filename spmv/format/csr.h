@@ -702,7 +702,7 @@ SPMV__APART void SPMV__F(wide_set)(SPMV__T alpha, const SPMV__T *sum, SPMV__T be
     SPMV__T one[SPMV__LANES_MOST];
     uint64_t j;
     if (beta != 0 && alone) {
-        for (j = first; j < end; j++) SPMV__F(set_at)(alpha, sum[j], beta, to + j * step);
+        for (j = first; j < end; j++) SPMV__SET_Y(to + j * step, alpha, sum[j], beta);
         return;
     }
     if (beta != 0) {

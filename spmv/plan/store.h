@@ -163,25 +163,23 @@ SPMV_API uint64_t spmv_store_slots(const spmv_store *store)
     return slots;
 }
 
-/* Y = alpha A X + beta Y with vectors one after another that are checked. */
-static spmv_status spmv__store_mul_columns(const void *of, const spmv__many *many, double alpha, const void *x, double beta, void *y)
+/* y = alpha A x + beta y with one vector (many NULL) or several one after another, which are checked. */
+static void spmv__store_mul(const spmv_store *store, const spmv__many *many, double alpha, const void *x, double beta, void *y)
 {
-    const spmv_store *store = (const spmv_store *)of;
     const spmv_part *first = store->count ? &store->part[0] : NULL;
     const int sets = first && !(spmv_format_flags(first->spec.format) & SPMV_ADDS_ONLY);
     const int covered = spmv__part_covers(first, store->rows);
     int i;
-    if (!covered) spmv__scale_rows(store->type, NULL, many, beta, y);
+    if (!covered) spmv__scale_rows(store->type, NULL, store->rows, many, beta, y);
     for (i = 0; i < store->count; i++) /* the first part need not read zeros */
         spmv__part_mul(&store->part[i], many, alpha, x, i || !sets || (!covered && beta != 0) ? 1.0 : beta, y);
-    return SPMV_OK;
 }
 
-/* The same for one. */
-static void spmv__store_mul(const spmv_store *store, double alpha, const void *x, double beta, void *y)
+/* The same for spmv__many_packed. */
+SPMV__SHARED spmv_status spmv__store_mul_columns(const void *of, const spmv__many *many, double alpha, const void *x, double beta, void *y)
 {
-    const spmv__many one = spmv__many_of(1, SPMV_ONE_AFTER_ANOTHER, 0, 0, store->rows, store->cols);
-    (void)spmv__store_mul_columns(store, &one, alpha, x, beta, y);
+    spmv__store_mul((const spmv_store *)of, many, alpha, x, beta, y);
+    return SPMV_OK;
 }
 
 /* For several, in either order. Fails only where memory is needed. */
@@ -199,7 +197,7 @@ SPMV_API spmv_status spmv_store_mul(const spmv_store *store, double alpha, const
     spmv_status s;
     if (!store) return spmv__null(NULL, "spmv_store_mul", "store", NULL, 0);
     s = spmv__check_vectors(&store->hooks, "spmv_store_mul", store->type, store->rows, store->cols, alpha, x, y);
-    if (!s) spmv__store_mul(store, alpha, x, beta, y);
+    if (!s) spmv__store_mul(store, NULL, alpha, x, beta, y);
     return s;
 }
 
