@@ -15,7 +15,7 @@ typedef struct spmv__many {
     uint64_t         rows, cols;
 } spmv__many;
 
-static spmv__many spmv__many_of(uint64_t count, spmv_arrangement order, uint64_t ldx, uint64_t ldy, uint64_t rows, uint64_t cols)
+SPMV__SHARED spmv__many spmv__many_of(uint64_t count, spmv_arrangement order, uint64_t ldx, uint64_t ldy, uint64_t rows, uint64_t cols)
 {
     spmv__many many;
     many.count = count;
