@@ -140,7 +140,8 @@ SPMV_API spmv_status spmv_group_wait(spmv_group *group);
 /* ---- more ---------------------------------------------------------------------------------------------------------- */
 
 /* Replaces the values as spmv_update does, also of the transpose if there is one, for a group made with desc.updatable. Waits for products.
- * After a failure (except SPMV_ERR_FIXED and SPMV_ERR_ARGUMENT) the values are undefined. */
+ * After a failure the values are undefined, unless it is SPMV_ERR_ARGUMENT, or SPMV_ERR_FIXED because the group was not made updatable:
+ * values that a plan's key val cannot hold are found block by block, when others may have theirs. */
 SPMV_API spmv_status spmv_group_update(spmv_group *group, const void *val);
 
 /* One of the matrices that a block is stored as. */

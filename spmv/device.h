@@ -248,8 +248,8 @@ SPMV_API spmv_status spmv_exec_mul(spmv_exec *exec, double alpha, void *x, uint6
 
 /* The same for several vectors, which lie as for spmv_mul_many, from the offsets on: Y = alpha A X + beta Y, each with the bits that
  * spmv_exec_mul gives it. Formats that walk rows multiply up to 8 at once (all but coo, tcsr and csr with runs); the first such product
- * builds their kernels and may allocate, so make it before a capture. Fastest are vectors side by side with offsets and ld that are
- * multiples of 8: others are turned first. spmv_exec_seconds has the time of them all. */
+ * builds their kernels and may allocate, so make it before a capture. These take vectors side by side whose offsets and ld are
+ * multiples of 16 bytes; others are turned first. spmv_exec_seconds has the time of them all. */
 SPMV_API spmv_status spmv_exec_mul_many(spmv_exec *exec, uint64_t count, spmv_arrangement order, double alpha, void *x, uint64_t x_offset,
                                         uint64_t ldx, double beta, void *y, uint64_t y_offset, uint64_t ldy);
 
