@@ -2943,7 +2943,7 @@ Test(auto, several_vectors)
     size_t i;
     matrix_random(&m, "random", 9000, 9000, 0.005);
     for (i = 0; i < sizeof t / sizeof *t; i++) {
-        const spmv_csr a = matrix_csr(&m, SPMV_F64);
+        spmv_csr a = matrix_csr(&m, SPMV_F64);
         char plan[64], why[4000];
         spmv_build how = { 0 };
         spmv_build_hints hints = { 0 };
@@ -2959,6 +2959,7 @@ Test(auto, several_vectors)
         spmv_explain(&choice, why, sizeof why);
         CHECK(!strstr(why, "up to 8 at once") == (t[i].vectors < 2), "%u vectors: %s", t[i].vectors, why);
         spmv_tuning_destroy(&tuning);
+        spmv_csr_destroy(&a);
     }
     matrix_free(&m);
 }

@@ -1484,7 +1484,7 @@ Test(convert, auto_counts_values_in_buffers)
     if (!d.info.f64) cr_skip_test("no doubles");
     matrix_random(&m, "random", 300, 300, 0.1);
     for (i = 0; i < sizeof t / sizeof *t; i++) {
-        const spmv_csr a = matrix_csr(&m, SPMV_F64);
+        spmv_csr a = matrix_csr(&m, SPMV_F64);
         char plan[64];
         double *val = need(m.nnz, sizeof *val);
         spmv_build_hints hints = { 0 };
@@ -1506,6 +1506,7 @@ Test(convert, auto_counts_values_in_buffers)
         buffers_free(&b, &d);
         spmv_tuning_destroy(&tuning);
         free(val);
+        spmv_csr_destroy(&a);
     }
     matrix_free(&m);
     spmv_device_destroy(&d);

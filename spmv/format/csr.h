@@ -439,9 +439,10 @@ SPMV__APART void SPMV__F(rows_alike_to)(const SPMV__V *SPMV__RESTRICT val, const
 }
 
 /* The sums of count rows from row i on, at most SPMV__TILE; head as in rows. ptr: where their nonzeros begin, counted from number at. to:
- * the places of the sums, or NULL; only if most rows are as long as the row before, and columns have 32 bits. */
+ * the places of the sums, or NULL; only if most rows are as long as the row before, and columns have 32 bits. stop: where the nonzeros end
+ * whose columns x has. */
 static void SPMV__F(csr_sums_at)(const spmv_part *p, const uint32_t *ptr, uint64_t at, uint64_t head, const uint32_t *to, uint64_t count,
-                                 const SPMV__T *x, SPMV__T *sum)
+                                 uint64_t stop, const SPMV__T *x, SPMV__T *sum)
 {
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + at;
     const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data + at;
@@ -450,27 +451,27 @@ static void SPMV__F(csr_sums_at)(const spmv_part *p, const uint32_t *ptr, uint64
     if (to) SPMV__F(rows_alike_to)(val, col, ptr, to, count, x, sum);
     else if (p->lengths == SPMV__LENGTHS_ALIKE && is_narrow) SPMV__F(rows_alike16)(val, narrow, ptr, count, x, sum);
     else if (p->lengths == SPMV__LENGTHS_ALIKE) SPMV__F(rows_alike)(val, col, ptr, count, x, sum);
-    else if (is_narrow) SPMV__F(rows16)(val, narrow, ptr, head, count, p->nnz - at, x, sum);
-    else if (p->lengths == SPMV__LENGTHS_FAR) SPMV__F(rows_far)(val, col, ptr, count, p->nnz - at, x, sum);
-    else SPMV__F(rows)(val, col, ptr, head, count, p->nnz - at, x, sum);
+    else if (is_narrow) SPMV__F(rows16)(val, narrow, ptr, head, count, stop - at, x, sum);
+    else if (p->lengths == SPMV__LENGTHS_FAR) SPMV__F(rows_far)(val, col, ptr, count, stop - at, x, sum);
+    else SPMV__F(rows)(val, col, ptr, head, count, stop - at, x, sum);
 }
 
 /* The same where the pointers have 64 bits: they are counted from the first. */
 SPMV__APART void SPMV__F(csr_sums_wide)(const spmv_part *p, uint64_t i, uint64_t head, const uint32_t *to, uint64_t count,
-                                        const SPMV__T *x, SPMV__T *sum)
+                                        uint64_t stop, const SPMV__T *x, SPMV__T *sum)
 {
     const uint64_t *wide = (const uint64_t *)p->a[SPMV_CSR_PTR].data + i;
     uint32_t ptr[SPMV__TILE + 1];
     uint64_t k;
     for (k = 0; k <= count; k++) ptr[k] = (uint32_t)(wide[k] - wide[0]);
-    SPMV__F(csr_sums_at)(p, ptr, wide[0], head, to, count, x, sum);
+    SPMV__F(csr_sums_at)(p, ptr, wide[0], head, to, count, stop, x, sum);
 }
 
-static void SPMV__F(csr_sums)(const spmv_part *p, uint64_t i, uint64_t head, const uint32_t *to, uint64_t count, const SPMV__T *x,
-                              SPMV__T *sum)
+static void SPMV__F(csr_sums)(const spmv_part *p, uint64_t i, uint64_t head, const uint32_t *to, uint64_t count, uint64_t stop,
+                              const SPMV__T *x, SPMV__T *sum)
 {
-    if (p->a[SPMV_CSR_PTR].width == 8) SPMV__F(csr_sums_wide)(p, i, head, to, count, x, sum);
-    else SPMV__F(csr_sums_at)(p, (const uint32_t *)p->a[SPMV_CSR_PTR].data + i, 0, head, to, count, x, sum);
+    if (p->a[SPMV_CSR_PTR].width == 8) SPMV__F(csr_sums_wide)(p, i, head, to, count, stop, x, sum);
+    else SPMV__F(csr_sums_at)(p, (const uint32_t *)p->a[SPMV_CSR_PTR].data + i, 0, head, to, count, stop, x, sum);
 }
 
 /* Rows i .. end - 1 without those that have more than most nonzeros. Sums are formed in y, or if buffer is not NULL, there, SPMV__TILE
@@ -492,7 +493,7 @@ SPMV__FORCE_INLINE void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64
         }
         to = buffer || !p->list.count ? NULL : (const uint32_t *)p->list.data + i;
         SPMV__F(csr_sums)(p, i, p->lengths != SPMV__LENGTHS_BLOCKS ? next - i : in_block ? SPMV__BLOCK_ROWS - in_block : 0, to, next - i,
-                          x, buffer ? buffer : to ? y : y + i);
+                          p->nnz, x, buffer ? buffer : to ? y : y + i);
         if (buffer) SPMV__F(set_rows)(p, i, next - i, alpha, buffer, beta, y);
         i = next;
     }
@@ -522,7 +523,7 @@ SPMV__APART void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alph
     }
     for (; i < row[run + 1]; i = next) {
         next = spmv__smaller(i + SPMV__TILE, row[run + 1]);
-        SPMV__F(csr_sums)(p, i, p->lengths == SPMV__LENGTHS_BLOCKS ? 0 : next - i, NULL, next - i, x, sum);
+        SPMV__F(csr_sums)(p, i, p->lengths == SPMV__LENGTHS_BLOCKS ? 0 : next - i, NULL, next - i, stop, x, sum);
         SPMV__F(set_rows)(p, i, next - i, alpha, sum, beta, y);
     }
 }
