@@ -12,7 +12,10 @@
  * A piece leaves its sum in carry[run]. FINISH 0: a second launch, finish, adds the pieces of each long row. FINISH 1: the
  * group or item that finishes the last piece of a row adds them all, always in the order of the pieces, so that the result does
  * not depend on which one it is. None has to wait for another. This saves the launch, but assumes that writes of other groups
- * are visible after a fence, which OpenCL 1.2 does not fully guarantee. */
+ * are visible after a fence, which OpenCL 1.2 does not fully guarantee.
+ *
+ * Of several vectors (VECTORS of common.cl) the products do not fit into local memory. A group that takes a run leaves the values and the
+ * columns there, and multiplies where it sums: each product is rounded before it is added, as it was when it was stored. */
 #ifndef WG
 #define WG 128 // tune: 1 16 32 64 128 256 512
 #endif
@@ -21,6 +24,9 @@
 #endif
 #ifndef STREAM
 #define STREAM 1 // tune: 0 1
+#endif
+#if VECTORS > 1
+#undef FINISH
 #endif
 #ifndef FINISH
 #define FINISH 0 // tune: 0 1
@@ -44,7 +50,7 @@
 #define GEN 0 // tune: 0 2 4
 #endif
 #ifndef RUN
-#define RUN 0 /* the most nonzeros in a run; 0: no runs */ // lint: RUN=96
+#define RUN 0 /* the most nonzeros in a run; 0: no runs */ // lint: RUN=96 ; RUN=96 VECTORS=8 ; RUN=96 VECTORS=2 SUBS=4
 #endif
 #define W 1
 #define APART 0
@@ -96,8 +102,9 @@ INLINE void BODY(SUM *acc, ROW_PARAMS, PARAMS)
 
 #else
 #define OWN_SHELL /* in place of shell.cl */
-#define RUN_PARAMS PARAMS, ulong rows UNUSED, ulong cols UNUSED, LIST_PARAM __global VEC *restrict carry UNUSED, \
+#define RUN_PARAMS PARAMS, ulong rows UNUSED, ulong cols UNUSED, LIST_PARAM __global SUM *restrict carry UNUSED, \
                    PRODUCT_PARAMS
+#define CARRY(i) carry[(size_t)(i) * SUBS + sub_id()]
 
 /* The number of pieces of a row, and the run of its first piece if run is the piece that begins at slot at. */
 #define PIECES(row) ((uint)(((IDX)ptr[(size_t)(row) + 1] - (IDX)ptr[row] - 1) / RUN) + 1)
@@ -110,10 +117,47 @@ INLINE void BODY(SUM *acc, ROW_PARAMS, PARAMS)
 #define TEAM 32
 #endif
 
+#if VECTORS > 1
+/* The sum of every step-th of the products in local memory from k on. */
+#define SUM_PRODUCTS(k, end, step) sum_products(value, column, k, end, step, X_ARGS)
+INLINE SUM sum_products(__local const VAL *value UNUSED, __local const uint *column, uint k, uint end, uint step, X_PARAMS)
+{
+    SUM sum = 0;
+
+    for (; k < end; k += UNROLL * step) {
+        SUM xs[UNROLL];
+        #pragma unroll
+        for (uint u = 0; u < UNROLL; u++)
+            xs[u] = k + u * step < end ? X(column[k + u * step]) : (SUM)0;
+        #pragma unroll
+        for (uint u = 0; u < UNROLL; u++)
+            if (k + u * step < end)
+                sum += scaled(VALUE(value[k + u * step]), xs[u]);
+    }
+    return sum;
+}
+#else
+#define SUM_PRODUCTS(k, end, step) sum_products(product, k, end, step)
+INLINE VEC sum_products(__local const VEC *product, uint k, uint end, uint step)
+{
+    VEC sum = 0;
+
+    for (; k < end; k += step)
+        sum += product[k];
+    return sum;
+}
+#endif
+
 KERNEL void spmv(RUN_PARAMS)
 {
+#if VECTORS > 1
+    LOCAL VAL value[RUN];
+    LOCAL uint column[RUN];
+#else
     LOCAL VEC product[RUN];
-    LOCAL VEC partial[WG];
+#endif
+    LOCAL SUM partials[WG * SUBS] __attribute__((aligned(VECTORS > 1 ? sizeof(SUM) : 8)));
+    __local SUM *partial = partials + sub_id() * WG;
     LOCAL uint queue[RUN / TEAM + 1];
     LOCAL uint waiting;
 #if FINISH
@@ -134,7 +178,7 @@ KERNEL void spmv(RUN_PARAMS)
     const uint own = lid >> shift;
     uint begin = 0;
     uint end = 0;
-    VEC sum = 0;
+    SUM sum = 0;
 
     if (own < m) { /* loaded early, needed after the barrier */
         begin = m == 1 ? 0 : (uint)((IDX)ptr[(size_t)row + own] - at);
@@ -142,17 +186,25 @@ KERNEL void spmv(RUN_PARAMS)
     }
     BEGIN(x, y);
     REREAD(carry);
-    if (lid == 0) {
+    if ((lid | sub_id()) == 0) {
         waiting = 0;
 #if FINISH
         pieces = 0;
 #endif
     }
 
+#if VECTORS > 1
+    if (m > 1)
+        for (uint k = lid * SUBS + sub_id(); k < n; k += SUBS * WG) {
+            value[k] = LOAD_VAL(val, at + k);
+            column[k] = COL(col, at + k, first, 1);
+        }
+    else
+#endif
     for (uint k = lid; k < n; k += UNROLL * WG) {
         VAL v[UNROLL];
         uint c[UNROLL];
-        VEC xs[UNROLL];
+        SUM xs[UNROLL];
         #pragma unroll
         for (uint u = 0; u < UNROLL; u++) {
             const int in = k + u * WG < n;
@@ -161,14 +213,16 @@ KERNEL void spmv(RUN_PARAMS)
         }
         #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
-            xs[u] = k + u * WG < n ? X(c[u]) : 0;
+            xs[u] = k + u * WG < n ? X(c[u]) : (SUM)0;
         #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
             if (k + u * WG < n) {
-                if (m == 1)
-                    MULADD(sum, VALUE(v[u]), xs[u]);
-                else
+#if VECTORS == 1
+                if (m > 1)
                     product[k + u * WG] = VALUE(v[u]) * xs[u];
+                else
+#endif
+                    MULADD(sum, VALUE(v[u]), xs[u]);
             }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -176,9 +230,8 @@ KERNEL void spmv(RUN_PARAMS)
     /* neither the set of waiting rows nor their sums depend on the order of the queue */
     const uint longest = m == 1 ? ~0u : TEAM * lanes;
     if (m > 1 && end - begin <= longest)
-        for (uint k = begin + lane; k < end; k += lanes)
-            sum += product[k];
-    if (end - begin > longest && lane == 0)
+        sum = SUM_PRODUCTS(begin + lane, end, lanes);
+    if (end - begin > longest && (lane | sub_id()) == 0)
         queue[atomic_inc(&waiting)] = own;
     uint d = lanes / 2;
     partial[lid] = sum;
@@ -201,7 +254,7 @@ KERNEL void spmv(RUN_PARAMS)
 #if FINISH
             pieces = arrive(carry, runs, FIRST_PIECE(run, row, at), run, PIECES(row), partial[0]);
 #else
-            carry[run] = partial[0];
+            CARRY(run) = partial[0];
 #endif
     } else if (lane == 0 && own < m && end - begin <= longest) {
         put(y, Y_ROW((size_t)row + own), alpha, partial[lid], beta);
@@ -209,14 +262,10 @@ KERNEL void spmv(RUN_PARAMS)
     for (uint i = lid + WG; i < m; i += WG) {
         const uint start = (uint)((IDX)ptr[(size_t)row + i] - at);
         const uint stop = (uint)((IDX)ptr[(size_t)row + i + 1] - at);
-        if (stop - start > longest) {
+        if (stop - start <= longest)
+            put(y, Y_ROW((size_t)row + i), alpha, SUM_PRODUCTS(start, stop, 1), beta);
+        else if (!sub_id())
             queue[atomic_inc(&waiting)] = i;
-        } else {
-            sum = 0;
-            for (uint k = start; k < stop; k++)
-                sum += product[k];
-            put(y, Y_ROW((size_t)row + i), alpha, sum, beta);
-        }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -224,11 +273,9 @@ KERNEL void spmv(RUN_PARAMS)
     for (uint q = 0; q < rounds; q++) {
         const uint turn = q * (WG / TEAM) + lid / TEAM;
         const uint i = turn < waiting ? queue[turn] : 0;
+        const uint start = turn < waiting ? (uint)((IDX)ptr[(size_t)row + i] - at) : 0;
         const uint stop = turn < waiting ? (uint)((IDX)ptr[(size_t)row + i + 1] - at) : 0;
-        sum = 0;
-        for (uint k = (turn < waiting ? (uint)((IDX)ptr[(size_t)row + i] - at) : 0) + lid % TEAM; k < stop; k += TEAM)
-            sum += product[k];
-        partial[lid] = sum;
+        partial[lid] = SUM_PRODUCTS(start + lid % TEAM, stop, TEAM);
         barrier(CLK_LOCAL_MEM_FENCE);
         for (uint e = TEAM / 2; e > 0; e /= 2) {
             if (lid % TEAM < e)
@@ -277,7 +324,7 @@ KERNEL void spmv(RUN_PARAMS)
 
         do {
             const IDX end = piece ? last : (IDX)ptr[(size_t)row + 1];
-            VEC sum = sum_slots(val, col, k, end, 1, first, X_ARGS);
+            SUM sum = sum_slots(val, col, k, end, 1, first, X_ARGS);
             k = end;
             if (!piece) {
                 put(y, Y_ROW(row), alpha, sum, beta);
@@ -291,7 +338,7 @@ KERNEL void spmv(RUN_PARAMS)
                 if (pieces > 0)
                     put(y, Y_ROW(row), alpha, sum, beta);
 #else
-                carry[run] = sum;
+                CARRY(run) = sum;
 #endif
             }
         } while (++row < stop);
@@ -303,17 +350,18 @@ KERNEL void spmv(RUN_PARAMS)
 /* Each group adds the pieces of one long row. */
 KERNEL void finish(RUN_PARAMS)
 {
-    LOCAL VEC partial[WG];
+    LOCAL SUM partials[WG * SUBS] __attribute__((aligned(VECTORS > 1 ? sizeof(SUM) : 8)));
+    __local SUM *partial = partials + sub_id() * WG;
     const uint lid = (uint)get_local_id(0);
     const uint run = long_run[get_group_id(0)];
     const uint row = run_row[run];
     const uint pieces = PIECES(row);
-    VEC sum = 0;
+    SUM sum = 0;
 
     BEGIN(x, y);
     REREAD(carry);
     for (uint k = lid; k < pieces; k += WG)
-        sum += carry[(size_t)run + k];
+        sum += CARRY((size_t)run + k);
     partial[lid] = sum;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint d = WG / 2; d > 0; d /= 2) {

@@ -2,9 +2,9 @@
  *
  * spmv/device/many.h - products with several vectors on a device.
  *
- * The kernels of formats that walk rows exist for 2, 4 and 8 vectors that lie side by side (VECTORS of kernels/common.cl). So many are
- * multiplied at once; vectors that lie otherwise are turned first. With any other format, and with knobs that these kernels lack, vectors
- * are multiplied one by one.
+ * The kernels of all formats but coo and tcsr exist for 2, 4 and 8 vectors that lie side by side (VECTORS of kernels/common.cl). So many
+ * are multiplied at once; vectors that lie otherwise are turned first. With those two, and with knobs that these kernels lack, vectors are
+ * multiplied one by one.
  */
 #ifndef SPMV__DEVICE_MANY_H
 #define SPMV__DEVICE_MANY_H
@@ -13,11 +13,11 @@
 
 /* ---- launches for several vectors ------------------------------------------------------------------------------------ */
 
-/* Does the kernel of a part exist for several vectors? */
+/* Does the kernel of a part exist for several vectors? Where an item walks a run, FINISH adds the pieces of a row in another order. */
 static int spmv__dev_is_wide(const spmv_device_part *p)
 {
     const spmv_variant *v = &p->variant;
-    if (!spmv__dev_walks_rows((int)p->format) || (p->format == SPMV_CSR && p->n[SPMV_CSR_RUNS])) return 0;
+    if (!spmv__dev_walks_rows((int)p->format) || (p->counters && !v->value[SPMV_KNOB_STREAM])) return 0;
     return !v->value[SPMV_KNOB_IMG] && !v->value[SPMV_KNOB_SLICE] && !v->value[SPMV_KNOB_GEN];
 }
 
@@ -50,18 +50,28 @@ static spmv_status spmv__dev_wide_program(spmv_device *device, const spmv_device
     return s ? s : group < wg ? SPMV_ERR_LIMIT : SPMV_OK;
 }
 
+/* The carries of a part for so many vectors. Its kernels have FINISH=0. */
+static void spmv__dev_wide_carries(spmv_device_part *p, uint64_t vectors)
+{
+    if (!p->carries) return;
+    p->carries *= vectors;
+    p->counters = 0;
+    p->finish = p->n[SPMV_CSR_LONGS];
+}
+
 /* Adds all launches for so many vectors to wide, which is zeroed but for what it shares with the exec. */
 static spmv_status spmv__dev_wide_launches(spmv_exec *wide, spmv_device *device, uint64_t vectors)
 {
     spmv_device_matrix scaled = *wide->matrix;
     void *block = NULL;
     size_t i;
-    spmv_status s = spmv__new(&wide->hooks, &block, wide->matrix->count, sizeof(spmv__launch), 0);
+    spmv_status s = spmv__new(&wide->hooks, &block, 2 * (uint64_t)wide->matrix->count, sizeof(spmv__launch), 0);
     wide->launch = (spmv__launch *)block;
     wide->sum = spmv__dev_sum(device, wide->matrix->type, vectors);
     for (i = 0; !s && i < wide->matrix->count; i++) {
         spmv_device_part p = wide->matrix->part[i];
         s = spmv__dev_is_wide(&p) ? spmv__dev_wide_program(device, &p, vectors, wide->sum, &p.program) : SPMV_ERR_LIMIT;
+        spmv__dev_wide_carries(&p, vectors);
         if (!s && p.groups) s = spmv__dev_launch_all(wide, wide->matrix, &p);
         if (!i) scaled.scale = p.program;
     }
