@@ -24,6 +24,8 @@ VERSION = $(shell sed -n 's/^.define SPMV_VERSION "\(.*\)"$$/\1/p' spmv.h)
 PREFIX  = /usr/local
 DESTDIR =
 CMAKE_FILES = cmake/spmvConfig.cmake cmake/spmvConfigVersion.cmake
+# Before 1.0 a minor version may change the interface, so both numbers are the shared library's.
+SONAME      = libspmv.so.$(basename $(VERSION))
 MAN1        = "$(DESTDIR)$(PREFIX)/share/man/man1"
 PACKAGES    = spmv.pc spmv-host.pc
 
@@ -36,10 +38,11 @@ help:
 	@echo 'make test         runs the most informative tests: at most six minutes on two cores; ends with "N passed, N failed"'
 	@echo 'make test-all     runs every test, those of make test first; about half an hour'
 	@echo 'make single       writes the whole library as one header, dist/spmv.h'
+	@echo 'make lib          compiles it for other languages: build/libspmv.so, with the functions of spmv_c.h'
 	@echo 'make dist         writes it with its version in the name, and a checksum'
 	@echo 'make install      installs headers, CMake and pkg-config files and the command line in PREFIX (/usr/local) under DESTDIR'
 	@echo '                  (and its manual pages, if "make man" was run before)'
-	@echo 'make install-headers  installs all but the command line; "make uninstall" undoes either'
+	@echo 'make install-headers  installs all but the command line; make install-lib also build/libspmv.so; "make uninstall" undoes them'
 	@echo 'make fit          fits the costs in tuning/*.tune to their samples again, after a change of spmv/choice/cost.h'
 	@echo 'make predicted    draws predicted over measured times of these samples to bench/results, and prints how many are good'
 	@echo 'make headers      generates spmv/generated/*.h and docs/configuration.md again'
@@ -276,6 +279,15 @@ dist/spmv.h: tools/single.sh $(HEADERS)
 	@mkdir -p dist
 	sh tools/single.sh >$(NEW) && mv $(NEW) $@
 
+# ---- the library for other languages ----
+LIB_CC = $(CC) $(C99) $(OPT) $(OMP) $(WARN) -pedantic -Wshadow -Wconversion -Wmissing-prototypes -shared -fPIC -fvisibility=hidden $(CFLAGS)
+lib: build/libspmv.so
+# in build/check-lib, the plain products for tests
+build/check-lib/libspmv.so: LIB_CC += $(SIMD) -O0
+build/libspmv.so build/check-lib/libspmv.so: spmv_c.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(LIB_CC) $< -Wl,-soname,$(SONAME) -o $(NEW) $(LDFLAGS) -ldl && mv $(NEW) $@ && ln -sf $(@F) $(@D)/$(SONAME)
+
 # ---- releases and installation; DESTDIR is only where files are staged, so no installed file refers to it ----
 dist: dist/spmv.h
 	cp dist/spmv.h dist/spmv-$(VERSION).h.new && mv dist/spmv-$(VERSION).h.new dist/spmv-$(VERSION).h
@@ -293,9 +305,14 @@ install-headers:
 	for p in $(PACKAGES); do \
 	    sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|' cmake/$$p.in >"$(DESTDIR)$(PREFIX)/share/pkgconfig/$$p" || exit 1; done
 
-# removes the files that these two installed, and the directory that is theirs alone
+install-lib: install-headers build/libspmv.so
+	mkdir -p "$(DESTDIR)$(PREFIX)/lib"
+	cp build/libspmv.so "$(DESTDIR)$(PREFIX)/lib/$(SONAME)" && ln -sf $(SONAME) "$(DESTDIR)$(PREFIX)/lib/libspmv.so"
+
+# removes the files that these installed, and the directory that is theirs alone
 uninstall:
 	rm -rf "$(DESTDIR)$(PREFIX)/include/spmv"
+	rm -f $(foreach l,libspmv.so $(SONAME),"$(DESTDIR)$(PREFIX)/lib/$l")
 	rm -f "$(DESTDIR)$(PREFIX)/bin/spmv" $(MAN1)/spmv.1 $(MAN1)/spmv-*.1 $(foreach f,$(wildcard spmv*.h),"$(DESTDIR)$(PREFIX)/include/$f") \
 	    $(foreach p,$(PACKAGES),"$(DESTDIR)$(PREFIX)/share/pkgconfig/$p") \
 	    $(foreach f,$(CMAKE_FILES),"$(DESTDIR)$(PREFIX)/share/cmake/spmv/$(notdir $f)")
@@ -362,6 +379,6 @@ bench-report:
 clean:
 	rm -rf build dist
 
-.PHONY: all help headers fit predicted kernels check-headers single dist install install-headers uninstall test test-all compile-checks \
-        unit sanitize pairs suite oclgrind generator rusticl examples fuzz demo sizes compile-time variants man bench-peers bench-regret \
+.PHONY: all help headers fit predicted kernels check-headers single lib dist install install-headers install-lib uninstall test test-all \
+        compile-checks unit sanitize pairs suite oclgrind generator rusticl examples fuzz demo sizes compile-time variants man bench-peers bench-regret \
         bench-host bench-papers bench-report clean

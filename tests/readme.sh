@@ -3,8 +3,7 @@
 # tests/readme.sh - checks README.md and docs/*.md. The first C block of README.md is compiled by its first cc line, in a directory with
 # only the headers, and must print what that line says. Every other C block must compile: as a file by itself if it defines
 # SPMV_IMPLEMENTATION, else unchanged within a function that has the variables below. Links must lead to files and headings; every
-# format, key, builder and example must be named; tables must agree with bench/results; and pages that are to stay short do. The programs
-# of docs/platforms.md must print the same in Python and Fortran.
+# format, key, builder and example must be named; tables must agree with bench/results; and pages that are to stay short do.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$(pwd) dir=build/readme rc=0
@@ -107,16 +106,4 @@ short() { [ "$(wc -l <"$1")" -le "$2" ] || bad "$1 has more than $2 lines"; }
 short README.md 150
 short CONTRIBUTING.md 60
 [ "$(grep -c '^| \*\*' docs/terms.md)" -le 35 ] || bad "docs/terms.md has more than 35 terms"
-
-# the wrapper of docs/platforms.md, called from the languages there
-block c 1 docs/platforms.md >$dir/wrap.c
-block python 1 docs/platforms.md >$dir/quick.py
-block fortran 1 docs/platforms.md >$dir/quick.f90
-cd $dir || exit 1
-{ sh -c "$(block sh 1 "$root/docs/platforms.md") -DSPMV_NO_SIMD -O0" && python3 quick.py >got && [ "$(cat got)" = '7.0 6.0 7.0' ]; } ||
-    bad "docs/platforms.md: Python"
-if command -v gfortran >/dev/null; then
-    { gfortran quick.f90 -L. -lwrap -Wl,-rpath,. -o fortran && ./fortran >got && grep -Eq '^ +7\.0+ +6\.0+ +7\.0+ *$' got; } ||
-        bad "docs/platforms.md: Fortran"
-fi
 exit $rc
