@@ -75,8 +75,8 @@ SPMV_C_API spmv_handle *spmv_new(const char *form, int64_t rows, int64_t cols, i
 /* Frees everything. NULL is ignored. */
 SPMV_C_API void spmv_delete(spmv_handle *handle);
 
-/* y = alpha A x + beta y; with transposed, y = alpha A^T x + beta y, for which it was made with SPMV_WITH_BOTH. x and y are in memory of the
- * host: floats where the type is "f32", else doubles. Otherwise as spmv_mul. */
+/* y = alpha A x + beta y; with transposed, y = alpha A^T x + beta y, for which it was made with SPMV_WITH_BOTH. x and y are in memory of
+ * the host: floats where the type is "f32", else doubles. Otherwise as spmv_mul. */
 SPMV_C_API int spmv_handle_mul(const spmv_handle *handle, int transposed, double alpha, const void *x, double beta, void *y);
 
 /* The same for several vectors.

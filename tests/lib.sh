@@ -20,7 +20,7 @@ block() { # block LANGUAGE: prints the first fenced block of that language in do
     awk -v lang="$1" '/^```/ { if (on) exit; if ($0 == "```" lang) on = 1; next } on' docs/platforms.md
 }
 block fortran >$dir/quick.f90
-gfortran -Wall -Werror -J$dir $dir/quick.f90 $link -o $dir/fortran && $dir/fortran >$dir/got && grep -Eq '^ +7\.0+ +6\.0+ +7\.0+ *$' $dir/got ||
-    bad "docs/platforms.md: Fortran"
+{ gfortran -Wall -Werror $dir/quick.f90 $link -o $dir/fortran && $dir/fortran >$dir/got &&
+    grep -Eq '^ +7\.0+ +6\.0+ +7\.0+ *$' $dir/got; } || bad "docs/platforms.md: Fortran"
 awk -v bad=$rc '{ p += $1; f += $3 } END { print p + !bad " passed, " f + bad " failed" }' $sums
 exit $rc

@@ -4,7 +4,8 @@
 # A word with a slash is the name of a check or a pattern of names: unit/test_io, 'compile/gcc/*'.
 #   --quick   only the checks that "make test" runs (the function quick below says which)
 #   --list    prints the names of the checks, and runs none
-# Groups: self tidy headers unit cli gen oclgrind reproducible suite petsc sanitize kernels fuzz threads readme examples lib package compile.
+# Groups: self tidy headers unit cli gen oclgrind reproducible suite petsc sanitize kernels fuzz threads readme examples lib package
+# compile.
 # By name only: rusticl (needs Mesa's OpenCL driver), generator (every kernel that spmvgen can write for devices).
 # The checks of "make test" come first. Every program that checks use is built before the first check starts. Then JOBS checks run at a
 # time (default: as many as there are processors, at least 2 and at most 8), each for at most LIMIT seconds (1800). The line of a check
