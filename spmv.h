@@ -472,7 +472,8 @@ SPMV__APART spmv_status spmv__keep_lent(spmv_matrix *matrix, const spmv_desc *de
 /* Frees what is not needed of the CSR form once the matrix is stored: all of it, or all but what parts point into. */
 static void spmv__release_csr(spmv_matrix *matrix)
 {
-    if (!matrix->own.val || !spmv__point_to(&matrix->store, matrix->own.val, NULL)) {
+    const spmv_csr *own = &matrix->own;
+    if ((!own->val || !spmv__point_to(&matrix->store, own->val, NULL)) && (!own->col || !spmv__point_to(&matrix->store, own->col, NULL))) {
         spmv_csr_destroy(&matrix->own);
         return;
     }

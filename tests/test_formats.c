@@ -3171,7 +3171,8 @@ Test(small, a_given_plan_costs_its_parts)
 /* What a matrix needs of the caller's arrays is copied before spmv_create returns, unless they are borrowed. */
 Test(matrix, arrays_are_lent_for_one_call)
 {
-    static const char *const some[] = { "csr", "csr:run=32", "csr:run=32,idx=16", "csr:rows=sorted", "sell", "dia:d=0.5+csr", NULL };
+    static const char *const some[] = { "csr", "csr:val=32", "csr:run=32", "csr:run=32,idx=16", "csr:rows=sorted", "sell", "dia:d=0.5+csr",
+                                        NULL };
     matrix m;
     size_t i;
     int type, wide;
