@@ -247,7 +247,7 @@ SPMV_API spmv_status spmv_exec_mul(spmv_exec *exec, double alpha, void *x, uint6
                                    uint64_t y_offset);
 
 /* The same for several vectors, which lie as for spmv_mul_many, from the offsets on: Y = alpha A X + beta Y, each with the bits that
- * spmv_exec_mul gives it. Formats that walk rows multiply up to 8 at once (all but coo, tcsr and csr with runs); the first such product
+ * spmv_exec_mul gives it. All formats but coo and tcsr multiply up to 8 at once; the first such product
  * builds their kernels and may allocate, so make it before a capture. These take vectors side by side whose offsets and ld are
  * multiples of 16 bytes; others are turned first. spmv_exec_seconds has the time of them all. */
 SPMV_API spmv_status spmv_exec_mul_many(spmv_exec *exec, uint64_t count, spmv_arrangement order, double alpha, void *x, uint64_t x_offset,

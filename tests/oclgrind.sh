@@ -134,7 +134,7 @@ planted)
     plant uninitialized 'Uninitialized' 'scratch[w * WG + lid] = acc[w];=>' 'local memory that is not written' one cmrs/L=4
     plant races 'data race' "$barrier=>" 'lanes that do not wait for each other' one tcsr:tile=512/STREAM=1
     plant uninitialized 'uninitialized' 'waiting = 0;=>;' 'a count that is not set' one $pieces
-    plant uninitialized 'Uninitialized' 'carry[run] = partial[0];=>;' 'sums for the second launch that are not written' one $pieces
+    plant uninitialized 'Uninitialized' 'CARRY(run) = partial[0];=>;' 'sums for the second launch that are not written' one $pieces
     echo "$found of $n planted defects found"
     [ "$found" = "$n" ]
     ;;
