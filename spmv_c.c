@@ -2,10 +2,11 @@
  *
  * spmv_c.c - the functions of spmv_c.h, compiled with the library. "make lib" shows how; any macro of the library may be set.
  */
-#if defined(__GNUC__) && !defined(_WIN32)
-#define SPMV_C_API __attribute__((visibility("default")))
+#if defined(SPMV_C_API) /* by the caller */
 #elif defined(_WIN32)
 #define SPMV_C_API __declspec(dllexport)
+#elif defined(__GNUC__)
+#define SPMV_C_API __attribute__((visibility("default")))
 #endif
 #include "spmv_c.h"
 
@@ -248,7 +249,8 @@ static spmv_status spmv__handle_create(spmv_handle *handle, spmv_desc *desc, uin
 
 spmv_handle *spmv_new(const char *form, int64_t rows, int64_t cols, int64_t nnz, const void *ptr, int ptr_bits, const void *row,
                       const void *col, int index_bits, const void *val, int val_bits, int block_rows, int block_cols, const char *type,
-                      const char *plan, uint64_t calls, unsigned vectors, int threads, const char *device, unsigned flags)
+                      const char *plan, const char *plan_transposed, uint64_t calls, unsigned vectors, int threads, const char *device,
+                      unsigned flags)
 {
     spmv_handle *handle;
     void *block = NULL;
@@ -266,6 +268,7 @@ spmv_handle *spmv_new(const char *form, int64_t rows, int64_t cols, int64_t nnz,
     desc.matrix.index_bits = index_bits;
     desc.matrix.block_rows = block_rows;
     desc.matrix.block_cols = block_cols;
+    desc.plan_transposed = plan_transposed;
     s = spmv__form_of(&desc.matrix.form, form);
     if (!s) s = spmv__describe(&desc, type, plan, val_bits, flags);
     if (!s) s = spmv__check_threads("spmv_new", threads);
@@ -281,7 +284,8 @@ spmv_handle *spmv_new(const char *form, int64_t rows, int64_t cols, int64_t nnz,
 spmv_handle *spmv_new_csr(int64_t rows, int64_t cols, const void *ptr, int ptr_bits, const void *col, int col_bits, const void *val,
                           const char *type, const char *plan, int threads, const char *device, unsigned flags)
 {
-    return spmv_new("csr", rows, cols, 0, ptr, ptr_bits, NULL, col, col_bits, val, 0, 0, 0, type, plan, 0, 0, threads, device, flags);
+    return spmv_new("csr", rows, cols, 0, ptr, ptr_bits, NULL, col, col_bits, val, 0, 0, 0, type, plan, NULL, 0, 0, threads, device,
+                    flags);
 }
 
 void spmv_delete(spmv_handle *handle)

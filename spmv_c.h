@@ -11,7 +11,8 @@
  *     spmv_delete(a);
  *
  * Functions that return an int return 0, or the number of an error of spmv_formats.h (SPMV_STATUS_LIST), whose reason spmv_last_error has.
- * What may run at the same time: docs/threads.md; a handle is a matrix there.
+ * What may run at the same time: docs/threads.md; a handle is a matrix there. Beside what the library remembers outside of objects there
+ * are the last error of each thread and the devices that are open.
  */
 #ifndef SPMV_C_H
 #define SPMV_C_H
@@ -65,12 +66,13 @@ SPMV_C_API spmv_handle *spmv_new_csr(int64_t rows, int64_t cols, const void *ptr
  *   index_bits  of row and col
  *   val_bits    of a value, 32 or 64; 0: as type says, 64 without one
  *   block_rows, block_cols   bsr: of a block
+ *   plan_transposed   of the transpose, with SPMV_WITH_BOTH. NULL: plan
  *   calls       products that are expected (spmv_build_hints.expected_calls); 0: the default
  *   vectors     how many each of them has most often (spmv_build_hints.vectors); 0: one */
 SPMV_C_API spmv_handle *spmv_new(const char *form, int64_t rows, int64_t cols, int64_t nnz, const void *ptr, int ptr_bits,
                                  const void *row, const void *col, int index_bits, const void *val, int val_bits, int block_rows,
-                                 int block_cols, const char *type, const char *plan, uint64_t calls, unsigned vectors, int threads,
-                                 const char *device, unsigned flags);
+                                 int block_cols, const char *type, const char *plan, const char *plan_transposed, uint64_t calls,
+                                 unsigned vectors, int threads, const char *device, unsigned flags);
 
 /* Frees everything. NULL is ignored. */
 SPMV_C_API void spmv_delete(spmv_handle *handle);

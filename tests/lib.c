@@ -66,19 +66,19 @@ static void forms(void)
     a = spmv_new_csr(ROWS, COLS, ptr32, 32, col32, 32, val32, "f32", NULL, 0, NULL, 0);
     EXPECT(a && !spmv_handle_mul(a, 0, 1, x32, 0, y32) && y32[0] == 7 && y32[3] == 5);
     spmv_delete(a);
-    a = spmv_new("coo", ROWS, COLS, NNZ, NULL, 0, row32, col32, 32, val32, 32, 0, 0, "mixed", NULL, 1, 1, 0, NULL, 0);
+    a = spmv_new("coo", ROWS, COLS, NNZ, NULL, 0, row32, col32, 32, val32, 32, 0, 0, "mixed", NULL, NULL, 1, 1, 0, NULL, 0);
     EXPECT(a && !spmv_handle_mul(a, 0, 1, x, 0, y) && is(y, ROWS, ax));
     spmv_delete(a);
-    a = spmv_new("csc", COLS, ROWS, 0, ptr32, 32, col32, NULL, 32, val, 64, 0, 0, NULL, NULL, 0, 0, 0, NULL, 0);
+    a = spmv_new("csc", COLS, ROWS, 0, ptr32, 32, col32, NULL, 32, val, 64, 0, 0, NULL, NULL, NULL, 0, 0, 0, NULL, 0);
     EXPECT(a && !spmv_handle_mul(a, 0, 1, z, 0, y) && is(y, COLS, atz));
     spmv_delete(a);
-    a = spmv_new("csr", ROWS, COLS, 0, ptr32, 32, NULL, col32, 32, val, 0, 0, 0, NULL, NULL, 0, 0, 0, NULL, SPMV_TRANSPOSE);
+    a = spmv_new("csr", ROWS, COLS, 0, ptr32, 32, NULL, col32, 32, val, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, NULL, SPMV_TRANSPOSE);
     EXPECT(a && spmv_handle_rows(a) == COLS && !spmv_handle_mul(a, 0, 1, z, 0, y) && is(y, COLS, atz));
     spmv_delete(a);
-    a = spmv_new("bsr", 2, 3, 0, one, 32, NULL, zero, 32, val, 0, 2, 3, NULL, NULL, 0, 0, 0, NULL, 0);
+    a = spmv_new("bsr", 2, 3, 0, one, 32, NULL, zero, 32, val, 0, 2, 3, NULL, NULL, NULL, 0, 0, 0, NULL, 0);
     EXPECT(a && !spmv_handle_mul(a, 0, 1, x, 0, y) && y[0] == 15 && y[1] == 20);
     spmv_delete(a);
-    a = spmv_new("bsr", 2, 3, 0, one, 32, NULL, zero, 32, val, 0, 2, 3, NULL, NULL, 0, 0, 0, NULL, SPMV_BY_COLUMNS);
+    a = spmv_new("bsr", 2, 3, 0, one, 32, NULL, zero, 32, val, 0, 2, 3, NULL, NULL, NULL, 0, 0, 0, NULL, SPMV_BY_COLUMNS);
     EXPECT(a && !spmv_handle_mul(a, 0, 1, x, 0, y) && y[0] == 16 && y[1] == 18);
     spmv_delete(a);
 }
@@ -93,6 +93,10 @@ static void texts(void)
     EXPECT(spmv_handle_plan(a, 1, text, 3) == 8 && !strcmp(text, "se"));
     EXPECT(spmv_handle_explain(a, text, sizeof text) == 0 && !text[0]);
     EXPECT(!spmv_handle_update(a, twice) && !spmv_handle_mul(a, 0, 1, x, 0, y) && is(y, ROWS, more));
+    spmv_delete(a);
+    a = spmv_new("csr", ROWS, COLS, 0, ptr32, 32, NULL, col32, 32, val, 0, 0, 0, "f64", "csr", "ell", 0, 0, 0, NULL, SPMV_WITH_BOTH);
+    EXPECT(spmv_handle_plan(a, 0, text, sizeof text) && !strcmp(text, "csr"));
+    EXPECT(spmv_handle_plan(a, 1, text, sizeof text) && !strcmp(text, "ell"));
     spmv_delete(a);
     a = csr(NULL, 0, SPMV_WITH_EXPLAIN);
     EXPECT(spmv_handle_explain(a, text, sizeof text) > 0 && strstr(text, "csr"));
@@ -119,9 +123,9 @@ static void errors(void)
     EXPECT(!csr("sel", 0, 0) && says("SPMV_ERR_PLAN", "sel"));
     EXPECT(!csr(NULL, -1, 0) && says("SPMV_ERR_ARGUMENT", "-1 threads"));
     EXPECT(!csr(NULL, 0, 1024) && says("SPMV_ERR_ARGUMENT", "1024"));
-    EXPECT(!spmv_new("dense", 1, 1, 0, NULL, 0, NULL, NULL, 0, NULL, 0, 0, 0, NULL, NULL, 0, 0, 0, NULL, 0) &&
+    EXPECT(!spmv_new("dense", 1, 1, 0, NULL, 0, NULL, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, NULL, 0) &&
            says("SPMV_ERR_ARGUMENT", "\"dense\""));
-    EXPECT(!spmv_new("coo", 1, 1, 0, NULL, 0, NULL, NULL, 32, NULL, 16, 0, 0, NULL, NULL, 0, 0, 0, NULL, 0) &&
+    EXPECT(!spmv_new("coo", 1, 1, 0, NULL, 0, NULL, NULL, 32, NULL, 16, 0, 0, NULL, NULL, NULL, 0, 0, 0, NULL, 0) &&
            says("SPMV_ERR_ARGUMENT", "16 bits"));
     EXPECT(spmv_handle_mul(NULL, 0, 1, y, 0, y) == spmv_last_status() && says("SPMV_ERR_ARGUMENT", "handle is NULL"));
     EXPECT(spmv_handle_mul_many(NULL, 0, 1, 0, 1, y, 0, 0, y, 0) && spmv_handle_update(NULL, val) && spmv_handle_set_threads(NULL, 1));

@@ -4,8 +4,8 @@
 # A word with a slash is the name of a check or a pattern of names: unit/test_io, 'compile/gcc/*'.
 #   --quick   only the checks that "make test" runs (the function quick below says which)
 #   --list    prints the names of the checks, and runs none
-# Groups: self tidy headers unit cli gen oclgrind reproducible suite petsc sanitize kernels fuzz threads readme examples lib package
-# compile.
+# Groups: self tidy headers unit cli gen oclgrind reproducible suite petsc sanitize kernels fuzz threads readme examples lib python
+# package compile.
 # By name only: rusticl (needs Mesa's OpenCL driver), generator (every kernel that spmvgen can write for devices).
 # The checks of "make test" come first. Every program that checks use is built before the first check starts. Then JOBS checks run at a
 # time (default: as many as there are processors, at least 2 and at most 8), each for at most LIMIT seconds (1800). The line of a check
@@ -13,7 +13,8 @@
 # nothing failed, 2 for a wrong call.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-all='self tidy headers unit cli gen oclgrind reproducible suite petsc sanitize kernels fuzz threads readme examples lib package compile'
+all='self tidy headers unit cli gen oclgrind reproducible suite petsc sanitize kernels fuzz threads readme examples'
+all="$all lib python package compile"
 select=every list_only=
 while :; do
     case ${1-} in
@@ -284,6 +285,7 @@ group() { # group NAME: lists its checks
         else check petsc/skipped plain "echo 'skipped: there is no PETSc or no mpirun; tools/install.sh petsc installs it'"; fi ;;
     rusticl) check rusticl plain "make -s build/spmv build/spmv-defect && sh tests/rusticl.sh" ;;
     lib) check lib sum "make -s build/check-lib/libspmv.so && sh tests/lib.sh" ;;
+    python) check python sum "sh tests/python.sh" ;;
     package) sh tests/package.sh list >>"$out/part" ;;
     *) echo "no group named $1" >&2; exit 2 ;;
     esac

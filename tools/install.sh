@@ -6,7 +6,8 @@ set -u
 
 demo='gcc libc6-dev make ocl-icd-opencl-dev opencl-headers pocl-opencl-icd zlib1g-dev'
 test="$demo g++ cmake binutils xxd gzip libcriterion-dev libclblast-dev clang libclang-rt-dev libomp-dev
-      gcc-mingw-w64-x86-64 tcc oclgrind python3-matplotlib pkgconf help2man flex bison gfortran"
+      gcc-mingw-w64-x86-64 tcc oclgrind python3-matplotlib pkgconf help2man flex bison gfortran
+      python3-scipy python3-dev python3-venv python3-pip python3-setuptools python3-wheel"
 
 # only for the 32-bit and the ARM builds of the compile checks
 [ "$(dpkg --print-architecture 2>/dev/null)" != amd64 ] || test="$test libc6-dev-i386 lib32gcc-12-dev

@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# tests/python.sh - makes the source distribution of python/, installs it into an environment of its own, and runs its tests there. The
+# library is compiled without vector products, and not optimised: these have tests of their own.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+root=$(pwd) dir=$(pwd)/build/python
+rm -rf "$dir"
+mkdir -p "$dir" || exit 1
+python=/usr/bin/python3 # that of the packages which tools/install.sh installs
+[ -x $python ] || python=python3
+fail() { echo "$*"; echo "0 passed, 1 failed"; exit 1; }
+cp -r python "$dir/package" && rm -rf "$dir/package/lib" "$dir/package/build" "$dir/package/spmv/"*.so || exit 1
+ln -s "$root"/spmv* "$root/LICENSE" "$dir"/ || exit 1 # setup.py finds them above it
+(cd "$dir/package" && $python setup.py -q sdist -d "$dir/dist") >"$dir/log" 2>&1 || { cat "$dir/log"; fail "no source distribution"; }
+rm "$dir"/spmv* && $python -m venv --system-site-packages --without-pip "$dir/venv" || fail "no environment"
+CFLAGS="-O0 -DSPMV_NO_SIMD -Wall -Wextra -Werror" timeout 300 $python -m pip --python "$dir/venv/bin/python" install -q --no-index \
+    --no-build-isolation --no-deps "$dir"/dist/spmv-*.tar.gz >"$dir/log" 2>&1 || { cat "$dir/log"; fail "it cannot be installed"; }
+cd "$dir" || exit 1
+timeout 300 venv/bin/python -W error -m unittest discover "$root/python/tests" >log 2>&1
+rc=$?
+cat log
+ran=$(sed -n 's/^Ran \([0-9]*\) tests.*/\1/p' log)
+bad=$(sed -n 's/^FAILED.*failures=\([0-9]*\).*/\1/p; s/^FAILED.*errors=\([0-9]*\).*/\1/p' log | awk '{ n += $1 } END { print n + 0 }')
+[ $rc = 0 ] || [ "$bad" != 0 ] || bad=1
+echo "$((${ran:-0} - bad)) passed, $bad failed"
+exit $rc
