@@ -47,6 +47,7 @@ help:
 	@echo 'make predicted    draws predicted over measured times of these samples to bench/results, and prints how many are good'
 	@echo 'make headers      generates spmv/generated/*.h and docs/configuration.md again'
 	@echo 'make kernels      writes the kernels of the library that spmvgen generates, and those headers (needs flex and bison)'
+	@echo 'make ptx          compiles those that ship as PTX, kernels/ptx.list, to spmv/generated/ptx.h (needs NVRTC)'
 	@echo 'make check-headers   fails if they are not up to date'
 	@echo 'make examples     compiles the examples and runs them'
 	@echo 'make compile-checks  compiles with several compilers, languages and macros, and checks the symbols'
@@ -135,6 +136,11 @@ build/gen/compile: tests/gen/compile.c tools/gen/measure/other_text.h build/cuda
 	@mkdir -p $(@D)
 	$(CC) $(C99) $(TEST_OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../cuda' \
 	    -o $(NEW) && mv $(NEW) $@
+
+# Compiles the programs that ship as PTX: make ptx
+build/gen/ptx: tools/gen/ptx/ptx.c $(filter-out spmv/generated/ptx.h,$(HEADERS))
+	@mkdir -p $(@D)
+	$(CC) $(C99) $(OPT) $(WARN) $(GEN_WARN) $(CFLAGS) -DSPMV_NO_SIMD $< -o $(NEW) $(LDFLAGS) -ldl && mv $(NEW) $@
 
 # Times generated kernels beside those of the library: bench/generator.sh
 build/gen/measure: tools/gen/measure/measure.c tools/gen/measure/within.h tools/gen/measure/other_text.h $(HEADERS)
@@ -272,7 +278,13 @@ check-headers:
 kernels: build/spmvgen
 	sh tools/generate.sh
 	sh tools/embed.sh
+	$(MAKE) ptx
 	build/spmvgen examples/own_format/ellr.fmt --target library -o examples/own_format/ellr.h
+
+# the programs that ship compiled (needs NVRTC, of CUDA 13 for the same bytes): spmv/generated/ptx.h
+ptx: build/gen/ptx
+	nvcc=$$(command -v nvcc) && cuda=$$(dirname "$$nvcc")/..; \
+	LD_LIBRARY_PATH=$$LD_LIBRARY_PATH:$$cuda/lib64:$$cuda/lib build/gen/ptx kernels/ptx.list spmv/generated/ptx.h
 
 single: dist/spmv.h
 dist/spmv.h: tools/single.sh $(HEADERS)
@@ -379,6 +391,6 @@ bench-report:
 clean:
 	rm -rf build dist
 
-.PHONY: all help headers fit predicted kernels check-headers single lib dist install install-headers install-lib uninstall test test-all \
+.PHONY: all help headers fit predicted kernels ptx check-headers single lib dist install install-headers install-lib uninstall test test-all \
         compile-checks unit sanitize pairs suite oclgrind generator rusticl examples fuzz demo sizes compile-time variants man bench-peers bench-regret \
         bench-host bench-papers bench-report clean

@@ -26,6 +26,7 @@
  *   SPMV_NO_DEVICES       host only: leave out OpenCL and CUDA
  *   SPMV_NO_OPENCL        leave out OpenCL. This alone does not make a host-only build: CUDA stays, unless it is left out as well
  *   SPMV_NO_CUDA          leave out CUDA. OpenCL stays, likewise
+ *   SPMV_NO_PTX           leave out the kernels that ship compiled for CUDA: NVRTC compiles them all, and must be there
  *   SPMV_CL_LINK          call OpenCL directly, which then must be linked (-lOpenCL), instead of loading it at run time
  *   SPMV_CUDA_NO_OVERLAP  let no kernel of CUDA start before the one in front of it has ended (spmv_cuda.h)
  *   SPMV_API              written before the declaration of every public function, such as a storage class; default: nothing

@@ -29,8 +29,9 @@ typedef unsigned long long spmv_ulong; /* of 64 bits on Windows as well */
  * stream have ended, and FOLLOW waits until that one's writes are visible. It is not started earlier (griddepcontrol.launch_dependents):
  * its groups would be spread unevenly over processors that are still occupied, which on an H200 cost up to half of the speed. REREAD
  * gives a pointer a new value as far as the compiler knows, so that no load through it moves up across FOLLOW or takes the path for data
- * that never change. ISSUE(v) keeps the load of v from being moved down behind FOLLOW. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+ * that never change. ISSUE(v) keeps the load of v from being moved down behind FOLLOW. SHIPPED: PTX for all devices, from which the library
+ * removes the wait where the device is older. */
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ >= 900 || defined(SHIPPED))
 #define OVERLAPS 1
 #define FOLLOW() asm volatile("griddepcontrol.wait;" ::: "memory")
 template <typename T> INLINE T *spmv_reread(T *pointer)

@@ -278,6 +278,8 @@ Test(programs, are_bytes)
     }
 }
 
+enum { BEFORE_VOLTA = 60 }; /* a compute capability for which no program ships */
+
 /* The kernels that fill parts are compiled once the host has taken as long as that takes, or at once where they will be kept. A product's
  * own program also has the kernel that scales y. */
 Test(programs, for_conversion_are_compiled_when_that_pays)
@@ -289,6 +291,8 @@ Test(programs, for_conversion_are_compiled_when_that_pays)
         double rented = 0;
         int again;
         cr_assert_eq(open_device(&d, "0"), SPMV_OK, "%s", said);
+        d.info.nvidia = BEFORE_VOLTA;
+        fake.archs[0] = BEFORE_VOLTA;
         if (way == 1) cr_assert_eq(spmv_device_programs_give(&d, NULL, 0), SPMV_OK);
         if (way == 2) d.common->rented = 1;
         for (again = 0; again < 2; again++) {
@@ -315,6 +319,8 @@ Test(programs, that_find_tiles_are_compiled_when_that_pays)
     size_t i;
     memcpy(fake.found, found, sizeof found);
     cr_assert_eq(open_device(&d, "0"), SPMV_OK, "%s", said);
+    d.info.nvidia = BEFORE_VOLTA;
+    fake.archs[0] = BEFORE_VOLTA;
     for (i = 0; i < LENGTH(compiled); i++) {
         d.common->rented = i == 1 ? 0.1 : i == 3; /* seconds: enough for one that fills, enough for all */
         cr_assert_eq(store(&m, &d, "tcsr"), SPMV_OK, "%s", said);
@@ -984,4 +990,94 @@ Test(failures, of_programs_that_are_compiled_at_once, .timeout = 60)
     blocks_left = -1;
     cr_assert_eq(s, SPMV_OK, "%s", said);
     cr_assert_gt(k, 30);
+}
+
+/* ---- programs that ship as PTX ---------------------------------------------------------------------------------------------- */
+
+/* Every program of kernels/ptx.list ships, compiled from the kernels as they are now, and no other. */
+Test(shipped, are_current)
+{
+    char line[1024];
+    FILE *list = fopen("kernels/ptx.list", "r");
+    size_t programs = 0, found = 0;
+    cr_assert_not_null(list);
+    while (fgets(line, sizeof line, list)) {
+        char *options = strchr(line, ' ');
+        int f = 0;
+        if (*line == '#') continue;
+        line[strcspn(line, "\n")] = 0;
+        *options++ = 0;
+        while (strcmp(spmv__dev_kernels[f].file, line) != 0) f++;
+        found += spmv__shipped_of(spmv__dev_source_hash(f), options) != NULL;
+        programs++;
+    }
+    fclose(list);
+    cr_assert(found == programs && programs + 1 == LENGTH(spmv__shipped_all), "%d of %d are there: run make ptx", (int)found, (int)programs);
+}
+
+/* Each is whole, and for the device: from compute capability 9.0 on it waits for the kernel before it. */
+Test(shipped, unpack_for_the_device)
+{
+    static const char *const target[] = { ".target sm_70\n", ".target sm_90\n" };
+    const spmv__shipped *at;
+    spmv_device d;
+    int new_one, waits;
+    cr_assert_eq(open_device(&d, NULL), SPMV_OK);
+    for (at = spmv__shipped_all; at->packed; at++)
+        for (new_one = 0; new_one < 2; new_one++) {
+            spmv__image *image;
+            const char *ptx;
+            d.info.nvidia = new_one ? 100 : 89;
+            image = spmv__shipped_image(&d, at, 7, "-DA");
+            cr_assert_not_null(image);
+            ptx = (const char *)(image + 1) + image->options;
+            cr_assert_str_eq((const char *)(image + 1), "-DA");
+            cr_assert(image->source == 7 && image->bytes == at->bytes + 1u && strlen(ptx) == at->bytes);
+            cr_assert_eq(strncmp(ptx, ".version 7.8\n", 13), 0);
+            cr_assert_eq(strncmp(ptx + 13, target[new_one], strlen(target[new_one])), 0);
+            cr_assert_str_eq(ptx + at->bytes - 2, "}\n");
+            waits = strstr(ptx, "griddepcontrol") != NULL;
+            cr_assert(new_one || !waits);
+            cr_assert(!strpbrk(ptx, "~^`"));
+            spmv_free(&d.hooks, image);
+        }
+    spmv_device_destroy(&d);
+    check_clean("shipped");
+}
+
+static void runs_shipped(const char *plan, const char *variant, uint64_t compiled)
+{
+    spmv_device d;
+    spmv_matrix m;
+    spmv_exec e;
+    cr_assert_eq(open_device(&d, "1"), SPMV_OK, "%s", said);
+    cr_assert_eq(store_as(&m, &d, plan, variant, 0), SPMV_OK, "%s: %s", plan, said);
+    cr_assert_eq(d.compiled, compiled, "%s: %d", plan, (int)d.compiled);
+    cr_assert_eq(spmv_exec_create(&e, m.on_device, NULL), SPMV_OK, "%s", said);
+    spmv_exec_destroy(&e);
+    spmv_destroy(&m);
+    spmv_device_destroy(&d);
+    check_clean(plan);
+}
+
+/* What ships needs no compiler, whose library is not even looked for; what does not says what is missing. PTX that the driver does not take
+ * is compiled from its source. */
+Test(shipped, need_no_compiler)
+{
+    static const char ell[] = "L=8,WG=256,UNROLL=4";
+    spmv_device d;
+    spmv_matrix m;
+    runs_shipped("ell", ell, 0);
+    cr_assert_eq(spmv__cuda_api.compiler.state, 0);
+    spmv__cuda_api.compiler.state = SPMV__LOAD_FAILED;
+    runs_shipped("ell", ell, 0);
+    runs_shipped("csr", "L=32,UNROLL=8,REGS=64", 0);
+    runs_shipped("dense", "L=32", 0);
+    cr_assert_eq(open_device(&d, NULL), SPMV_OK);
+    cr_assert_eq(store_as(&m, &d, "ell", "L=8,WG=64", 0), SPMV_ERR_BUILD);
+    cr_assert_eq(strncmp(said, "NVRTC, the compiler for kernels, was not found", 46), 0, "%s", said);
+    spmv_device_destroy(&d);
+    spmv__cuda_api.compiler.state = 0;
+    fake.old_driver = 1;
+    runs_shipped("ell", ell, 1);
 }

@@ -5,7 +5,7 @@
 #ifndef SPMV__DEVICE_PROGRAM_H
 #define SPMV__DEVICE_PROGRAM_H
 
-#include "records.h"
+#include "shipped.h"
 
 /* ---- programs ---------------------------------------------------------------------------------------------------- */
 
@@ -43,17 +43,6 @@ static void spmv__dev_source(int f, const char *options, char line[64], spmv_ker
         spmv__dev_source_add(source, "\n#line 1 \"kernels/scale.cl\"\n", spmv__src_scale[0], sizeof spmv__src_scale);
 }
 
-/* Continues a hash (FNV-1a, 64 bits) by some bytes. It finds accidents, not forgeries. */
-static uint64_t spmv__hash(uint64_t hash, const void *bytes, size_t n)
-{
-    const unsigned char *at = (const unsigned char *)bytes;
-    size_t i;
-    for (i = 0; i < n; i++) hash = (hash ^ at[i]) * UINT64_C(1099511628211);
-    return hash;
-}
-
-#define SPMV__HASH_BEGIN UINT64_C(14695981039346656037)
-
 /* A hash of all that a program is compiled from but its options, with what a back end puts before it. */
 static uint64_t spmv__dev_source_hash(int f)
 {
@@ -70,7 +59,7 @@ static uint64_t spmv__dev_source_hash(int f)
 }
 
 /* The image of a program that was given to the device, or NULL. */
-static const spmv__image *spmv__dev_image_of(const spmv_device *device, int f, const char *options)
+static const spmv__image *spmv__dev_given(const spmv_device *device, int f, const char *options)
 {
     const spmv__image *image = spmv__dev_images(device);
     const uint64_t hash = image ? spmv__dev_source_hash(f) : 0;
@@ -78,8 +67,20 @@ static const spmv__image *spmv__dev_image_of(const spmv_device *device, int f, c
     return image;
 }
 
-/* Makes the program from an image that was given to the device. 1, or 0 if there is none or the driver does not take it; nobody is told,
- * as it can be compiled. */
+/* 1: the program ships for the device as PTX. */
+static int spmv__dev_ships(const spmv_device *device, int f, const char *options)
+{
+    return spmv__ships(device) && spmv__shipped_of(spmv__dev_source_hash(f), options);
+}
+
+/* The image of a program: one that was given to the device, or else one that ships, which is among those from now on. Or NULL. */
+static const spmv__image *spmv__dev_image_of(const spmv_device *device, int f, const char *options)
+{
+    const spmv__image *given = spmv__dev_given(device, f, options);
+    return given || !spmv__ships(device) ? given : spmv__shipped_take(device, spmv__dev_source_hash(f), options);
+}
+
+/* Makes the program from an image. 1, or 0 if there is none or the driver does not take it; nobody is told, as it can be compiled. */
 static int spmv__dev_load(const spmv_device *device, int f, const char *options, void **out)
 {
     const spmv__image *image = spmv__dev_image_of(device, f, options);
@@ -398,8 +399,6 @@ static spmv_status spmv__unpack_one(spmv_device *device, const unsigned char *fr
 {
     uint64_t head[SPMV__PACK_ENTRY];
     spmv__image *image;
-    void *block;
-    spmv_status s;
     *used = 0;
     if (left < sizeof head) return SPMV_OK;
     memcpy(head, from, sizeof head);
@@ -408,17 +407,10 @@ static spmv_status spmv__unpack_one(spmv_device *device, const unsigned char *fr
         return SPMV_OK;
     if (from[sizeof head + head[SPMV__PACK_OPTIONS] - 1]) return SPMV_OK;
     left = (size_t)(head[SPMV__PACK_OPTIONS] + head[SPMV__PACK_IMAGE]);
-    s = spmv__room(&device->hooks, &block, sizeof *image + left, 1);
-    if (s) return s;
-    image = (spmv__image *)block;
-    image->source = head[SPMV__PACK_SOURCE];
-    image->options = (size_t)head[SPMV__PACK_OPTIONS];
-    image->bytes = (size_t)head[SPMV__PACK_IMAGE];
-    memcpy(image + 1, from + sizeof head, left);
-    spmv__lock(&device->common->lock);
-    image->next = device->common->images;
-    device->common->images = image;
-    spmv__unlock(&device->common->lock);
+    image = spmv__image_new(device, head[SPMV__PACK_SOURCE], (const char *)from + sizeof head, (size_t)head[SPMV__PACK_IMAGE]);
+    if (!image) return SPMV_ERR_MEMORY;
+    memcpy((char *)(image + 1) + image->options, from + sizeof head + image->options, image->bytes);
+    spmv__image_add(device, image);
     *used = sizeof head + left;
     return SPMV_OK;
 }

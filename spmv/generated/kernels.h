@@ -2615,9 +2615,11 @@ static const char spmv__src_cuda[][SPMV__PIECE_BYTES] = {
     " * its groups would be spread unevenly over processors that are still occupied, which on an H200 "
     "cost up to half of the speed. REREAD\n"
     " * gives a pointer a new value as far as the compiler knows, so that no load through it moves up "
-    "across FOLLOW or takes the path for data\n"
-    " * that never change. ISSUE(v) keeps the load of v from being moved down behind FOLLOW. */\n",
-    "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900\n"
+    "across FOLLOW or takes the path for data\n",
+    " * that never change. ISSUE(v) keeps the load of v from being moved down behind FOLLOW. SHIPPED: "
+    "PTX for all devices, from which the library\n"
+    " * removes the wait where the device is older. */\n"
+    "#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ >= 900 || defined(SHIPPED))\n"
     "#define OVERLAPS 1\n"
     "#define FOLLOW() asm volatile(\"griddepcontrol.wait;\" ::: \"memory\")\n"
     "template <typename T> INLINE T *spmv_reread(T *pointer)\n"
@@ -2664,13 +2666,13 @@ static const char spmv__src_cuda[][SPMV__PIECE_BYTES] = {
     "    __device__ spmv_vector4(T a, T b, T c, T d) : s0(a), s1(b), s2(c), s3(d) {}\n"
     "    __device__ void operator+=(const spmv_vector4 &v) { s0 += v.s0; s1 += v.s1; s2 += v.s2; s3 += "
     "v.s3; }\n"
-    "};\n"
+    "};\n",
     "#define uint2 spmv_vector2<uint>\n"
     "#define float2 spmv_vector2<float>\n"
     "#define double2 spmv_vector2<double>\n"
     "#define uchar2 spmv_vector2<uchar>\n"
     "#define ushort2 spmv_vector2<ushort>\n"
-    "#define uchar4 spmv_vector4<uchar>\n",
+    "#define uchar4 spmv_vector4<uchar>\n"
     "#define uint4 spmv_vector4<uint>\n"
     "#define ushort4 spmv_vector4<ushort>\n"
     "#define float4 spmv_vector4<float>\n"
@@ -2714,11 +2716,11 @@ static const char spmv__src_cuda[][SPMV__PIECE_BYTES] = {
     "    spmv_sum<float, 2> r;\n"
     "    asm(\"ld.global.v2.f32 {%0, %1}, [%2];\" : \"=f\"(r.of[0]), \"=f\"(r.of[1]) : \"l\"(from));\n"
     "    return r;\n"
-    "}\n"
+    "}\n",
     "template <typename T, int N> INLINE spmv_sum<T, N> spmv_load_sum(const spmv_sum<T, N> *from)\n"
     "{\n"
     "    spmv_sum<T, N> r;\n"
-    "    #pragma unroll\n",
+    "    #pragma unroll\n"
     "    for (int j = 0; j < N; j += 16 / (int)sizeof(T)) spmv_load(r.of + j, from->of + j);\n"
     "    return r;\n"
     "}\n"

@@ -160,6 +160,7 @@ int cuModuleLoadData(void **module, const void *image)
 {
     CALL();
     FORBIDDEN_WHILE_CAPTURED();
+    if (fake.old_driver && strstr((const char *)image, ".version 7.8")) return 222; /* CUDA_ERROR_UNSUPPORTED_PTX_VERSION */
     *module = give(FAKE_MODULES, 0);
     return !memcmp(image, "\177ELF", 4) || strstr((const char *)image, ".target") ? 0 : 200;
 }

@@ -29,6 +29,7 @@ typedef struct fake_state {
     const char *reject;     /* text that does not compile; NULL: everything does */
     void *current;          /* context */
     int   old;              /* 1: the compiler does not know --minimal */
+    int   old_driver;       /* 1: the driver does not know the PTX that ships */
     unsigned found[8];      /* what a copy of so many bytes to the host brings instead of what is there, unless all is 0 */
 } fake_state;
 
