@@ -646,7 +646,7 @@ for d in $devices; do
     cmp -s first.mtx second.mtx
     verdict 'mul --cache: the same product' $?
     gives "mul --cache: no such folder" 0 mul small.mtx --device "$d" --cache kept/missing -o second.mtx
-    says 'mul --cache: says that it was not written' err '--cache: kept/missing/'
+    says 'mul --cache: says that it was not written' err 'cache: kept/missing/'
 done
 gives 'bench --again: a table' 0 bench p.mtx --plan csr --plan ell --again 2
 says 'bench --again: says so' out '^side by side:$'

@@ -11,7 +11,10 @@
 #include "cuda/fake.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <dirent.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 enum { ROWS = 5, COLS = 4, NNZ = 7 };
@@ -1064,7 +1067,7 @@ static void runs_shipped(const char *plan, const char *variant, uint64_t compile
  * is compiled from its source. */
 Test(shipped, need_no_compiler)
 {
-    static const char ell[] = "L=8,WG=256,UNROLL=4";
+    static const char ell[] = "L=4,WG=256,UNROLL=4";
     spmv_device d;
     spmv_matrix m;
     runs_shipped("ell", ell, 0);
@@ -1080,4 +1083,145 @@ Test(shipped, need_no_compiler)
     spmv__cuda_api.compiler.state = 0;
     fake.old_driver = 1;
     runs_shipped("ell", ell, 1);
+}
+
+/* ---- programs in a file ------------------------------------------------------------------------------------------------------- */
+
+static char folder[64];
+
+static void own_folder(void)
+{
+    spmv_print(folder, sizeof folder, "%s", "/tmp/spmv-test-XXXXXX");
+    cr_assert_not_null(mkdtemp(folder));
+}
+
+/* The number of files in the folder, which are removed if last is 1; name, unless it is NULL: of one of them. */
+static int files(int last, char name[512])
+{
+    DIR *all = opendir(folder);
+    struct dirent *one;
+    char path[512];
+    int n = 0;
+    cr_assert_not_null(all);
+    while ((one = readdir(all)) != NULL) {
+        if (*one->d_name == '.') continue;
+        spmv_print(path, sizeof path, "%s/%s", folder, one->d_name);
+        if (name) memcpy(name, path, sizeof path);
+        if (last) remove(path);
+        n++;
+    }
+    closedir(all);
+    if (last) rmdir(folder);
+    return n;
+}
+
+static void keep_nothing(void) { files(1, NULL); }
+
+/* Opens the device with the cache, stores a matrix with the plan, and closes it; returns how many programs were compiled. */
+static int cached(const char *plan, const char *variant, const char *where)
+{
+    spmv_device_desc desc = { 0 };
+    spmv_device d;
+    spmv_matrix m;
+    int compiled;
+    desc.which = "0";
+    desc.cache = where;
+    cr_assert_eq(open_with(&d, &desc), SPMV_OK, "%s", said);
+    cr_assert_eq(store_as(&m, &d, plan, variant, 0), SPMV_OK, "%s", said);
+    compiled = (int)d.compiled;
+    spmv_destroy(&m);
+    *said = 0;
+    spmv_device_destroy(&d);
+    check_clean(plan);
+    return compiled;
+}
+
+static size_t bytes_of(const char *name, char *bytes, size_t size)
+{
+    FILE *file = fopen(name, "rb");
+    size_t n;
+    cr_assert_not_null(file);
+    n = fread(bytes, 1, size, file);
+    fclose(file);
+    return n;
+}
+
+static void put_bytes(const char *name, const char *bytes, size_t size)
+{
+    FILE *file = fopen(name, "wb");
+    cr_assert_not_null(file);
+    cr_assert_eq(fwrite(bytes, 1, size, file), size);
+    cr_assert_eq(fclose(file), 0);
+}
+
+/* What was compiled is there for the next process, beside what it compiles. Nothing is written unless that is asked for, or when nothing was
+ * compiled. */
+Test(cache, keeps_what_was_compiled, .init = own_folder, .fini = keep_nothing)
+{
+    char gone[80];
+    cr_assert(cached("csr", "WG=64", NULL) > 0);
+    cr_assert_eq(cached("ell", "L=4,WG=256,UNROLL=4", folder), 0); /* ships */
+    cr_assert_eq(files(0, NULL), 0);
+    cr_assert(cached("csr", "WG=64", folder) > 0);
+    cr_assert_str_eq(said, "");
+    cr_assert_eq(files(0, NULL), 1);
+    cr_assert_eq(cached("csr", "WG=64", folder), 0);
+    cr_assert(cached("ell", "WG=64", folder) > 0);
+    cr_assert_eq(cached("csr", "WG=64", folder), 0);
+    cr_assert_eq(cached("ell", "WG=64", folder), 0);
+    cr_assert_eq(files(0, NULL), 1);
+    spmv_print(gone, sizeof gone, "%s/gone", folder);
+    cr_assert(cached("csr", "WG=64", gone) > 0);
+    cr_assert_eq(strncmp(said, "cache: ", 7), 0, "%s", said);
+    cr_assert_not_null(strstr(said, ": No such file or directory"), "%s", said);
+}
+
+/* Every byte of the file with a bit flipped, and the file cut off everywhere: programs are compiled from source, and the file is whole
+ * again afterwards. So it is with a file of another driver. */
+Test(cache, is_not_trusted, .init = own_folder, .fini = keep_nothing)
+{
+    static char whole[65536], bad[65536], now[65536];
+    char name[512];
+    size_t size, i, cut;
+    const int compiled = cached("csr", "WG=64", folder);
+    cr_assert(compiled > 0);
+    cr_assert_eq(files(0, name), 1);
+    size = bytes_of(name, whole, sizeof whole);
+    cr_assert(size > 40 && size < sizeof whole);
+    for (cut = 0; cut < 2; cut++)
+        for (i = 0; i < size; i++) {
+            memcpy(bad, whole, size);
+            bad[i] = (char)(bad[i] ^ 1 << i % 8);
+            put_bytes(name, bad, cut ? i : size);
+            cr_assert_eq(cached("csr", "WG=64", folder), compiled, "byte %d, %d", (int)i, (int)cut);
+            cr_assert(bytes_of(name, now, sizeof now) == size && !memcmp(now, whole, size), "byte %d, %d", (int)i, (int)cut);
+        }
+    cr_assert_eq(cached("csr", "WG=64", folder), 0);
+    cr_assert_eq(files(0, NULL), 1);
+}
+
+/* Two processes that write and read at the same time never get half of a file, and leave nothing else behind. */
+Test(cache, of_two_processes, .init = own_folder, .fini = keep_nothing)
+{
+    static const char *const variants[] = { "WG=32", "WG=64", "WG=128", "WG=256" };
+    static char whole[65536];
+    char name[512];
+    pid_t child[2];
+    int who, k, status;
+    size_t size;
+    for (who = 0; who < 2; who++) {
+        child[who] = fork();
+        if (child[who]) continue;
+        for (k = 0; k < 100; k++) cached(k % 3 ? "ell" : "csr", variants[(k + who) % 4], folder);
+        _exit(0);
+    }
+    for (who = 0; who < 2; who++) cr_assert(waitpid(child[who], &status, 0) == child[who] && status == 0);
+    cr_assert_eq(files(0, name), 1);
+    size = bytes_of(name, whole, sizeof whole);
+    {
+        spmv_device d;
+        cr_assert_eq(open_device(&d, "0"), SPMV_OK);
+        cr_assert(spmv__pack_is_whole(&d, (const unsigned char *)whole, size));
+        spmv_device_destroy(&d);
+    }
 }

@@ -238,6 +238,7 @@ struct spmv__common {
     spmv__mutex    lock;     /* never held for long, nor while a hook is called */
     spmv__program *programs; /* those built so far: new ones come in front, and none leaves before the device is closed */
     spmv__image   *images;   /* those of spmv_device_programs_give, from which programs are made instead of being compiled; likewise */
+    char          *cache;    /* the folder in which they are kept (spmv_device_desc.cache), or NULL */
     int            keeps;    /* 1: programs will be kept for other processes (spmv_device_programs_give with 0 bytes) */
     double         rented;   /* seconds that the host has taken to fill parts because the kernels for it were not worth compiling yet */
     void          *none;     /* a buffer that stands for arrays without elements, or NULL */
@@ -312,6 +313,26 @@ static spmv__image *spmv__dev_images(const spmv_device *device)
     return image;
 }
 
+static void spmv__cache_read(spmv_device *device);
+static void spmv__cache_write(spmv_device *device);
+
+/* Reads the programs that earlier processes have left in the folder, and keeps its name. */
+static spmv_status spmv__cache_open(spmv_device *device, const char *folder)
+{
+    const size_t n = folder ? strlen(folder) + 1 : 0;
+    void *name = NULL;
+    spmv_status s = SPMV_OK;
+#ifdef SPMV_NO_STDIO
+    if (n) return spmv_log(&device->hooks, SPMV_ERR_UNSUPPORTED, "cache: this build has no files (SPMV_NO_STDIO)");
+#endif
+    if (n) s = spmv__room(&device->hooks, &name, n, 1);
+    if (!name) return s;
+    memcpy(name, folder, n);
+    device->common->cache = (char *)name;
+    spmv__cache_read(device);
+    return SPMV_OK;
+}
+
 SPMV_API spmv_status spmv_backends_create(const spmv_backend *const *all, spmv_device *out, const spmv_device_desc *desc)
 {
     static long opened; /* the process that first opened a device */
@@ -329,6 +350,7 @@ SPMV_API spmv_status spmv_backends_create(const spmv_backend *const *all, spmv_d
     if (!s && !out->info.backend) s = spmv_log(&out->hooks, SPMV_ERR_NO_DEVICE, "no back end was given");
     if (!s) s = spmv__common_create(out);
     if (!s) s = out->info.backend->open(out, desc);
+    if (!s) s = spmv__cache_open(out, desc->cache);
     if (s) spmv_device_destroy(out);
     return s;
 }
@@ -368,6 +390,8 @@ static void spmv__common_destroy(spmv_device *device)
 {
     spmv__common *common = device->common;
     if (!common) return;
+    if (spmv__dev_is_here(device)) spmv__cache_write(device);
+    spmv_free(&device->hooks, common->cache);
     spmv__programs_free(device);
     spmv__images_free(device);
     spmv__stage_free(device);

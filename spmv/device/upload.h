@@ -5,7 +5,7 @@
 #ifndef SPMV__DEVICE_UPLOAD_H
 #define SPMV__DEVICE_UPLOAD_H
 
-#include "program.h"
+#include "cache.h"
 
 /* ---- upload ------------------------------------------------------------------------------------------------------ */
 

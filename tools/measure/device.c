@@ -3,11 +3,9 @@
 
 #include "../cli/cli.h"
 #include "spmv.h"
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #ifdef _OPENMP
 #  include <omp.h>
 #endif
@@ -22,6 +20,37 @@ int device_host_threads(void)
 }
 
 #ifdef SPMV_NO_DEVICES
+int device_open(tool *t, const char *text, spmv_device **out)
+{
+    *out = NULL;
+    if (!text || !strcmp(text, "host")) return DONE;
+    return cli_complain(t, "--device %s: this program was built without OpenCL", text);
+}
+
+void device_count_memory(spmv_device *d)
+{
+    (void)d;
+}
+
+void device_close(tool *t, spmv_device *d)
+{
+    (void)t;
+    (void)d;
+}
+
+const char *device_label(const spmv_device *d)
+{
+    (void)d;
+    return "host";
+}
+
+spmv_target device_target(const spmv_device *d)
+{
+    spmv_target p = {NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0, 0, 0, 0};
+    (void)d;
+    return p;
+}
+#else
 int device_open(tool *t, const char *text, spmv_device **out)
 {
     *out = NULL;
@@ -119,13 +148,11 @@ int device_open(tool *t, const char *text, spmv_device **out)
     memset(&desc, 0, sizeof desc);
     desc.which = text;
     desc.profile = t->events;
+    desc.cache = t->cache;
     desc.hooks = t->hooks;
     *out = (spmv_device *)malloc(sizeof **out);
     if (!*out) return cli_no_memory(t);
-    if (spmv_device_create(*out, &desc) == SPMV_OK) {
-        cache_read(t, *out);
-        return DONE;
-    }
+    if (spmv_device_create(*out, &desc) == SPMV_OK) return DONE;
     free(*out);
     *out = NULL;
     return cli_complain(t, "--device %s could not be opened; spmv devices lists the devices", text);
@@ -168,7 +195,6 @@ void device_count_memory(spmv_device *d)
 void device_close(tool *t, spmv_device *d)
 {
     if (!d) return;
-    cache_write(t, d);
     spmv_device_destroy(d);
     free(d);
 }
