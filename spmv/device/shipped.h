@@ -19,7 +19,7 @@ static uint64_t spmv__hash(uint64_t hash, const void *bytes, size_t n)
 #define SPMV__HASH_BEGIN UINT64_C(14695981039346656037)
 
 /* Continues the hash of a program's source by its options. From SPMV__NVIDIA_VOLTA on its text is the same for all of NVIDIA's devices. */
-static uint64_t spmv__shipped_hash(uint64_t source, const char *options)
+SPMV__SHARED uint64_t spmv__shipped_hash(uint64_t source, const char *options)
 {
     static const char device[] = "-DNVIDIA=";
     const char *at = strstr(options, device), *rest;

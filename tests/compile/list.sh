@@ -81,6 +81,7 @@ for cc in gcc clang; do
             "grep 'both SPMV_THREADS and' $o/$cc-own.txt"
     done
     say "$cc/cuda-alone" "$cc $w -O0 $i -DSPMV_NO_OPENCL $t/c99.c -o $o/$cc-cuda -ldl && $o/$cc-cuda"
+    say "$cc/no-ptx"     "$cc $w -fsyntax-only $i -DSPMV_NO_OPENCL -DSPMV_NO_PTX $t/c99.c"
     say "$cc/no-cuda"    "$cc $w -O0 $i -DSPMV_NO_CUDA $t/c99.c -o $o/$cc-nocuda && $o/$cc-nocuda"
     say "$cc/cuda.h"     "$cc $w -fsyntax-only $i -I$t/cuda -DSPMV_NO_OPENCL -include cuda.h $t/c99.c"
     for h in spmv spmv_formats spmv_io spmv_cl spmv_cuda spmv_group; do
