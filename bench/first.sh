@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# bench/first.sh DIRECTORY [FILE.bin...] - what a process waits for its first product, each matrix in a process of its own, on DEVICE (cuda:0):
-# with the kernels that ship compiled and without (ptx, nvrtc), cold (no cache of CUDA's), with the driver's and NVRTC's own caches warm, and
-# with a folder of the library's own (spmv_device_desc.cache) and no cache of CUDA's. FILEs are those of spmv convert; by default 12 matrices
-# of spmv gen. The table has the median of ROUNDS (3) processes, in ms from the open device to the end of the first product; lines of JSON are
-# in DIRECTORY/*.json. FIRST and FIRST_NVRTC: bench/first.c that is already built, without and with -DSPMV_NO_PTX; SPMV: the command line.
+# bench/first.sh DIRECTORY [FILE.bin...] - what a process waits for its first product, each matrix in a process of its own, on DEVICE
+# (cuda:0): with the kernels that ship compiled and without (ptx, nvrtc), cold (no cache of CUDA's), with the driver's and NVRTC's own
+# caches warm, and with a folder of the library's own (spmv_device_desc.cache) and no cache of CUDA's. FILEs are those of spmv convert; by
+# default 12 matrices of spmv gen. The table has the median of ROUNDS (3) processes, in ms: spmv_create and the first product. Lines of JSON
+# are in DIRECTORY/first.json. TYPES: "f64 f32". FIRST and FIRST_NVRTC: bench/first.c that is already built, the latter with -DSPMV_NO_PTX;
+# SPMV: the command line.
 set -eu
 if [ $# = 0 ]; then
     echo "usage: bench/first.sh DIRECTORY [FILE.bin...]" >&2
@@ -35,7 +36,8 @@ trap 'rm -rf "$kept"' EXIT
 one() { # one STATE KERNELS PROGRAM FILE TYPE [CACHE]: adds a line of JSON
     state=$1 kernels=$2 program=$3 file=$4 type=$5
     shift 5
-    "$program" "$file" "$type" "${DEVICE:-cuda:0}" "$@" | sed "s/^{/{\"state\": \"$state\", \"kernels\": \"$kernels\", /" >>"$out/first.json" ||
+    "$program" "$file" "$type" "${DEVICE:-cuda:0}" "$@" |
+        sed "s/^{/{\"state\": \"$state\", \"kernels\": \"$kernels\", /" >>"$out/first.json" ||
         echo "failed: $state $kernels $file $type" >&2
 }
 : >"$out/first.json"

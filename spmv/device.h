@@ -97,9 +97,9 @@ typedef struct spmv_device_desc {
     const struct spmv_backend *backend; /* which back end the caller's handles belong to; NULL: the first, which is OpenCL in
                             spmv_device_create */
     int         profile; /* 1: the created queue measures time (spmv_exec_seconds) */
-    const char *cache;   /* a folder, which exists, where the programs that were compiled are kept: spmv_device_create reads a file there, and
-                            spmv_device_destroy writes it if some were compiled, replacing it as a whole. What does not fit is ignored, as by
-                            spmv_device_programs_give, and a failure to write only logged. NULL: nothing is read or written */
+    const char *cache;   /* a folder, which exists, where compiled programs are kept: spmv_device_create reads a file there, which
+                            spmv_device_destroy replaces if some were compiled. What does not fit is ignored, as by
+                            spmv_device_programs_give, and a failure to write is only logged. NULL: nothing is read or written */
     spmv_hooks  hooks;   /* memory and messages of the device and everything made on it */
 } spmv_device_desc;
 

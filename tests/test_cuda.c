@@ -1015,7 +1015,8 @@ Test(shipped, are_current)
         programs++;
     }
     fclose(list);
-    cr_assert(found == programs && programs + 1 == LENGTH(spmv__shipped_all), "%d of %d are there: run make ptx", (int)found, (int)programs);
+    cr_assert_eq(found, programs, "%d of %d are there: run make ptx", (int)found, (int)programs);
+    cr_assert_eq(programs + 1, LENGTH(spmv__shipped_all));
 }
 
 /* Each is whole, and for the device: from compute capability 9.0 on it waits for the kernel before it. */
@@ -1154,7 +1155,7 @@ static void put_bytes(const char *name, const char *bytes, size_t size)
     cr_assert_eq(fclose(file), 0);
 }
 
-/* What was compiled is there for the next process, beside what it compiles. Nothing is written unless that is asked for, or when nothing was
+/* What was compiled is there for the next process, beside what that compiles. Nothing is written unless that is asked for and something was
  * compiled. */
 Test(cache, keeps_what_was_compiled, .init = own_folder, .fini = keep_nothing)
 {

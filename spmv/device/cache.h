@@ -47,7 +47,6 @@ static void spmv__cache_read(spmv_device *device)
     char *name = NULL;
     void *all = NULL;
     size_t bytes = 0;
-    if (!device->common->cache) return;
     if (!spmv__cache_name(&quiet, "", &name)) all = spmv__cache_bytes(&quiet, name, &bytes);
     spmv_device_programs_give(&quiet, NULL, 0); /* says that programs will be kept */
     if (all) spmv_device_programs_give(&quiet, all, bytes);
@@ -85,14 +84,13 @@ static void spmv__cache_write(spmv_device *device)
 {
     void *all;
     size_t bytes;
-    if (!device->common->cache || !device->compiled) return;
+    if (!device->compiled) return;
     spmv__cache_read(device);
     if (spmv_device_programs_take(device, &all, &bytes)) return;
     spmv__cache_replace(device, all, bytes);
     spmv_free(&device->hooks, all);
 }
 #else
-static void spmv__cache_read(spmv_device *device) { (void)device; }
 static void spmv__cache_write(spmv_device *device) { (void)device; }
 #endif
 

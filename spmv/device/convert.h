@@ -601,8 +601,8 @@ static int spmv__convert_is_free(const spmv__convert *convert, const char *optio
 }
 
 /* Is it worth compiling kernels with these options, if they are not there, to have the device fill a part? The host takes so many seconds
- * instead. The driver takes a tenth of the compiler's time for what ships as PTX, an assumption. It is when the host has taken as long as compiling for this part and those before it. In this way all takes at most about twice
- * as long as if it were known how many more parts there will be. */
+ * instead. It is when the host has taken as long as compiling for this part and those before it. In this way all takes at most about twice
+ * as long as if it were known how many more parts there will be. What ships as PTX takes the driver a tenth of that, an assumption. */
 static int spmv__convert_pays(const spmv__convert *convert, const char *options, double host, double compile)
 {
     spmv__common *all = convert->device->common;

@@ -313,24 +313,25 @@ static spmv__image *spmv__dev_images(const spmv_device *device)
     return image;
 }
 
+#ifndef SPMV_NO_STDIO
 static void spmv__cache_read(spmv_device *device);
+#endif
 static void spmv__cache_write(spmv_device *device);
 
 /* Reads the programs that earlier processes have left in the folder, and keeps its name. */
 static spmv_status spmv__cache_open(spmv_device *device, const char *folder)
 {
-    const size_t n = folder ? strlen(folder) + 1 : 0;
-    void *name = NULL;
-    spmv_status s = SPMV_OK;
 #ifdef SPMV_NO_STDIO
-    if (n) return spmv_log(&device->hooks, SPMV_ERR_UNSUPPORTED, "cache: this build has no files (SPMV_NO_STDIO)");
-#endif
-    if (n) s = spmv__room(&device->hooks, &name, n, 1);
-    if (!name) return s;
-    memcpy(name, folder, n);
-    device->common->cache = (char *)name;
+    return spmv_log(&device->hooks, SPMV_ERR_UNSUPPORTED, "cache: %s: this build has no files (SPMV_NO_STDIO)", folder);
+#else
+    const size_t n = strlen(folder) + 1;
+    void *name;
+    spmv_status s = spmv__room(&device->hooks, &name, n, 1);
+    if (s) return s;
+    device->common->cache = (char *)memcpy(name, folder, n);
     spmv__cache_read(device);
     return SPMV_OK;
+#endif
 }
 
 SPMV_API spmv_status spmv_backends_create(const spmv_backend *const *all, spmv_device *out, const spmv_device_desc *desc)
@@ -350,7 +351,7 @@ SPMV_API spmv_status spmv_backends_create(const spmv_backend *const *all, spmv_d
     if (!s && !out->info.backend) s = spmv_log(&out->hooks, SPMV_ERR_NO_DEVICE, "no back end was given");
     if (!s) s = spmv__common_create(out);
     if (!s) s = out->info.backend->open(out, desc);
-    if (!s) s = spmv__cache_open(out, desc->cache);
+    if (!s && desc->cache) s = spmv__cache_open(out, desc->cache);
     if (s) spmv_device_destroy(out);
     return s;
 }
@@ -390,7 +391,7 @@ static void spmv__common_destroy(spmv_device *device)
 {
     spmv__common *common = device->common;
     if (!common) return;
-    if (spmv__dev_is_here(device)) spmv__cache_write(device);
+    if (common->cache && spmv__dev_is_here(device)) spmv__cache_write(device);
     spmv_free(&device->hooks, common->cache);
     spmv__programs_free(device);
     spmv__images_free(device);

@@ -53,95 +53,6 @@ spmv_target device_target(const spmv_device *d)
 #else
 int device_open(tool *t, const char *text, spmv_device **out)
 {
-    *out = NULL;
-    if (!text || !strcmp(text, "host")) return DONE;
-    return cli_complain(t, "--device %s: this program was built without OpenCL", text);
-}
-
-void device_count_memory(spmv_device *d)
-{
-    (void)d;
-}
-
-void device_close(tool *t, spmv_device *d)
-{
-    (void)t;
-    (void)d;
-}
-
-const char *device_label(const spmv_device *d)
-{
-    (void)d;
-    return "host";
-}
-
-spmv_target device_target(const spmv_device *d)
-{
-    spmv_target p = {NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0, 0, 0, 0};
-    (void)d;
-    return p;
-}
-#else
-/* The file in the folder t->cache that holds the programs of a device: its name in letters, digits and hyphens. 0: there is no folder, or
- * its name is too long. */
-static int cache_path(const tool *t, const spmv_device *d, char *path, size_t size)
-{
-    char name[80];
-    size_t i, n = 0;
-    if (!t->cache) return 0;
-    for (i = 0; d->info.name[i] && n + 1 < sizeof name; i++) {
-        char c = d->info.name[i];
-        int plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (plain || (n && name[n - 1] != '-')) name[n++] = plain ? c : '-';
-    }
-    name[n] = 0;
-    n = (size_t)snprintf(path, size, "%s/spmv-%s-%s.programs", t->cache, d->info.backend->name, name);
-    return n < size;
-}
-
-/* Gives the device the programs of an earlier run, if there are any. A file that cannot be read or does not fit is as good as none. */
-static void cache_read(tool *t, spmv_device *d)
-{
-    char path[1024];
-    long size;
-    void *bytes = NULL;
-    FILE *f;
-    if (!cache_path(t, d, path, sizeof path)) return;
-    spmv_device_programs_give(d, NULL, 0); /* says that programs will be kept */
-    f = fopen(path, "rb");
-    if (!f) return;
-    if (fseek(f, 0, SEEK_END) == 0 && (size = ftell(f)) > 0 && fseek(f, 0, SEEK_SET) == 0) {
-        bytes = malloc((size_t)size);
-        if (bytes && fread(bytes, 1, (size_t)size, f) == (size_t)size) spmv_device_programs_give(d, bytes, (size_t)size);
-    }
-    free(bytes);
-    fclose(f);
-}
-
-/* Writes the programs of the device if some were compiled, first under another name, so that no reader sees half of a file. */
-static void cache_write(tool *t, const spmv_device *d)
-{
-    char path[1024], fresh[1060];
-    void *bytes;
-    size_t size;
-    int written;
-    FILE *f;
-    if (!d->compiled || !cache_path(t, d, path, sizeof path)) return;
-    if (spmv_device_programs_take(d, &bytes, &size) != SPMV_OK) return; /* the library said why */
-    snprintf(fresh, sizeof fresh, "%s.%ld", path, (long)getpid());
-    f = fopen(fresh, "wb");
-    written = f && fwrite(bytes, 1, size, f) == size;
-    if (f && fclose(f) != 0) written = 0;
-    if (written && rename(fresh, path) != 0) written = 0;
-    if (!written) {
-        cli_complain(t, "--cache: %s: %s", path, strerror(errno));
-        if (f) remove(fresh);
-    }
-    spmv_free(&d->hooks, bytes);
-}
-
-int device_open(tool *t, const char *text, spmv_device **out)
-{
     spmv_device_desc desc;
     *out = NULL;
     if (!text || !strcmp(text, "host")) return DONE;
@@ -194,6 +105,7 @@ void device_count_memory(spmv_device *d)
 
 void device_close(tool *t, spmv_device *d)
 {
+    (void)t;
     if (!d) return;
     spmv_device_destroy(d);
     free(d);
