@@ -608,7 +608,7 @@ static int spmv__convert_pays(const spmv__convert *convert, const char *options,
     spmv__common *all = convert->device->common;
     int pays;
     if (spmv__convert_is_free(convert, options)) return 1;
-    if (spmv__dev_ships(convert->device, (int)SPMV__KERNEL_CONVERT, options)) compile /= 10;
+    if (convert->device->info.nvidia && spmv__dev_ships(convert->device, (int)SPMV__KERNEL_CONVERT, options)) compile /= 10;
     spmv__lock(&all->lock);
     all->rented += host;
     pays = all->rented >= compile;

@@ -77,7 +77,8 @@ static int spmv__dev_ships(const spmv_device *device, int f, const char *options
 static const spmv__image *spmv__dev_image_of(const spmv_device *device, int f, const char *options)
 {
     const spmv__image *given = spmv__dev_given(device, f, options);
-    return given || !spmv__ships(device) ? given : spmv__shipped_take(device, spmv__dev_source_hash(f), options);
+    if (given || !device->info.nvidia || !spmv__ships(device)) return given;
+    return spmv__shipped_take(device, spmv__dev_source_hash(f), options);
 }
 
 /* Makes the program from an image. 1, or 0 if there is none or the driver does not take it; nobody is told, as it can be compiled. */
