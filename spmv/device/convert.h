@@ -597,7 +597,7 @@ static int spmv__convert_is_free(const spmv__convert *convert, const char *optio
 {
     spmv_device *device = convert->device;
     return !convert->lazy || spmv__convert_for_others(device) || spmv__dev_built(device, (int)SPMV__KERNEL_CONVERT, options) ||
-           spmv__dev_given(device, (int)SPMV__KERNEL_CONVERT, options);
+           spmv__dev_image_of(device, (int)SPMV__KERNEL_CONVERT, options, 0);
 }
 
 /* Is it worth compiling kernels with these options, if they are not there, to have the device fill a part? The host takes so many seconds

@@ -58,33 +58,26 @@ static uint64_t spmv__dev_source_hash(int f)
     return hash;
 }
 
-/* The image of a program that was given to the device, or NULL. */
-static const spmv__image *spmv__dev_given(const spmv_device *device, int f, const char *options)
-{
-    const spmv__image *image = spmv__dev_images(device);
-    const uint64_t hash = image ? spmv__dev_source_hash(f) : 0;
-    while (image && (image->source != hash || strcmp((const char *)(image + 1), options) != 0)) image = image->next;
-    return image;
-}
-
 /* 1: the program ships for the device as PTX. */
 static int spmv__dev_ships(const spmv_device *device, int f, const char *options)
 {
     return spmv__ships(device) && spmv__shipped_of(spmv__dev_source_hash(f), options);
 }
 
-/* The image of a program: one that was given to the device, or else one that ships, which is among those from now on. Or NULL. */
-static const spmv__image *spmv__dev_image_of(const spmv_device *device, int f, const char *options)
+/* The image of a program: one that was given to the device or, with shipped, one that ships, which is among those from now on. Or NULL. */
+static const spmv__image *spmv__dev_image_of(const spmv_device *device, int f, const char *options, int shipped)
 {
-    const spmv__image *given = spmv__dev_given(device, f, options);
-    if (given || !device->info.nvidia || !spmv__ships(device)) return given;
+    const spmv__image *image = spmv__dev_images(device);
+    const uint64_t hash = image ? spmv__dev_source_hash(f) : 0;
+    while (image && (image->source != hash || strcmp((const char *)(image + 1), options) != 0)) image = image->next;
+    if (image || !shipped || !device->info.nvidia || !spmv__ships(device)) return image;
     return spmv__shipped_take(device, spmv__dev_source_hash(f), options);
 }
 
 /* Makes the program from an image. 1, or 0 if there is none or the driver does not take it; nobody is told, as it can be compiled. */
 static int spmv__dev_load(const spmv_device *device, int f, const char *options, void **out)
 {
-    const spmv__image *image = spmv__dev_image_of(device, f, options);
+    const spmv__image *image = spmv__dev_image_of(device, f, options, 1);
     spmv_device quiet = spmv__dev_quiet(device);
     return image && device->info.backend->load(&quiet, options, (const char *)(image + 1) + image->options, image->bytes, out) == SPMV_OK;
 }
@@ -202,7 +195,7 @@ static void spmv__batch_add(const spmv_device *device, spmv__batch *batch, int f
 {
     spmv_device quiet = spmv__dev_quiet(device);
     size_t i;
-    if (!batch || batch->count == SPMV__BATCH || spmv__dev_built(device, f, options) || spmv__dev_image_of(device, f, options)) return;
+    if (!batch || batch->count == SPMV__BATCH || spmv__dev_built(device, f, options) || spmv__dev_image_of(device, f, options, 1)) return;
     for (i = 0; i < batch->count; i++)
         if ((int)batch->of[i]->format == f && !strcmp(batch->of[i]->options, options)) return;
     if (!spmv__dev_unbuilt(&quiet, f, options, &batch->of[i])) batch->count++;
