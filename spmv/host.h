@@ -154,38 +154,26 @@ static const spmv__products *spmv__host_of(const spmv_part *p)
 }
 
 /* The product of a part with vectors side by side, and how many lanes it has; NULL: there is none. */
-typedef struct spmv__wide {
-    spmv__product mul;
-    uint64_t      lanes;
-} spmv__wide;
-
-SPMV__SHARED spmv__wide spmv__no_wide(void)
+SPMV__SHARED spmv__product spmv__wide_of(const spmv_part *p, uint64_t *lanes)
 {
-    const spmv__wide none = { NULL, 0 };
-    return none;
-}
-
-SPMV__SHARED spmv__wide spmv__wide_of(const spmv_part *p)
-{
-    spmv__wide wide = spmv__no_wide();
 #ifndef SPMV__NO_CSR
-    if (p->spec.format != SPMV_CSR || p->reproducible || p->a[SPMV_CSR_BASE].count) return wide;
+    if (p->spec.format != SPMV_CSR || p->reproducible || p->a[SPMV_CSR_BASE].count) return NULL;
+    *lanes = 8;
 #ifdef SPMV__SIMD_X86
-    if (p->simd == SPMV_SIMD_AVX2) wide.mul = spmv__wide_avx2[p->product];
-    wide.lanes = 8;
+    if (p->simd == SPMV_SIMD_AVX2) return spmv__wide_avx2[p->product];
 #ifdef SPMV_AVX512
-    if (p->simd == SPMV_SIMD_AVX512) wide.mul = spmv__wide_avx512[p->product];
-    if (p->simd == SPMV_SIMD_AVX512 && p->type == SPMV_F32) wide.lanes = 16;
+    if (p->type == SPMV_F32) *lanes = 16;
+    if (p->simd == SPMV_SIMD_AVX512) return spmv__wide_avx512[p->product];
 #endif
 #endif
 #ifdef SPMV__SIMD_NEON
-    if (p->simd == SPMV_SIMD_NEON) wide.mul = spmv__wide_neon[p->product];
-    wide.lanes = p->type == SPMV_F32 ? 4 : 2;
+    *lanes = p->type == SPMV_F32 ? 4 : 2;
+    if (p->simd == SPMV_SIMD_NEON) return spmv__wide_neon[p->product];
 #endif
-#else
+#endif
     (void)p;
-#endif
-    return wide;
+    (void)lanes;
+    return NULL;
 }
 
 #ifndef SPMV__NO_CSR
@@ -271,43 +259,16 @@ static void spmv__part_mul(const spmv_part *p, const spmv__many *many, double al
     } else if (!(flags & SPMV_ADDS_ONLY)) spmv__scale_rows(p->type, p, p->rows, many, beta, y);
 }
 
-/* Copies vectors to an array in which they lie side by side, each row as long as there are lanes. */
-typedef struct spmv__packing {
-    spmv_type   type;
-    uint64_t    rows, count, lanes, x_row, x_column, shares;
-    const void *x;
-    void       *to;
-} spmv__packing;
-
-#define SPMV__PACK(name, T)                                                                                     \
-    static void spmv__pack_##name(const spmv__packing *job, uint64_t i, uint64_t end)                           \
-    {                                                                                                           \
-        const T *x = (const T *)job->x;                                                                         \
-        T *to = (T *)job->to;                                                                                   \
-        uint64_t j, stop;                                                                                       \
-        for (; i < end; i = stop)                                                                               \
-            for (stop = spmv__smaller(end, i + 8), j = 0; j < job->lanes; j++) {                                \
-                uint64_t r;                                                                                     \
-                for (r = i; r < stop; r++)                                                                      \
-                    to[r * job->lanes + j] = j < job->count ? x[r * job->x_row + j * job->x_column] : 0;        \
-            }                                                                                                   \
-    }
-SPMV__PACK(f32, float)
-SPMV__PACK(f64, double)
-
-static void spmv__pack_share(void *packing, size_t share)
+/* Multiplies a part that sets all rows by several vectors at once, in copies side by side unless they lie so and are as many as there are
+ * lanes. */
+SPMV__SHARED spmv_status spmv__part_mul_wide(const spmv_part *p, spmv__product product, uint64_t lanes, const spmv__many *many,
+                                             double alpha, const void *x, double beta, void *y)
 {
-    const spmv__packing *job = (const spmv__packing *)packing;
-    const uint64_t first = spmv__even(job->rows, SPMV__TILE, share, job->shares);
-    const uint64_t end = spmv__even(job->rows, SPMV__TILE, share + 1, job->shares);
-    if (job->type == SPMV_F32) spmv__pack_f32(job, first, end);
-    else spmv__pack_f64(job, first, end);
-}
-
-/* The job of a wide product. */
-static spmv__job spmv__wide_job(const spmv_part *p, const spmv__many *many, double alpha, double beta)
-{
-    const int sides = many->order == SPMV_SIDE_BY_SIDE;
+    const int sides = many->order == SPMV_SIDE_BY_SIDE, in_place = sides && many->count >= lanes;
+    const uint64_t row = sides ? many->ldx : 1, column = sides ? 1 : many->ldx;
+    void *block = NULL;
+    uint64_t v;
+    spmv_status s = in_place ? SPMV_OK : spmv__room(&p->hooks, &block, many->cols, lanes * spmv_vector_size(p->type));
     spmv__job job;
     memset(&job, 0, sizeof job);
     job.p = p;
@@ -315,73 +276,17 @@ static spmv__job spmv__wide_job(const spmv_part *p, const spmv__many *many, doub
     job.beta = beta;
     job.most = UINT64_MAX;
     job.vectors = job.pieces = 1;
-    job.x_row = sides ? many->ldx : 1;
-    job.x_column = sides ? 1 : many->ldx;
+    job.x_row = in_place ? many->ldx : lanes;
     job.y_row = sides ? many->ldy : 1;
     job.y_column = sides ? 1 : many->ldy;
-    return job;
-}
-
-/* Multiplies all vectors, which have room for as many as there are lanes. */
-static void spmv__mul_sides(const spmv__wide *wide, spmv__job *job, const spmv__many *many, const void *x, void *y)
-{
-    job->x = x;
-    job->y = y;
-    job->wide = many->count;
-    spmv__run(job, wide->mul, spmv__sat_mul(job->p->nnz, many->count));
-}
-
-/* Multiplies as many vectors at a time as there are lanes, through rings or in copies, for which block has room. */
-static void spmv__mul_copied(const spmv__wide *wide, spmv__job *job, const spmv__many *many, const void *x, void *y, void *block)
-{
-    spmv__packing pack;
-    uint64_t v;
-    pack.type = job->p->type;
-    pack.rows = many->cols;
-    pack.lanes = wide->lanes;
-    pack.x_row = job->x_row;
-    pack.x_column = job->x_column;
-    pack.to = block;
-    pack.shares = spmv__threads(many->cols);
-    if (!job->ring_rows) job->x_row = wide->lanes;
-    else job->ring = block;
-    for (v = 0; v < many->count; v += wide->lanes) {
-        job->x = pack.x = spmv__many_x(many, pack.type, x, v);
-        job->y = spmv__many_y(many, pack.type, y, v);
-        job->wide = pack.count = spmv__smaller(many->count - v, wide->lanes);
-        if (!job->ring) {
-            job->x = block;
-            spmv__parallel(spmv__pack_share, &pack, (size_t)pack.shares, (size_t)pack.shares);
-        }
-        spmv__run(job, wide->mul, spmv__sat_mul(job->p->nnz, wide->lanes));
+    for (v = 0; v < many->count && !s; v += job.wide) {
+        job.wide = in_place ? many->count : spmv__smaller(many->count - v, lanes);
+        job.x = spmv__many_x(many, p->type, x, v);
+        job.y = spmv__many_y(many, p->type, y, v);
+        if (!in_place) spmv__turn(p->type, many->cols, job.x, row, column, job.wide, block, lanes, 1, lanes);
+        if (!in_place) job.x = block;
+        spmv__run(&job, product, spmv__sat_mul(p->nnz, job.wide));
     }
-}
-
-/* Multiplies a part that sets all rows by several vectors. Those that do not lie side by side, or are too few, are copied: through rings,
- * if these are small beside x. */
-SPMV__SHARED spmv_status spmv__part_mul_wide(const spmv_part *p, const spmv__wide *wide, const spmv__many *many, double alpha,
-                                             const void *x, double beta, void *y)
-{
-    const uint64_t row = wide->lanes * spmv_vector_size(p->type);
-    spmv__job job = spmv__wide_job(p, many, alpha, beta);
-    void *block;
-    spmv_status s;
-    if (many->order == SPMV_SIDE_BY_SIDE && many->count >= wide->lanes) {
-        spmv__mul_sides(wide, &job, many, x, y);
-        return SPMV_OK;
-    }
-#ifndef SPMV__NO_CSR
-    if (many->order != SPMV_SIDE_BY_SIDE) {
-        const uint64_t window = spmv__csr_window(p);
-        uint64_t rows = SPMV__BLOCK_ROWS;
-        while (rows < window) rows *= 2;
-        job.rings = spmv__threads(spmv__sat_mul(p->nnz, many->count));
-        job.ring_bytes = rows * row;
-        if (rows * job.rings * 4 <= many->cols) job.ring_rows = rows;
-    }
-#endif
-    s = spmv__room(&p->hooks, &block, job.ring_rows ? job.ring_rows * job.rings : many->cols, row);
-    if (!s) spmv__mul_copied(wide, &job, many, x, y, block);
     spmv_free(&p->hooks, block);
     return s;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv/many.h - products with several vectors: how these lie in memory, what is refused, and their copies one after another.
+ * spmv/many.h - products with several vectors: how these lie in memory, what is refused, and their copies in the other order.
  */
 #ifndef SPMV__MANY_H
 #define SPMV__MANY_H
 
-#include "base.h"
+#include "threads.h"
 
 /* The vectors of a product, and the matrix's size. */
 typedef struct spmv__many {
@@ -95,31 +95,61 @@ SPMV__SHARED void *spmv__many_y(const spmv__many *many, spmv_type type, void *y,
     return (char *)y + j * (many->order == SPMV_SIDE_BY_SIDE ? 1 : many->ldy) * spmv_vector_size(type);
 }
 
-/* ---- copies one after another -------------------------------------------------------------------------------------- */
+/* ---- copies in the other order --------------------------------------------------------------------------------------- */
 
 /* A product of vectors one after another. */
 typedef spmv_status (*spmv__mul_columns)(const void *of, const spmv__many *many, double alpha, const void *x, double beta, void *y);
 
 enum { SPMV__PACKED = 8 }; /* vectors that are copied at once: a cache line of doubles */
 
-/* Copies count vectors of n elements from the rows of an array to columns (back: from these to the rows). */
-#define SPMV__TURN(name, T)                                                                                     \
-    static void spmv__turn_##name(T *rows, uint64_t ld, T *columns, uint64_t n, uint64_t count, int back)       \
-    {                                                                                                           \
-        uint64_t i, j;                                                                                          \
-        for (i = 0; i < n; i++)                                                                                 \
-            for (j = 0; j < count; j++) {                                                                       \
-                if (back) rows[i * ld + j] = columns[j * n + i];                                                \
-                else columns[j * n + i] = rows[i * ld + j];                                                     \
-            }                                                                                                   \
+/* Copies vectors of n elements; row and column: from an element to the next, and from a vector to the next. Where there are fewer than
+ * count, copies of the last one follow. */
+typedef struct spmv__turning {
+    spmv_type   type;
+    uint64_t    n, there, count, from_row, from_column, to_row, to_column, shares;
+    const void *from;
+    void       *to;
+} spmv__turning;
+
+#define SPMV__TURN(name, T)                                                                                             \
+    static void spmv__turn_##name(const spmv__turning *job, uint64_t i, uint64_t end)                                   \
+    {                                                                                                                   \
+        uint64_t j, r, stop;                                                                                            \
+        for (; i < end; i = stop)                                                                                       \
+            for (stop = spmv__smaller(end, i + SPMV__PACKED), j = 0; j < job->count; j++) {                             \
+                const T *from = (const T *)job->from + spmv__smaller(j, job->there - 1) * job->from_column;             \
+                T *to = (T *)job->to + j * job->to_column;                                                              \
+                for (r = i; r < stop; r++) to[r * job->to_row] = from[r * job->from_row];                               \
+            }                                                                                                           \
     }
 SPMV__TURN(f32, float)
 SPMV__TURN(f64, double)
 
-static void spmv__turn(spmv_type type, void *rows, uint64_t ld, void *columns, uint64_t n, uint64_t count, int back)
+static void spmv__turn_share(void *turning, uint64_t share)
 {
-    if (type == SPMV_F32) spmv__turn_f32((float *)rows, ld, (float *)columns, n, count, back);
-    else spmv__turn_f64((double *)rows, ld, (double *)columns, n, count, back);
+    const spmv__turning *job = (const spmv__turning *)turning;
+    const uint64_t each = spmv__ceil_div(job->n, job->shares * SPMV__PACKED) * SPMV__PACKED;
+    const uint64_t first = spmv__smaller(share * each, job->n), end = spmv__smaller(first + each, job->n);
+    if (job->type == SPMV_F32) spmv__turn_f32(job, first, end);
+    else spmv__turn_f64(job, first, end);
+}
+
+SPMV__SHARED void spmv__turn(spmv_type type, uint64_t n, const void *from, uint64_t from_row, uint64_t from_column, uint64_t there,
+                             void *to, uint64_t to_row, uint64_t to_column, uint64_t count)
+{
+    spmv__turning job;
+    job.type = type;
+    job.n = n;
+    job.from = from;
+    job.from_row = from_row;
+    job.from_column = from_column;
+    job.there = there;
+    job.to = to;
+    job.to_row = to_row;
+    job.to_column = to_column;
+    job.count = count;
+    job.shares = spmv__share_count(n * count);
+    spmv__share_out(spmv__turn_share, &job, job.shares);
 }
 
 /* Multiplies vectors that lie side by side, in copies that have room in block. */
@@ -134,13 +164,12 @@ static spmv_status spmv__many_turned(spmv_type type, const spmv__many *many, dou
     part.ldx = many->cols;
     part.ldy = many->rows;
     for (j = 0; j < many->count && !s; j += part.count) {
-        void *from_y = spmv__many_y(many, type, y, j);
-        part.count = spmv__smaller(many->count - j, SPMV__PACKED);
-        if (alpha != 0 && many->cols)
-            spmv__turn(type, (void *)(uintptr_t)spmv__many_x(many, type, x, j), many->ldx, block, many->cols, part.count, 0);
-        if (beta != 0) spmv__turn(type, from_y, many->ldy, to, many->rows, part.count, 0);
+        void *at = spmv__many_y(many, type, y, j);
+        const uint64_t n = part.count = spmv__smaller(many->count - j, SPMV__PACKED);
+        if (alpha != 0) spmv__turn(type, many->cols, spmv__many_x(many, type, x, j), many->ldx, 1, n, block, 1, part.ldx, n);
+        if (beta != 0) spmv__turn(type, many->rows, at, many->ldy, 1, n, to, 1, part.ldy, n);
         s = mul(of, &part, alpha, block, beta, to);
-        if (!s) spmv__turn(type, from_y, many->ldy, to, many->rows, part.count, 1);
+        if (!s) spmv__turn(type, many->rows, to, 1, part.ldy, n, at, many->ldy, 1, n);
     }
     return s;
 }

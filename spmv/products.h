@@ -39,13 +39,9 @@ typedef struct spmv__job {
     double          *partial; /* csr: the sums of that row's pieces */
     uint64_t         vectors, x_step, y_step; /* how many, and bytes from one to the next */
     uint64_t         pieces;  /* of the part, each of which stays in a cache until it is multiplied by all vectors */
-    uint64_t         wide;    /* of a wide product, whose vectors count as one, how many they are: side by side in x, which has room for
-                                 as many as there are lanes at least */
-    uint64_t         x_row, x_column, y_row, y_column; /* elements from one row of x and of y to the next, and from one vector */
-    void            *ring;    /* where vectors of x that lie one after another are copied to, side by side, a few rows at a time; one for
-                                 each of so many threads. In a product, that of its thread. NULL: they lie so */
-    uint64_t         ring_rows, ring_bytes; /* ring_rows: a power of 2 */
-    size_t           rings;
+    uint64_t         wide;    /* of a product with vectors side by side, which count as one: how many they are. x has room for as many
+                                 as there are lanes at least */
+    uint64_t         x_row, y_row, y_column; /* elements from one row to the next, and from one vector to the next */
 } spmv__job;
 
 /* Computes share number share of shares. The bits of y do not depend on the number of shares, because a row is always summed in the
@@ -93,18 +89,12 @@ static void spmv__run_vectors(const spmv__shared_product *work, uint64_t share)
     }
 }
 
-/* Calls the product for a share in thread number me. */
-static void spmv__run_one(const spmv__shared_product *work, uint64_t share, size_t me)
+static void spmv__run_share(void *shared, size_t share)
 {
-    if (work->job->ring) {
-        spmv__job job = *work->job;
-        job.ring = (char *)job.ring + me * job.ring_bytes;
-        work->product(&job, share, work->shares);
-    } else if (work->job->vectors > 1) spmv__run_vectors(work, share);
+    const spmv__shared_product *work = (const spmv__shared_product *)shared;
+    if (work->job->vectors > 1) spmv__run_vectors(work, share);
     else work->product(work->job, share, work->shares);
 }
-
-static void spmv__run_share(void *shared, size_t share) { spmv__run_one((const spmv__shared_product *)shared, share, share); }
 
 enum { SPMV__OWNERS = 32 }; /* threads with shares of their own, at most */
 
@@ -120,13 +110,13 @@ typedef struct spmv__owned_product {
 static void spmv__run_owned(void *owned, size_t me)
 {
     spmv__owned_product *work = (spmv__owned_product *)owned;
-    const spmv__shared_product all = work->all;
+    spmv__shared_product all = work->all;
     const size_t owners = work->owners;
     size_t i, share, dealt;
     for (i = 0; i < (SPMV__DEALS ? 1 : owners); i++) {
         const size_t owner = (me + i) % owners, end = (size_t)(all.shares * (owner + 1) / owners);
         for (dealt = (size_t)(all.shares * owner / owners); (share = spmv__take_number(&work->of[owner].next, dealt)) < end; dealt++) {
-            spmv__run_one(&all, share, me);
+            spmv__run_share(&all, share);
             if (SPMV__LEAVES) return;
         }
     }
@@ -150,15 +140,14 @@ SPMV__APART void spmv__run_shares(const spmv__job *job, spmv__product product, u
 /* Divides a product of so many slots into shares and calls the product for each. */
 static void spmv__run(const spmv__job *job, spmv__product product, uint64_t slots)
 {
-    const size_t threads = job->ring ? job->rings : spmv__threads(job->vectors > 1 ? spmv__sat_mul(slots, job->vectors) : slots);
+    const size_t threads = spmv__threads(job->vectors > 1 ? spmv__sat_mul(slots, job->vectors) : slots);
     spmv__shared_product shared;
     uint64_t i;
     shared.job = job;
     shared.product = product;
     shared.shares = threads < 2 ? job->pieces : threads;
-    if (threads < 2 && job->vectors == 1 && job->pieces == 1 && !job->ring) product(job, 0, 1);
-    else if (threads < 2)
-        for (i = 0; i < shared.shares; i++) spmv__run_one(&shared, i, 0);
+    if (threads < 2)
+        for (i = 0; i < shared.shares; i++) spmv__run_share(&shared, (size_t)i);
     else if (slots <= (uint64_t)SPMV__CACHED * threads && job->most == UINT64_MAX)
         spmv__parallel(spmv__run_share, &shared, threads, threads);
     else spmv__run_shares(job, product, (uint64_t)threads * 8 < job->pieces ? job->pieces : (uint64_t)threads * 8, threads);

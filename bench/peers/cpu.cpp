@@ -3,11 +3,12 @@
 // in samples of at least 100 us, the median of at least 20 samples.
 //
 //     c++ -O3 -march=native -fopenmp bench/peers/cpu.cpp -o build/cpu-peers -I/usr/include/eigen3 -lrsb
-//     build/cpu-peers [f32|f64] [VARIANT] FILE...     each written by bench/csrb; without a type both, without a variant all
+//     build/cpu-peers [--vectors N] [f32|f64] [VARIANT] FILE...   each written by bench/csrb; without a type both, without a variant all
 //
 // The variants are omp_csr, a plain OpenMP loop over CSR; eigen; rsb_raw, librsb as it stores a matrix at first; librsb, after its own
 // tuning; and, with -DWITH_MKL, Intel MKL's inspector-executor interface: mkl_csr, which only makes a handle, and mkl, with its hints and
-// mkl_sparse_optimize. Prints a line of JSON for each matrix, type and variant: us, microseconds per product; prepare_us, the time of the
+// mkl_sparse_optimize. With --vectors N only MKL's mm multiplies, N vectors: mkl_mm_rows, which lie side by side, and mkl_mm_columns, one
+// after another, each with its hint and mkl_sparse_optimize. Prints a line of JSON for each matrix, type and variant: us, microseconds per product; prepare_us, the time of the
 // library's own preparation, from the arrays of CSR until the first product can begin, where an earlier one was freed: the median of four,
 // or fewer if they take long; first_us, that of the first one, which with one variant and one type is the first in its process; total_us,
 // the time from CSR to the 100th, 1000th and 10000th product, with prepare_us, and first_total_us, with first_us; err, the largest error
@@ -25,6 +26,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -83,7 +85,8 @@ template <class T> class Bench {
                     prepare_us + 10000 * us);
     }
 
-    void run(const char *variant, const Preparation &before, const Product &product) {
+    // collect: brings the product to y, if it is not there
+    void run(const char *variant, const Preparation &before, const Product &product, const Product &collect = [] {}) {
         std::vector<double> us;
         std::fill(y.begin(), y.end(), T(NAN));
         for (int i = 0; i < 3; i++) product();
@@ -95,6 +98,7 @@ template <class T> class Bench {
             for (int i = 0; i < repeats; i++) product();
             us.push_back((now_us() - begin) / repeats);
         }
+        collect();
         std::sort(us.begin(), us.end());
         const double one = us[us.size() / 2];
         std::printf("{\"matrix\": \"%s\", \"dtype\": \"%s\", \"variant\": \"%s%s\", \"threads\": %d, \"us\": %.3f, "
@@ -163,6 +167,35 @@ template <class T> class Bench {
     static void multiply(sparse_matrix_t m, matrix_descr d, const float *in, float *out) {
         mkl_sparse_s_mv(SPARSE_OPERATION_NON_TRANSPOSE, 1, m, d, in, 0, out);
     }
+    static void multiply(sparse_matrix_t m, matrix_descr d, sparse_layout_t layout, int n, const double *in, int ldx, double *out, int ldy) {
+        mkl_sparse_d_mm(SPARSE_OPERATION_NON_TRANSPOSE, 1, m, d, layout, in, n, ldx, 0, out, ldy);
+    }
+    static void multiply(sparse_matrix_t m, matrix_descr d, sparse_layout_t layout, int n, const float *in, int ldx, float *out, int ldy) {
+        mkl_sparse_s_mm(SPARSE_OPERATION_NON_TRANSPOSE, 1, m, d, layout, in, n, ldx, 0, out, ldy);
+    }
+    // So many vectors, each a copy of x; errors are those of the last one.
+    void mkl_mm(const char *variant, sparse_layout_t layout, int n) {
+        sparse_matrix_t m;
+        matrix_descr d;
+        std::vector<int> ptr = a.ptr, col = a.col;
+        const bool sides = layout == SPARSE_LAYOUT_ROW_MAJOR;
+        std::vector<T> in(size_t(n) * cols), out(size_t(n) * rows);
+        for (size_t j = 0; j < size_t(n); j++)
+            for (size_t i = 0; i < size_t(cols); i++) in[sides ? i * n + j : j * cols + i] = x[i];
+        d.type = SPARSE_MATRIX_TYPE_GENERAL;
+        const auto make = [&] {
+            if (create(&m, rows, cols, ptr.data(), col.data(), val.data()) != SPARSE_STATUS_SUCCESS) return false;
+            mkl_sparse_set_mm_hint(m, SPARSE_OPERATION_NON_TRANSPOSE, d, layout, n, 100000);
+            mkl_sparse_set_memory_hint(m, SPARSE_MEMORY_AGGRESSIVE);
+            mkl_sparse_optimize(m);
+            return true;
+        };
+        const Preparation before = prepared(make, [&] { mkl_sparse_destroy(m); });
+        if (before.first < 0) return;
+        run(variant, before, [&] { multiply(m, d, layout, n, in.data(), sides ? n : cols, out.data(), sides ? n : rows); },
+            [&] { for (size_t i = 0; i < size_t(rows); i++) y[i] = out[sides ? i * n + n - 1 : size_t(n - 1) * rows + i]; });
+        mkl_sparse_destroy(m);
+    }
     // optimize: with hints, which promise many products, and its analysis
     void mkl(const char *variant, bool optimize) {
         sparse_matrix_t m;
@@ -195,6 +228,14 @@ template <class T> class Bench {
                 size[i] += std::fabs(term);
             }
     }
+#ifdef WITH_MKL
+    void several(const std::string &only, int vectors) {
+        if (only.empty() || only == "mkl_mm_rows") mkl_mm("mkl_mm_rows", SPARSE_LAYOUT_ROW_MAJOR, vectors);
+        if (only.empty() || only == "mkl_mm_columns") mkl_mm("mkl_mm_columns", SPARSE_LAYOUT_COLUMN_MAJOR, vectors);
+    }
+#else
+    void several(const std::string &, int) { std::fprintf(stderr, "cpu-peers: --vectors needs a build with MKL (-DWITH_MKL)\n"); }
+#endif
     // Runs the variant of this name, all if it is empty.
     void all(const std::string &only) {
         const auto chosen = [&](const char *variant) { return only.empty() || only == variant; };
@@ -209,19 +250,29 @@ template <class T> class Bench {
     }
 };
 
+template <class T> static void measure(const Csr &a, const std::string &variant, int vectors) {
+    Bench<T> bench(a);
+    if (vectors) bench.several(variant, vectors);
+    else bench.all(variant);
+}
+
 static bool is_variant(const std::string &word) {
-    for (const char *variant : {"omp_csr", "eigen", "rsb_raw", "librsb", "mkl_csr", "mkl"})
+    for (const char *variant : {"omp_csr", "eigen", "rsb_raw", "librsb", "mkl_csr", "mkl", "mkl_mm_rows", "mkl_mm_columns"})
         if (word == variant) return true;
     return false;
 }
 
 int main(int argc, char **argv) {
     std::string type, variant;
-    int first = 1, failed;
+    int first = 1, failed, vectors = 0;
+    if (first + 1 < argc && !std::strcmp(argv[first], "--vectors")) {
+        vectors = std::atoi(argv[first + 1]);
+        first += 2;
+    }
     if (first < argc && (!std::strcmp(argv[first], "f32") || !std::strcmp(argv[first], "f64"))) type = argv[first++];
     if (first < argc && is_variant(argv[first])) variant = argv[first++];
     failed = argc <= first;
-    if (failed) std::fprintf(stderr, "usage: cpu-peers [f32|f64] [VARIANT] FILE...\n");
+    if (failed) std::fprintf(stderr, "usage: cpu-peers [--vectors N] [f32|f64] [VARIANT] FILE...\n");
     rsb_lib_init(RSB_NULL_INIT_OPTIONS);
     for (int i = first; i < argc; i++) {
         Csr a;
@@ -230,8 +281,8 @@ int main(int argc, char **argv) {
             failed = 1;
             continue;
         }
-        if (type != "f64") Bench<float>(a).all(variant);
-        if (type != "f32") Bench<double>(a).all(variant);
+        if (type != "f64") measure<float>(a, variant, vectors);
+        if (type != "f32") measure<double>(a, variant, vectors);
     }
     return failed;
 }

@@ -277,8 +277,10 @@ SPMV__SHARED uint64_t spmv__csr_stretch(const spmv_part *p, uint64_t i, uint64_t
     return i;
 }
 
-/* Wide products: nonzeros by which rows of x are fetched in advance, and the orders in which a row is summed. */
-enum { SPMV__WIDE_AHEAD = 48, SPMV__WIDE_ROW = 0, SPMV__WIDE_ALIKE, SPMV__WIDE_FAR, SPMV__WIDE_SHORT, SPMV__WIDE_UNEVEN };
+/* Products with vectors side by side: rows of x are fetched so many nonzeros in advance where one nonzero in so many is far from others
+ * (elsewhere it left up to 2 times the time); and the orders in which a row is summed. */
+enum { SPMV__WIDE_AHEAD = 48, SPMV__WIDE_ONE = 32 };
+enum { SPMV__WIDE_ROW, SPMV__WIDE_ALIKE, SPMV__WIDE_FAR, SPMV__WIDE_SHORT, SPMV__WIDE_UNEVEN };
 
 /* The order in which the product with one vector sums the rows of the block in which row i is. */
 SPMV__SHARED int spmv__wide_order(const spmv_part *p, uint64_t i)
@@ -294,52 +296,18 @@ SPMV__SHARED int spmv__wide_order(const spmv_part *p, uint64_t i)
     return SPMV__WIDE_SHORT;
 }
 
-/* The first and the last column of rows i .. end - 1, and behind it. Empty rows have none. */
-static void spmv__csr_columns(const spmv_part *p, uint64_t i, uint64_t end, uint64_t *first, uint64_t *last)
+/* 1 if rows of x are worth fetching in advance near row i: not few of the next row's nonzeros are neither beside one of row i nor beside
+ * the one before. */
+SPMV__SHARED int spmv__wide_is_far(const spmv_part *p, uint64_t i)
 {
     const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
-    uint64_t k = spmv__at(&p->a[SPMV_CSR_PTR], i), next;
-    for (*first = UINT64_MAX, *last = 0; i < end; i++, k = next) {
-        next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1);
-        if (k == next) continue;
-        if (col[k] < *first) *first = col[k];
-        if (col[next - 1] >= *last) *last = (uint64_t)col[next - 1] + 1;
+    uint64_t j = spmv__at(&p->a[SPMV_CSR_PTR], i), k, apart = 0;
+    const uint64_t first = spmv__at(&p->a[SPMV_CSR_PTR], i + 1), end = i + 1 < p->rows ? spmv__at(&p->a[SPMV_CSR_PTR], i + 2) : first;
+    for (k = first; k < end; k++) {
+        while (j < first && (uint64_t)col[j] + 1 < col[k]) j++;
+        apart += (j == first || col[j] > (uint64_t)col[k] + 1) && (k == first || col[k] > (uint64_t)col[k - 1] + 1);
     }
-}
-
-/* Elements of x that a block of rows spans, in the widest of a sample. */
-SPMV__SHARED uint64_t spmv__csr_window(const spmv_part *p)
-{
-    const uint64_t blocks = p->rows / SPMV__BLOCK_ROWS;
-    uint64_t s, first, last, most = 0;
-    for (s = 0; s < SPMV__FAR_PLACES && s < blocks; s++) {
-        const uint64_t i = blocks * s / SPMV__FAR_PLACES * SPMV__BLOCK_ROWS;
-        spmv__csr_columns(p, i, i + SPMV__BLOCK_ROWS, &first, &last);
-        if (last > first && last - first > most) most = last - first;
-    }
-    return most;
-}
-
-/* Elements begin .. end - 1 of x lie in a ring, side by side; spent: copies in excess of the nonzeros that they were made for. */
-typedef struct spmv__ring {
-    uint64_t begin, end;
-    int64_t  spent;
-} spmv__ring;
-
-/* Lets the ring go on to what rows i .. stop - 1 read: elements from *copied to its end are to be copied. 0: they span more than it holds,
- * or go to and fro so that copies take more than they save. */
-SPMV__SHARED int spmv__ring_turns(spmv__ring *ring, const spmv_part *p, uint64_t rows, uint64_t i, uint64_t stop, uint64_t *copied)
-{
-    uint64_t first, last;
-    spmv__csr_columns(p, i, stop, &first, &last);
-    if (first >= last) return 1;
-    if (last - first > rows || ring->spent > 2 * (int64_t)rows) return 0;
-    if (first < ring->begin || first > ring->end) ring->begin = ring->end = last < rows ? 0 : last - rows;
-    *copied = ring->end;
-    if (last > ring->end) ring->end = last;
-    if (ring->end - ring->begin > rows) ring->begin = ring->end - rows;
-    ring->spent += (int64_t)(ring->end - *copied) - (int64_t)(spmv__at(&p->a[SPMV_CSR_PTR], stop) - spmv__at(&p->a[SPMV_CSR_PTR], i));
-    return 1;
+    return apart * SPMV__WIDE_ONE > end - first;
 }
 
 #endif
@@ -561,22 +529,32 @@ static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
 
 /* -- several vectors side by side: a sum is a vector with one lane for each, formed as the product with one forms it -- */
 
-/* sum plus nonzeros k, k + step .. below end times their rows of x. */
-SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_chain)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t k,
-                                                    uint64_t end, uint64_t step, const SPMV__T *SPMV__RESTRICT x, uint64_t ld,
-                                                    uint32_t mask, SPMV__O(vec) sum)
+/* The n nonzeros of a row, and x, whose rows are ld apart. */
+typedef struct SPMV__F(wide) {
+    const SPMV__V  *val;
+    const uint32_t *col;
+    uint64_t        n;
+    const SPMV__T  *x;
+    uint64_t        ld;
+} SPMV__F(wide);
+
+/* sum plus the product of nonzero k. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_plus)(const SPMV__F(wide) row, uint64_t k, SPMV__O(vec) sum)
 {
-    for (; k < end; k += step) sum = SPMV__O(vfma)(SPMV__O(vall)((SPMV__T)val[k]), SPMV__O(vfrom)(x + (col[k] & mask) * ld), sum);
+    return SPMV__O(vfma)(SPMV__O(vall)((SPMV__T)row.val[k]), SPMV__O(vfrom)(row.x + row.col[k] * row.ld), sum);
+}
+
+/* sum plus nonzeros k, k + step .. below end. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_chain)(const SPMV__F(wide) row, uint64_t k, uint64_t end, uint64_t step, SPMV__O(vec) sum)
+{
+    for (; k < end; k += step) sum = SPMV__F(wide_plus)(row, k, sum);
     return sum;
 }
 
-/* The product of nonzero k, or zeros from end on; rounded by itself (apart) or added to 0. */
-SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_term)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t k,
-                                                   uint64_t end, const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask, int apart)
+/* The product of nonzero k added to start, which is 0, or to nothing, -0; zeros behind the row. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_term)(const SPMV__F(wide) row, uint64_t k, SPMV__T start)
 {
-    if (k >= end) return SPMV__O(vzero)();
-    if (apart) return SPMV__O(vmul)(SPMV__O(vall)((SPMV__T)val[k]), SPMV__O(vfrom)(x + (col[k] & mask) * ld));
-    return SPMV__O(vfma)(SPMV__O(vall)((SPMV__T)val[k]), SPMV__O(vfrom)(x + (col[k] & mask) * ld), SPMV__O(vzero)());
+    return k < row.n ? SPMV__F(wide_plus)(row, k, SPMV__O(vall)(start)) : SPMV__O(vzero)();
 }
 
 /* The sum of four lanes of a quad; halves: 1: those of its halves are added first. */
@@ -585,113 +563,104 @@ SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_four)(SPMV__O(vec) a, SPMV__O(vec) 
     if (halves) return SPMV__O(vadd)(SPMV__O(vadd)(a, c), SPMV__O(vadd)(b, d));
     return SPMV__O(vadd)(SPMV__O(vadd)(a, b), SPMV__O(vadd)(c, d));
 }
+#define SPMV__WIDE_FOUR(lane, halves) SPMV__F(wide_four)(lane(0), lane(1), lane(2), lane(3), halves)
 
 /* Lane l of the quads of row. */
-SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_lane)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t l,
-                                                   uint64_t n, const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask)
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_lane)(const SPMV__F(wide) row, uint64_t l)
 {
     SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, next;
     uint64_t k = 0;
-    for (; k + 4 < n; k += 4) {
-        next = SPMV__O(vfma)(SPMV__O(vall)((SPMV__T)val[k + l]), SPMV__O(vfrom)(x + (col[k + l] & mask) * ld), s0);
+    for (; k + 4 < row.n; k += 4) {
+        next = SPMV__F(wide_plus)(row, k + l, s0);
         s0 = s1;
         s1 = next;
     }
-    return SPMV__O(vadd)(SPMV__O(vadd)(s0, SPMV__F(wide_term)(val, col, n - 4 + l, n - 4 + l < k ? 0 : n, x, ld, mask, 0)), s1);
+    return SPMV__O(vadd)(SPMV__O(vadd)(s0, row.n - 4 + l < k ? SPMV__O(vzero)() : SPMV__F(wide_term)(row, row.n - 4 + l, 0)), s1);
 }
-#define SPMV__WIDE_LANES(L, halves) SPMV__F(wide_four)(L(0), L(1), L(2), L(3), halves)
 
 /* As row. */
-SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_row)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
-                                                  const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask)
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_row)(const SPMV__F(wide) row)
 {
-    if (n < 4) return SPMV__F(wide_chain)(val, col, 0, n, 1, x, ld, mask, SPMV__O(vzero)());
-#define SPMV__LANE(l) SPMV__F(wide_lane)(val, col, l, n, x, ld, mask)
-    return SPMV__WIDE_LANES(SPMV__LANE, SPMV__O(halves_qsum));
+#define SPMV__LANE(l) SPMV__F(wide_lane)(row, l)
+    if (row.n < 4) return SPMV__F(wide_chain)(row, 0, row.n, 1, SPMV__O(vzero)());
+    return SPMV__WIDE_FOUR(SPMV__LANE, SPMV__O(halves_qsum));
 #undef SPMV__LANE
 }
 
 /* As rows_far. */
-SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_far)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
-                                                  const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask)
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_far)(const SPMV__F(wide) row)
 {
-#define SPMV__LANE(l) SPMV__F(wide_chain)(val, col, l, n - n % 4, 4, x, ld, mask, SPMV__O(vzero)())
-    return SPMV__F(wide_chain)(val, col, n - n % 4, n, 1, x, ld, mask, SPMV__WIDE_LANES(SPMV__LANE, 0));
-#undef SPMV__LANE
-}
-
-/* As alike. */
-SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_alike)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
-                                                    const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask)
-{
-    if (n >= 8) return SPMV__F(wide_row)(val, col, n, x, ld, mask);
-    if (n != 4) return SPMV__F(wide_chain)(val, col, 1, n, 1, x, ld, mask, SPMV__F(wide_term)(val, col, 0, n, x, ld, mask, 1));
-#define SPMV__LANE(l) SPMV__F(wide_term)(val, col, l, 4, x, ld, mask, 0)
-    return SPMV__WIDE_LANES(SPMV__LANE, SPMV__O(halves_qsums));
+    const uint64_t whole = row.n - row.n % 4;
+#define SPMV__LANE(l) SPMV__F(wide_chain)(row, l, whole, 4, SPMV__O(vzero)())
+    return SPMV__F(wide_chain)(row, whole, row.n, 1, SPMV__WIDE_FOUR(SPMV__LANE, 0));
 #undef SPMV__LANE
 }
 
 /* As four_short. */
-SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_short)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
-                                                    const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask)
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_short)(const SPMV__F(wide) row)
 {
-#define SPMV__LANE(l) SPMV__F(wide_term)(val, col, l, n, x, ld, mask, 0)
-    return SPMV__WIDE_LANES(SPMV__LANE, SPMV__O(halves_qsums));
+#define SPMV__LANE(l) SPMV__F(wide_term)(row, l, 0)
+    return SPMV__WIDE_FOUR(SPMV__LANE, SPMV__O(halves_qsums));
 #undef SPMV__LANE
 }
 
-/* Lane l of the quads of uneven_block: those of every eight nonzeros from number k on. */
-SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_eights)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t l,
-                                                     uint64_t k, uint64_t n, const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask)
+/* As alike. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_alike)(const SPMV__F(wide) row)
+{
+    if (row.n >= 8) return SPMV__F(wide_row)(row);
+    if (row.n == 4) return SPMV__F(wide_short)(row);
+    return SPMV__F(wide_chain)(row, 1, row.n, 1, SPMV__F(wide_term)(row, 0, (SPMV__T)-0.0));
+}
+
+/* Nonzeros k and k + 4 in lane k of the quads of uneven_block. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_pair)(const SPMV__F(wide) row, uint64_t k)
+{
+    return SPMV__O(vadd)(SPMV__F(wide_term)(row, k, (SPMV__T)-0.0), SPMV__F(wide_term)(row, k + 4, (SPMV__T)-0.0));
+}
+
+/* Lane l of what that adds to the first eight. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_eights)(const SPMV__F(wide) row, uint64_t l)
 {
     SPMV__O(vec) s = SPMV__O(vzero)();
-    for (; k < n; k += 8)
-        s = SPMV__O(vadd)(s, SPMV__O(vadd)(SPMV__F(wide_term)(val, col, k + l, n, x, ld, mask, 1),
-                                           SPMV__F(wide_term)(val, col, k + 4 + l, n, x, ld, mask, 1)));
+    uint64_t k = 8;
+    for (; k < row.n; k += 8) s = SPMV__O(vadd)(s, SPMV__F(wide_pair)(row, k + l));
     return s;
 }
 
 /* As uneven_block. */
-SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_uneven)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
-                                                     const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask)
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_uneven)(const SPMV__F(wide) row)
 {
-    SPMV__O(vec) sum;
-#define SPMV__LANE(l) \
-    SPMV__O(vadd)(SPMV__F(wide_term)(val, col, l, n, x, ld, mask, 1), SPMV__F(wide_term)(val, col, l + 4, n, x, ld, mask, 1))
-    sum = SPMV__WIDE_LANES(SPMV__LANE, SPMV__O(halves_qsums));
+#define SPMV__LANE(l) SPMV__F(wide_pair)(row, l)
+    const SPMV__O(vec) sum = SPMV__WIDE_FOUR(SPMV__LANE, SPMV__O(halves_qsums));
 #undef SPMV__LANE
-    if (n <= 8) return sum;
-#define SPMV__LANE(l) SPMV__F(wide_eights)(val, col, l, 8, n, x, ld, mask)
-    return SPMV__O(vadd)(sum, SPMV__WIDE_LANES(SPMV__LANE, SPMV__O(halves_qsum)));
+#define SPMV__LANE(l) SPMV__F(wide_eights)(row, l)
+    return row.n <= 8 ? sum : SPMV__O(vadd)(sum, SPMV__WIDE_FOUR(SPMV__LANE, SPMV__O(halves_qsum)));
 #undef SPMV__LANE
 }
-#undef SPMV__WIDE_LANES
+#undef SPMV__WIDE_FOUR
 
-/* The sums of a row of n nonzeros. */
-SPMV__APART void SPMV__F(wide_sum)(int order, const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
-                                   const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask, SPMV__T *SPMV__RESTRICT sum)
+/* The sums of a row. */
+SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(wide_sum)(int order, const SPMV__F(wide) row)
 {
-    SPMV__O(vec) s;
     switch (order) {
-    case SPMV__WIDE_ALIKE: s = SPMV__F(wide_alike)(val, col, n, x, ld, mask); break;
-    case SPMV__WIDE_FAR: s = SPMV__F(wide_far)(val, col, n, x, ld, mask); break;
-    case SPMV__WIDE_SHORT: s = SPMV__F(wide_short)(val, col, n, x, ld, mask); break;
-    case SPMV__WIDE_UNEVEN: s = SPMV__F(wide_uneven)(val, col, n, x, ld, mask); break;
-    default: s = SPMV__F(wide_row)(val, col, n, x, ld, mask);
+    case SPMV__WIDE_ALIKE: return SPMV__F(wide_alike)(row);
+    case SPMV__WIDE_FAR: return SPMV__F(wide_far)(row);
+    case SPMV__WIDE_SHORT: return SPMV__F(wide_short)(row);
+    case SPMV__WIDE_UNEVEN: return SPMV__F(wide_uneven)(row);
+    default: return SPMV__F(wide_row)(row);
     }
-    SPMV__O(vput)(sum, s);
 }
 
 /* As csr_pieces. */
-SPMV__APART void SPMV__F(wide_pieces)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
-                                      const SPMV__T *SPMV__RESTRICT x, uint64_t ld, uint32_t mask, SPMV__T *SPMV__RESTRICT sum)
+SPMV__APART void SPMV__F(wide_pieces)(const SPMV__F(wide) *all, SPMV__T *sum)
 {
-    const uint64_t piece = spmv__piece(n);
-    SPMV__T one[SPMV__LANES_MOST];
+    SPMV__F(wide) row = *all;
+    const uint64_t piece = spmv__piece(row.n);
+    uint64_t left = row.n;
     SPMV__O(vput)(sum, SPMV__O(vzero)());
-    for (; n; n -= spmv__smaller(n, piece), val += piece, col += piece) {
-        SPMV__F(wide_sum)(SPMV__WIDE_ROW, val, col, spmv__smaller(n, piece), x, ld, mask, one);
-        SPMV__O(vput)(sum, SPMV__O(vadd)(SPMV__O(vfrom)(sum), SPMV__O(vfrom)(one)));
+    for (; left; left -= row.n, row.val += row.n, row.col += row.n) {
+        row.n = spmv__smaller(left, piece);
+        SPMV__O(vput)(sum, SPMV__O(vadd)(SPMV__O(vfrom)(sum), SPMV__F(wide_row)(row)));
     }
 }
 
@@ -714,85 +683,50 @@ SPMV__APART void SPMV__F(wide_set)(SPMV__T alpha, const SPMV__T *sum, SPMV__T be
     for (j = first; j < end; j++) to[j * step] = one[j];
 }
 
-/* Fetches the rows of x of eight nonzeros. */
-SPMV__FORCE_INLINE void SPMV__F(wide_near)(const SPMV__T *x, const uint32_t *col, uint64_t ld)
-{
-    SPMV__NEAR(x + col[0] * ld);
-    SPMV__NEAR(x + col[1] * ld);
-    SPMV__NEAR(x + col[2] * ld);
-    SPMV__NEAR(x + col[3] * ld);
-    SPMV__NEAR(x + col[4] * ld);
-    SPMV__NEAR(x + col[5] * ld);
-    SPMV__NEAR(x + col[6] * ld);
-    SPMV__NEAR(x + col[7] * ld);
-}
-
 /* Rows i .. end - 1, which are summed in one order, for as many vectors as there are lanes from vector v on, or from as many before
- * the last one on: those before v are not written. */
-SPMV__APART void SPMV__F(wide_rows)(const spmv__job *job, int order, uint64_t i, uint64_t end, uint64_t v)
+ * the last one on: those before v are not written. far: rows of x are fetched in advance. */
+SPMV__APART void SPMV__F(wide_rows)(const spmv__job *job, int order, int far, uint64_t i, uint64_t end, uint64_t v)
 {
     SPMV__ENTER;
     const spmv_array *ptr = &p->a[SPMV_CSR_PTR];
     const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
     const uint64_t at = v + SPMV__LANES <= job->wide || v < SPMV__LANES ? v : job->wide - SPMV__LANES;
-    const uint64_t ld = job->ring ? SPMV__LANES : job->x_row;
-    const uint32_t mask = job->ring ? (uint32_t)(job->ring_rows - 1) : UINT32_MAX;
     const uint64_t last = spmv__smaller(job->wide - at, SPMV__LANES), step = job->y_column;
     const int straight = beta == 0 && step == 1 && v == at && last == SPMV__LANES;
-    uint64_t k = spmv__at(ptr, i), next, ahead = k + SPMV__WIDE_AHEAD;
+    uint64_t k = spmv__at(ptr, i), next, ahead = far ? k + SPMV__WIDE_AHEAD : UINT64_MAX;
     SPMV__T sum[SPMV__LANES_MOST];
-    x = job->ring ? (const SPMV__T *)job->ring : x + at;
+    SPMV__F(wide) row;
+    row.x = x + at;
+    row.ld = job->x_row;
     for (y += at * step; i < end; i++, k = next) {
         SPMV__T *to = y + spmv__part_row(p, i) * job->y_row;
         next = spmv__at(ptr, i + 1);
-        for (; !job->ring && ahead < next + SPMV__WIDE_AHEAD && ahead + 8 <= p->nnz; ahead += 8) SPMV__F(wide_near)(x, col + ahead, ld);
-        if (next - k > SPMV__PIECE) SPMV__F(wide_pieces)(val + k, col + k, next - k, x, ld, mask, sum);
-        else SPMV__F(wide_sum)(order, val + k, col + k, next - k, x, ld, mask, sum);
+        row.val = val + k;
+        row.col = col + k;
+        row.n = next - k;
+        for (; ahead < next + SPMV__WIDE_AHEAD && ahead + 4 <= p->nnz; ahead += 4) {
+            SPMV__NEAR(row.x + col[ahead] * row.ld);
+            SPMV__NEAR(row.x + col[ahead + 1] * row.ld);
+            SPMV__NEAR(row.x + col[ahead + 2] * row.ld);
+            SPMV__NEAR(row.x + col[ahead + 3] * row.ld);
+        }
+        if (row.n > SPMV__PIECE) SPMV__F(wide_pieces)(&row, sum);
+        else SPMV__O(vput)(sum, SPMV__F(wide_sum)(order, row));
         if (straight) SPMV__O(vput)(to, SPMV__O(vmul)(SPMV__O(vall)(alpha), SPMV__O(vfrom)(sum)));
-        else SPMV__F(wide_set)(alpha, sum, beta, p->list.count || next - k > SPMV__PIECE, v - at, last, step, to);
+        else SPMV__F(wide_set)(alpha, sum, beta, p->list.count || row.n > SPMV__PIECE, v - at, last, step, to);
     }
-}
-
-/* Copies elements c .. end - 1 of vectors one after another to the ring. */
-static void SPMV__F(wide_copy)(const spmv__job *job, uint64_t c, uint64_t end)
-{
-    const SPMV__T *SPMV__RESTRICT x = (const SPMV__T *)job->x;
-    SPMV__T *SPMV__RESTRICT ring = (SPMV__T *)job->ring;
-    const uint64_t n = spmv__smaller(job->wide, SPMV__LANES), step = job->x_column;
-    uint64_t j;
-    for (; c < end; c++) {
-        SPMV__T *to = ring + (c & (job->ring_rows - 1)) * SPMV__LANES;
-        for (j = 0; j < n; j++) to[j] = x[c + j * step];
-        for (; j < SPMV__LANES; j++) to[j] = 0;
-    }
-}
-
-/* The sums of a block by single products, where the ring does not hold what it reads. */
-static void SPMV__F(wide_singly)(const spmv__job *job, uint64_t i, uint64_t end)
-{
-    SPMV__ENTER;
-    uint64_t j;
-    (void)val;
-    for (j = 0; j < job->wide; j++)
-        SPMV__F(csr_rows_apart)(p, i, end, UINT64_MAX, alpha, x + j * job->x_column, beta, y + j * job->y_column);
 }
 
 static void SPMV__F(wide_csr)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     const spmv_part *p = job->p;
-    uint64_t i = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares)), end, v, copied;
+    uint64_t i = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares)), end, v;
     const uint64_t stop = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share + 1, shares));
-    spmv__ring ring = { 0, 0, 0 };
+    const int large = p->cols >= SPMV__FAR_LESS / (SPMV__LANES * sizeof(SPMV__T));
     for (; i < stop; i = end) {
-        const int order = spmv__wide_order(p, i);
+        const int order = spmv__wide_order(p, i), far = large && spmv__wide_is_far(p, i);
         end = spmv__smaller(stop, i - i % SPMV__BLOCK_ROWS + SPMV__BLOCK_ROWS);
-        copied = ring.end;
-        if (job->ring && !spmv__ring_turns(&ring, p, job->ring_rows, i, end, &copied)) {
-            SPMV__F(wide_singly)(job, i, end);
-            continue;
-        }
-        if (job->ring) SPMV__F(wide_copy)(job, copied, ring.end);
-        for (v = 0; v < job->wide; v += SPMV__LANES) SPMV__F(wide_rows)(job, order, i, end, v);
+        for (v = 0; v < job->wide; v += SPMV__LANES) SPMV__F(wide_rows)(job, order, far, i, end, v);
     }
 }
 #endif

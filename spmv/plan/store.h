@@ -187,8 +187,9 @@ SPMV__SHARED spmv_status spmv__store_mul_many(const spmv_store *store, const spm
                                               void *y)
 {
     const spmv_part *first = store->count == 1 && spmv__part_covers(store->part, store->rows) ? store->part : NULL;
-    const spmv__wide wide = first && alpha != 0 && first->nnz && many->count > 1 ? spmv__wide_of(first) : spmv__no_wide();
-    if (wide.mul) return spmv__part_mul_wide(first, &wide, many, alpha, x, beta, y);
+    uint64_t lanes;
+    const spmv__product wide = first && alpha != 0 && first->nnz && many->count > 1 ? spmv__wide_of(first, &lanes) : NULL;
+    if (wide) return spmv__part_mul_wide(first, wide, lanes, many, alpha, x, beta, y);
     return spmv__many_packed(&store->hooks, store->type, many, alpha, x, beta, y, spmv__store_mul_columns, store);
 }
 
