@@ -282,7 +282,8 @@ typedef struct spmv_choice {
     const char   *steps;                     /* cocktail: hints->steps */
     char          table[SPMV_TUNE_NAME];     /* the device whose table was used */
     int           exact;                     /* 1: the table is the device's own or the caller's; 0: of another device or the general one */
-    unsigned      vectors;                   /* of the hints, on a device; 0 or 1: one */
+    unsigned      vectors;                   /* of the hints; 0 or 1: one */
+    int           at_once;                   /* 1: the first option multiplies several of them at once; 0: one by one */
     int           val;                       /* if not 0, the key val of the parts of plan beside the keys of the option: the matrix as
                                                 CSR is larger than the cache, and its values can be stored so; with 1, formats with fill
                                                 have 8 */

@@ -2931,35 +2931,54 @@ Test(create, refuses_a_level_with_one_message)
 }
 
 /* For several vectors auto takes a format whose kernels multiply them at once, unless it is much slower with one. */
+static void check_several(const char *table, const spmv_target *target, unsigned vectors, const char *wanted, const char *at_once)
+{
+    char plan[64], why[4000];
+    spmv_build how = { 0 };
+    spmv_build_hints hints = { 0 };
+    spmv_tuning tuning;
+    spmv_choice choice;
+    spmv_csr a;
+    matrix m;
+    matrix_random(&m, "random", 9000, 9000, 0.005);
+    a = matrix_csr(&m, SPMV_F64);
+    cr_assert_eq(spmv_tuning_create(&tuning, table, strlen(table), "table", NULL), SPMV_OK);
+    hints.tuning = &tuning;
+    hints.vectors = vectors;
+    how.type = SPMV_F64;
+    cr_assert_eq(spmv_choose(&choice, "auto", &a, &how, target, &hints, NULL, NULL), SPMV_OK);
+    spmv_plan_print(&choice.plan, plan, sizeof plan);
+    CHECK(!strncmp(plan, wanted, strlen(wanted)), "%u vectors: %s", vectors, plan);
+    spmv_explain(&choice, why, sizeof why);
+    CHECK(at_once ? strstr(why, at_once) != NULL : !strstr(why, "vectors "), "%u vectors: %s", vectors, why);
+    spmv_tuning_destroy(&tuning);
+    spmv_csr_destroy(&a);
+    matrix_free(&m);
+}
+
+#define SEVERAL_LINES "units 10\nlaunch 1\nmemory 100\ncache 1 200\n"
 Test(auto, several_vectors)
 {
-    static const char table[] = "spmv tuning table 2\ndevice gpu\nclass gpu\nunits 10\nlaunch 1\nmemory 100\ncache 1 200\n"
+    static const char table[] = "spmv tuning table 2\ndevice gpu\nclass gpu\n" SEVERAL_LINES
                                 "f64 ell - 1 0.8 0 0 0 0 0 0 0\nf64 tcsr - 1 1 0 0 0 0 0 0 0\n";
     static const struct { unsigned vectors; const char *plan; } t[] = {
         { 0, "tcsr" }, { 1, "tcsr" }, { 4, "ell" }, { 8, "ell" }, { 30, "ell" }
     };
     const spmv_target target = { "gpu", SPMV_DEVICE_CLASS_GPU, NULL, 0, 0, 0, 0 };
-    matrix m;
     size_t i;
-    matrix_random(&m, "random", 9000, 9000, 0.005);
-    for (i = 0; i < sizeof t / sizeof *t; i++) {
-        spmv_csr a = matrix_csr(&m, SPMV_F64);
-        char plan[64], why[4000];
-        spmv_build how = { 0 };
-        spmv_build_hints hints = { 0 };
-        spmv_tuning tuning;
-        spmv_choice choice;
-        cr_assert_eq(spmv_tuning_create(&tuning, table, strlen(table), "table", NULL), SPMV_OK);
-        hints.tuning = &tuning;
-        hints.vectors = t[i].vectors;
-        how.type = SPMV_F64;
-        cr_assert_eq(spmv_choose(&choice, "auto", &a, &how, &target, &hints, NULL, NULL), SPMV_OK);
-        spmv_plan_print(&choice.plan, plan, sizeof plan);
-        CHECK(!strncmp(plan, t[i].plan, strlen(t[i].plan)), "%u vectors: %s", t[i].vectors, plan);
-        spmv_explain(&choice, why, sizeof why);
-        CHECK(!strstr(why, "up to 8 at once") == (t[i].vectors < 2), "%u vectors: %s", t[i].vectors, why);
-        spmv_tuning_destroy(&tuning);
-        spmv_csr_destroy(&a);
-    }
-    matrix_free(&m);
+    for (i = 0; i < sizeof t / sizeof *t; i++)
+        check_several(table, &target, t[i].vectors, t[i].plan, t[i].vectors < 2 ? NULL : "up to 8 at once");
+}
+
+/* On the host csr does, if it has all rows in their order. */
+Test(auto, several_vectors_on_the_host)
+{
+    static const char slower[] = "spmv tuning table 2\ndevice host\nclass host\n" SEVERAL_LINES
+                                 "f64 csr - 1 1 0 0 0 0 0 0 0\nf64 tcsr - 1 0.5 0 0 0 0 0 0 0\n"
+                                 "f64 csr:rows=sorted,sigma=256 - 1 0.8 0 0 0 0 0 0 0\n";
+    static const char slowest[] = "spmv tuning table 2\ndevice host\nclass host\n" SEVERAL_LINES
+                                  "f64 csr - 1 1 0 0 0 0 0 0 0\nf64 tcsr - 1 0.1 0 0 0 0 0 0 0\n";
+    check_several(slower, NULL, 0, "tcsr", NULL);
+    check_several(slower, NULL, 8, "csr", "up to 8 at once");
+    check_several(slowest, NULL, 8, "tcsr", "one by one");
 }

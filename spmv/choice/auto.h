@@ -682,9 +682,9 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     chooser.hints = hints;
     chooser.out = out;
     s = spmv__estimator_make(&chooser.estimator, a, how, target, hints ? hints->tuning : NULL, hints ? hints->without : 0, hooks);
-    if (!s && hints && chooser.estimator.tuning->device_class != SPMV_DEVICE_CLASS_HOST)
-        chooser.estimator.vectors = out->vectors = hints->vectors;
+    if (!s && hints) chooser.estimator.vectors = out->vectors = hints->vectors;
     if (!s) s = spmv__choose_by_table(&chooser, cocktail ? &keys : NULL, target ? target->distinct : 0);
+    if (!s) out->at_once = spmv__at_once(&chooser.estimator, &out->option[0].part[0]);
     spmv__estimator_free(&chooser.estimator);
     if (s) memset(out, 0, sizeof *out);
     return s;
@@ -915,8 +915,7 @@ SPMV_API size_t spmv_explain(const spmv_choice *choice, char *out, size_t size)
     if (choice->val == 8) spmv__put_text(&text, "values    at most 255: with val=8 each takes a byte and a look-up in a dictionary\n");
     if (choice->val == 1) spmv__put_text(&text, "values    all are equal: with val=1 they take no bytes, in formats with fill one\n");
     if (choice->vectors > 1)
-        SPMV__SAY(&text, "vectors   %u, %s\n", choice->vectors,
-                  spmv__at_once(&choice->option[0].part[0]) ? "up to 8 at once" : "one by one");
+        SPMV__SAY(&text, "vectors   %u, %s\n", choice->vectors, choice->at_once ? "up to 8 at once" : "one by one");
     spmv__explain_reason(&text, choice);
     return spmv__text_close(&text);
 }

@@ -303,20 +303,24 @@ static double spmv__look_ups(const spmv__estimator *estimator, const spmv_spec *
     return spmv__stored_bytes(estimator, spec) == 1 ? (load->slots - load->skipped) * SPMV__LOOK_UP_BYTES / rate : 0;
 }
 
-/* The vectors that a device multiplies at once, in all formats but coo and tcsr. */
+/* The vectors that are multiplied at once. */
 #define SPMV__TOGETHER 8
 
 /* An element of a further vector comes out of a cache that is so many times as fast as the one that all units share ([M24]). */
 #define SPMV__NEAR_CACHE 2
 
-/* Do devices multiply several vectors at once in that layout? */
-static int spmv__at_once(const spmv_spec *spec)
+/* Several vectors side by side take csr on the host so many times less than one by one ([M27]). */
+#define SPMV__HOST_TOGETHER 3.3
+
+/* Are several vectors multiplied at once in that layout? On the host only in csr, as far as it has all rows in their order. */
+static int spmv__at_once(const spmv__estimator *estimator, const spmv_spec *spec)
 {
-    return spec->format != SPMV_COO && spec->format != SPMV_TCSR;
+    if (estimator->tuning->device_class != SPMV_DEVICE_CLASS_HOST) return spec->format != SPMV_COO && spec->format != SPMV_TCSR;
+    return spec->format == SPMV_CSR && !spec->key[SPMV_KEY_RUN] && !spec->key[SPMV_KEY_ROWS] && !estimator->how->reproducible;
 }
 
-/* Seconds of a product with several vectors on a device, where one with one vector takes so many. csr without runs counts as one by one, since
- * its lanes wait for the longest row so many times as long, which no cost of a table knows ([M24]). */
+/* Seconds of a product with several vectors, where one with one vector takes so many. On devices csr without runs counts as one by one,
+ * since its lanes wait for the longest row so many times as long, which no cost of a table knows ([M24]). */
 static double spmv__many_seconds(const spmv__estimator *estimator, const spmv_spec *spec, const spmv__load *load, double one)
 {
     const double vectors = estimator->vectors, passes = (double)spmv__ceil_div(estimator->vectors, SPMV__TOGETHER);
@@ -324,7 +328,9 @@ static double spmv__many_seconds(const spmv__estimator *estimator, const spmv_sp
     const double near_cache = SPMV__NEAR_CACHE * spmv__greater(estimator->tuning->cache_read, estimator->read);
     double further;
     if (vectors < 2) return one;
-    if (!spmv__at_once(spec) || (spec->format == SPMV_CSR && !spec->key[SPMV_KEY_RUN])) return vectors * one;
+    if (!spmv__at_once(estimator, spec)) return vectors * one;
+    if (estimator->tuning->device_class == SPMV_DEVICE_CLASS_HOST) return vectors * one / SPMV__HOST_TOGETHER;
+    if (spec->format == SPMV_CSR && !spec->key[SPMV_KEY_RUN]) return vectors * one;
     further = (load->rows + (cols < load->nnz ? cols : load->nnz)) / estimator->read + (load->slots - load->skipped) / near_cache;
     return passes * one + (vectors - passes) * size * further * 1e-9;
 }
