@@ -146,7 +146,8 @@ static void spmv__run(const spmv__job *job, spmv__product product, uint64_t slot
     shared.job = job;
     shared.product = product;
     shared.shares = threads < 2 ? job->pieces : threads;
-    if (threads < 2)
+    if (threads < 2 && job->vectors == 1) product(job, 0, 1);
+    else if (threads < 2)
         for (i = 0; i < shared.shares; i++) spmv__run_share(&shared, (size_t)i);
     else if (slots <= (uint64_t)SPMV__CACHED * threads && job->most == UINT64_MAX)
         spmv__parallel(spmv__run_share, &shared, threads, threads);
