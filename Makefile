@@ -254,6 +254,7 @@ build/groups: bench/groups.c bench/common.h $(HEADERS)
 headers:
 	sh tools/embed.sh
 	sh tools/config.sh >docs/configuration.new && mv docs/configuration.new docs/configuration.md
+	@echo 'after a change of kernels also: make ptx (unit/test_cuda fails until then)'
 
 # the costs of the bundled tables again from the samples beside them
 fit: build/spmv
