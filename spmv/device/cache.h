@@ -10,7 +10,7 @@
 #ifndef SPMV_NO_STDIO
 #include <errno.h>
 
-/* The name of the file: "DIR/spmv-CUDA-0123456789abcdef.programs", and after it what makes it another one, or "". SPMV_ERR_MEMORY */
+/* The name of the file: "DIR/spmv-CUDA-12345.programs", and after it what makes it another one, or "". SPMV_ERR_MEMORY */
 static spmv_status spmv__cache_name(const spmv_device *device, const char *suffix, char **out)
 {
     const char *folder = device->common->cache, *back = device->info.backend->name;
@@ -18,7 +18,7 @@ static spmv_status spmv__cache_name(const spmv_device *device, const char *suffi
     void *name;
     spmv_status s = spmv__room(&device->hooks, &name, size, 1);
     *out = (char *)name;
-    if (!s) spmv_print(*out, size, "%s/spmv-%s-%016llx.programs%s", folder, back, (spmv__ull)spmv__dev_identity(device), suffix);
+    if (!s) spmv_print(*out, size, "%s/spmv-%s-%llu.programs%s", folder, back, (spmv__ull)spmv__dev_identity(device), suffix);
     return s;
 }
 
@@ -60,7 +60,7 @@ static void spmv__cache_replace(const spmv_device *device, const void *all, size
     char suffix[64], *name = NULL, *fresh = NULL;
     FILE *file = NULL;
     int good = 0;
-    spmv_print(suffix, sizeof suffix, ".%lx.%llx", (unsigned long)spmv__process(), (spmv__ull)(uintptr_t)device);
+    spmv_print(suffix, sizeof suffix, ".%ld.%llu", spmv__process(), (spmv__ull)(uintptr_t)device);
     if (spmv__cache_name(device, "", &name) || spmv__cache_name(device, suffix, &fresh)) goto done;
     errno = 0;
     file = fopen(fresh, "wb");
