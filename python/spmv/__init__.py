@@ -117,7 +117,8 @@ class Matrix(Operator):
     """A matrix (m, n) made by spmv.matrix.
 
     A @ x multiplies by one vector (n,) or several (n, k); mul can also scale, add, and write into an array. Several threads may multiply
-    at the same time, none beside an update. Members of Operator: T, mul, plan, shape, dtype, nnz, nbytes.
+    at the same time on the host, and one on a device, where others get an Error named SPMV_ERR_BUSY; none may beside an update. Members of
+    Operator: T, mul, plan, shape, dtype, nnz, nbytes.
     """
 
     ndim = 2

@@ -25,14 +25,16 @@ static PyObject *spmv_error, *numpy_empty, *numpy_double, *numpy_single;
 /* Raises what the library says. */
 static PyObject *raise_last(void)
 {
-    const char *name = spmv_error_name(spmv_last_status());
-    PyObject *error;
-    if (!strcmp(name, "SPMV_ERR_MEMORY")) {
+    const char *text = spmv_error_name(spmv_last_status());
+    PyObject *error, *name;
+    if (!strcmp(text, "SPMV_ERR_MEMORY")) {
         PyErr_SetString(PyExc_MemoryError, spmv_last_error());
         return NULL;
     }
-    error = PyObject_CallFunction(spmv_error, "ss", spmv_last_error(), name);
-    if (error) PyErr_SetObject(spmv_error, error);
+    error = PyObject_CallFunction(spmv_error, "s", spmv_last_error());
+    name = PyUnicode_FromString(text);
+    if (error && name && !PyObject_SetAttrString(error, "name", name)) PyErr_SetObject(spmv_error, error);
+    Py_XDECREF(name);
     Py_XDECREF(error);
     return NULL;
 }
@@ -429,8 +431,9 @@ PyMODINIT_FUNC PyInit__core(void)
 {
     PyObject *module = get_numpy() ? NULL : PyModule_Create(&core_module), *type;
     if (!module) return NULL;
-    spmv_error = PyErr_NewExceptionWithDoc("spmv.Error", "What the library refuses: args are its message and the error's name, such as "
-                                           "SPMV_ERR_INDEX.", PyExc_ValueError, NULL);
+    spmv_error = PyErr_NewExceptionWithDoc("spmv.Error", "What the library refuses, in its words; name is the error's, such as "
+                                           "SPMV_ERR_INDEX, or None.", PyExc_ValueError, NULL);
+    if (spmv_error && PyObject_SetAttrString(spmv_error, "name", Py_None)) Py_CLEAR(spmv_error);
     type = PyType_FromSpec(&operator_spec);
     if (spmv_error && type && !PyModule_AddObjectRef(module, "Error", spmv_error) && !PyModule_AddObjectRef(module, "Operator", type) &&
         !PyModule_AddStringConstant(module, "version", spmv_library_version())) {

@@ -5,7 +5,8 @@ import numpy as np
 
 version: str
 
-class Error(ValueError): ...
+class Error(ValueError):
+    name: str | None
 
 class Operator:
     def __init__(self, *args: Any) -> None: ...

@@ -227,7 +227,7 @@ class Matrices(unittest.TestCase):
             self.assertRaises(ValueError, M.update, B.data[:1])
         with self.assertRaisesRegex(spmv.Error, "updatable") as raised:
             spmv.matrix(self.A).update(self.A.data)
-        self.assertEqual(raised.exception.args[1], "SPMV_ERR_FIXED")
+        self.assertEqual(raised.exception.name, "SPMV_ERR_FIXED")
         D = np.array([[0, 2.0], [3, 0]])
         M = spmv.matrix(D, updatable=True)
         M.update(np.array([5, 7]))
@@ -239,7 +239,7 @@ class Matrices(unittest.TestCase):
         A.indices[5] = 9999
         with self.assertRaisesRegex(spmv.Error, "9999") as raised:
             spmv.matrix(A)
-        self.assertEqual(raised.exception.args[1], "SPMV_ERR_INDEX")
+        self.assertEqual(raised.exception.name, "SPMV_ERR_INDEX")
         self.assertRaises(spmv.Error, spmv.matrix, self.A, "no plan")
         self.assertRaises(spmv.Error, spmv.matrix, self.A, type="f16")
         self.assertRaises(spmv.Error, spmv.matrix, self.A, device="no such device")
@@ -247,6 +247,45 @@ class Matrices(unittest.TestCase):
             spmv.matrix(self.A).T @ np.ones(400)
         with self.assertRaisesRegex(spmv.Error, "both"):
             np.ones(400) @ spmv.matrix(self.A)
+
+    def test_device(self):
+        try:
+            M = spmv.matrix(self.A, "csr", device="opencl:0", both=True, updatable=True)
+        except spmv.Error as error:
+            self.skipTest(str(error))
+        N = spmv.matrix(self.A, "csr", device="opencl:0")
+        for matrix in (M, N, pickle.loads(pickle.dumps(M))):
+            self.assertLess(np.abs(matrix @ self.x - self.A @ self.x).max(), 1e-12)
+        self.assertLess(np.abs(M.T @ np.ones((400, 2)) - self.A.T @ np.ones((400, 2))).max(), 1e-12)
+        M.update(self.A.data * 2)
+        del N
+        self.assertLess(np.abs(M @ self.x - 2 * (self.A @ self.x)).max(), 1e-12)
+        self.assertEqual((M.device, M.T.device), ("opencl:0", "opencl:0"))
+
+    def test_busy(self):
+        """An update is refused while another thread multiplies, or the other way round, and neither is wrong."""
+        A = square(200000, 5)
+        M = spmv.matrix(A, "csr", updatable=True, threads=1)
+        x, refused, wrong = np.ones(200000), [], []
+        allowed = [M @ x, 2 * (M @ x)]
+
+        def work(call):
+            for _ in range(50):
+                try:
+                    y = call()
+                    if y is not None and not any(np.allclose(y, a) for a in allowed):
+                        wrong.append(y)
+                except spmv.Error as error:
+                    refused.append(str(error))
+
+        calls = (lambda: M @ x, lambda: M.update(A.data * 2))
+        workers = [threading.Thread(target=work, args=(call,)) for call in calls]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        self.assertFalse(wrong)
+        self.assertTrue(all("another thread" in text for text in refused))
 
     def test_copies(self):
         for given in (self.A, self.A.tocsc(), self.A.tocoo(), self.A.toarray()):
