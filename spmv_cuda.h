@@ -2,9 +2,9 @@
  *
  * spmv_cuda.h - the CUDA back end of spmv/device.h, for NVIDIA's GPUs on Linux and Windows.
  *
- * Building needs no toolkit and links nothing of CUDA: the driver (libcuda.so.1, nvcuda.dll) and NVRTC, the compiler for kernels
- * (libnvrtc.so.13, nvrtc64_130_0.dll or older ones down to 11.2), are loaded when first needed, so that one program runs with and
- * without a GPU. Before glibc 2.34 loading needs -ldl. NVRTC is part of the CUDA toolkit and of the Python package
+ * Building needs no toolkit and links nothing of CUDA: the driver (libcuda.so.1, nvcuda.dll) and NVRTC, the compiler for kernels that
+ * do not ship as PTX (libnvrtc.so.13, nvrtc64_130_0.dll or older ones down to 11.2), are loaded when first needed, so that one program
+ * runs with and without a GPU. Before glibc 2.34 loading needs -ldl. NVRTC is part of the CUDA toolkit and of the Python package
  * nvidia-cuda-nvrtc; the loader must find it (LD_LIBRARY_PATH), or it lies in /usr/local/cuda/lib64. <cuda.h> may be included as well.
  *
  * Where spmv/device.h says context, queue or event, it is a CUcontext, a CUstream or an object of this back end; a buffer's handle is

@@ -237,7 +237,8 @@ struct spmv__common {
     spmv__stage    stage;
     spmv__mutex    lock;     /* never held for long, nor while a hook is called */
     spmv__program *programs; /* those built so far: new ones come in front, and none leaves before the device is closed */
-    spmv__image   *images;   /* those of spmv_device_programs_give, from which programs are made instead of being compiled; likewise */
+    spmv__image   *images;   /* those of spmv_device_programs_give and those that ship, from which programs are made instead of being
+                                compiled; likewise */
     char          *cache;    /* the folder in which they are kept (spmv_device_desc.cache), or NULL */
     int            keeps;    /* 1: programs will be kept for other processes (spmv_device_programs_give with 0 bytes) */
     double         rented;   /* seconds that the host has taken to fill parts because the kernels for it were not worth compiling yet */
