@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/python.sh - makes the source distribution of python/, installs it into an environment of its own, and runs its tests there. The
-# library is compiled without vector products, and not optimised: these have tests of their own.
+# tests/python.sh - makes the source distribution of python/, installs it into an environment of its own, and runs its tests and
+# examples there. The library is compiled without vector products, and not optimised: these have tests of their own.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$(pwd) dir=$(pwd)/build/python
@@ -23,5 +23,13 @@ cat log
 ran=$(sed -n 's/^Ran \([0-9]*\) tests.*/\1/p' log)
 bad=$(sed -n 's/^FAILED.*failures=\([0-9]*\).*/\1/p; s/^FAILED.*errors=\([0-9]*\).*/\1/p' log | awk '{ n += $1 } END { print n + 0 }')
 [ $rc = 0 ] || [ "$bad" != 0 ] || bad=1
+example() { # example NAME PRINTS ARGUMENT: counts as a test
+    ran=$((${ran:-0} + 1))
+    venv/bin/python "$root/python/examples/$1.py" "$3" $1.png >$1.txt 2>&1 && grep -q "$2" $1.txt && [ -s $1.png ] && return
+    cat $1.txt
+    bad=$((bad + 1)) rc=1
+}
+example membrane ' 9\.667 15\.165 ' 39
+example pagerank 'add up to 1\.000000' -
 echo "$((${ran:-0} - bad)) passed, $bad failed"
 exit $rc
