@@ -232,6 +232,11 @@ class Matrices(unittest.TestCase):
         M = spmv.matrix(D, updatable=True)
         M.update(np.array([5, 7]))
         self.assertEqual((M @ np.array([1.0, 10])).tolist(), [50, 7])
+        values = np.array([1, 2], np.float32)
+        M.update(values)
+        values[:] = 0
+        self.assertEqual((pickle.loads(pickle.dumps(M)) @ np.array([1.0, 10])).tolist(), [10, 2])
+        self.assertEqual((M @ np.array([1.0, 10])).tolist(), [10, 2])
 
     def test_errors(self):
         A = self.A.copy()
@@ -295,6 +300,8 @@ class Matrices(unittest.TestCase):
                 self.assertTrue(np.array_equal(N @ self.x, M @ self.x))
                 self.assertTrue(np.array_equal(N.T @ np.ones(400), M.T @ np.ones(400)))
             self.assertEqual(pickle.loads(pickle.dumps(M.T)).shape, (300, 400))
+        N = pickle.loads(pickle.dumps(spmv._make(M._given, M._options, "csr", "ell")))  # where the plans of both differ
+        self.assertEqual((N.plan, N.T.plan), ("csr", "ell"))
 
     def test_strict(self):
         x = self.x.copy()
