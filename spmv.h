@@ -53,6 +53,7 @@
 #endif
 #ifdef SPMV_IMPLEMENTATION
 #include "spmv/plan/builders.h"
+#include "spmv/plan/saved.h"
 #ifndef SPMV_NO_AUTO
 #include "spmv/choice/auto.h"
 #endif
@@ -229,6 +230,37 @@ SPMV_API uint64_t spmv_nnz(const spmv_matrix *matrix);
 SPMV_API size_t spmv_plan_of(const spmv_matrix *matrix, char *out, size_t size);
 SPMV_API size_t spmv_shares(const spmv_matrix *matrix, char *out, size_t size);
 SPMV_API uint64_t spmv_bytes(const spmv_matrix *matrix);
+
+/* ---- more: prepared matrices as bytes --------------------------------------------------------------------------------
+ * A matrix that is prepared for the host can be kept as bytes, in a file or in the flash memory of a small machine, and used where they
+ * lie, without converting anything: the same plan and, with the same simd, the same bits of y. The bytes are for machines of the same
+ * byte order and for this version of the library. */
+
+/* Writes the prepared matrix; not its transpose, which spmv_transposed gives, and nothing that spmv_update needs.
+ *   matrix  on the host, without formats of the user's own, else SPMV_ERR_UNSUPPORTED
+ *   out     room for size bytes; NULL: only *bytes is set
+ *   bytes   becomes how many there are, a multiple of 64. SPMV_ERR_ARGUMENT if size is less */
+SPMV_API spmv_status spmv_save(const spmv_matrix *matrix, void *out, size_t size, size_t *bytes);
+/* 1 if the data begin as a saved matrix does; 8 bytes are enough to tell. */
+SPMV_API int spmv_saved_is(const void *data, size_t bytes);
+
+/* Makes a prepared matrix of such bytes. The size, the checksum and every index are checked, so that products with a matrix from a file of
+ * strangers read and write nothing outside of it, of x and of y. SPMV_ERR_PARSE and SPMV_ERR_INDEX if they are damaged,
+ * SPMV_ERR_UNSUPPORTED for another byte order, version or build.
+ *   matrix  as for spmv_create
+ *   bytes   n bytes at a multiple of 8 (of 64: arrays begin at cache lines)
+ *   desc    where it goes: device, variant, simd and hooks, and type to be compared; other members are not used, and updatable and both
+ *           are refused with SPMV_ERR_UNSUPPORTED. On the host, matrix.borrow uses the bytes in place, which must outlive the matrix; else
+ *           they are copied */
+SPMV_API spmv_status spmv_load(spmv_matrix *matrix, const void *bytes, size_t n, const spmv_desc *desc);
+
+/* Words of uint64_t that spmv_use needs for a matrix whose plan has so many parts. */
+#define SPMV_USE_ROOM(parts) (((parts) * (sizeof(spmv_part) + sizeof(spmv_spec)) + 7) / 8)
+/* As spmv_load with matrix.borrow, on the host, without allocating memory: not by a product either, except spmv_mul_many of vectors that
+ * it must copy, which is refused with SPMV_ERR_MEMORY.
+ *   room    size bytes at a multiple of 8, SPMV_USE_ROOM(parts) words; it must outlive the matrix. SPMV_ERR_ARGUMENT if that is too little
+ *   hooks   may be NULL; only log is used */
+SPMV_API spmv_status spmv_use(spmv_matrix *matrix, const void *bytes, size_t n, void *room, size_t size, const spmv_hooks *hooks);
 
 /* ---- for tools ---------------------------------------------------------------------------------------------------- */
 
@@ -527,6 +559,30 @@ SPMV__APART spmv_status spmv__make_transposed(spmv_matrix *matrix, const spmv_de
     return s;
 }
 
+/* Refuses a device that cannot be used in this process or build. */
+static spmv_status spmv__device_here(const spmv_desc *desc, const char *function)
+{
+#ifndef SPMV_DEVICE_H
+    (void)function;
+    if (desc->device) return spmv_log(&desc->hooks, SPMV_ERR_UNSUPPORTED, "a device was given, but this build has no OpenCL");
+#else
+    if (desc->device && !spmv__dev_is_here(desc->device)) return spmv__dev_not_here(desc->device, function, NULL, 0);
+#endif
+    return SPMV_OK;
+}
+
+/* SPMV_ERR_UNSUPPORTED if this build has no reproducible products on the host. */
+static spmv_status spmv__host_repeats(int reproducible, const spmv_hooks *hooks)
+{
+#ifndef SPMV_REPRODUCIBLE
+    if (reproducible)
+        return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "reproducible products on the host need a build with SPMV_REPRODUCIBLE");
+#endif
+    (void)reproducible;
+    (void)hooks;
+    return SPMV_OK;
+}
+
 SPMV_API spmv_status spmv_create(spmv_matrix *matrix, const spmv_desc *desc)
 {
     if (!matrix || !desc) return spmv__null(desc ? &desc->hooks : NULL, "spmv_create", !matrix ? "matrix" : "desc", matrix, sizeof *matrix);
@@ -550,15 +606,9 @@ SPMV_API spmv_status spmv_create(spmv_matrix *matrix, const spmv_desc *desc)
     if ((unsigned)desc->type >= SPMV_TYPE_COUNT) return spmv_log(&desc->hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)desc->type);
     s = spmv__simd_check(desc->simd, &desc->hooks);
     if (s) return s;
-#ifndef SPMV_DEVICE_H
-    if (desc->device) return spmv_log(&desc->hooks, SPMV_ERR_UNSUPPORTED, "a device was given, but this build has no OpenCL");
-#else
-    if (desc->device && !spmv__dev_is_here(desc->device)) return spmv__dev_not_here(desc->device, "spmv_create", NULL, 0);
-#endif
-#ifndef SPMV_REPRODUCIBLE
-    if (desc->reproducible && !desc->device)
-        return spmv_log(&desc->hooks, SPMV_ERR_UNSUPPORTED, "reproducible products on the host need a build with SPMV_REPRODUCIBLE");
-#endif
+    if (desc->device) s = spmv__device_here(desc, "spmv_create");
+    else if (desc->reproducible) s = spmv__host_repeats(1, &desc->hooks);
+    if (s) return s;
     if (!desc->plan && desc->hints && desc->hints->without >> SPMV_CSR & 1u && !strcmp(spmv__plan_text(desc), "csr"))
         return spmv_log(&desc->hooks, SPMV_ERR_UNSUPPORTED, "hints.without excludes csr, the plan where none is given and none chosen");
 #ifdef _OPENMP
@@ -755,6 +805,80 @@ SPMV_API void spmv_destroy(spmv_matrix *matrix)
     spmv__destroy_converter(matrix);
     spmv_csr_destroy(&matrix->own);
     memset(matrix, 0, sizeof *matrix);
+}
+
+SPMV_API int spmv_saved_is(const void *data, size_t bytes) { return spmv__saved_is(data, bytes); }
+
+SPMV_API spmv_status spmv_save(const spmv_matrix *matrix, void *out, size_t size, size_t *bytes)
+{
+    if (!matrix || !bytes) return spmv__null(matrix ? &matrix->store.hooks : NULL, "spmv_save", matrix ? "bytes" : "matrix", NULL, 0);
+    const spmv_store *store = &matrix->store;
+    uint64_t n;
+    int i;
+    *bytes = 0;
+    if (spmv__is_made(matrix, "spmv_save")) return SPMV_ERR_ARGUMENT;
+    if (matrix->device)
+        return spmv_log(&store->hooks, SPMV_ERR_UNSUPPORTED,
+                        "spmv_save: the matrix is on a device; prepare it by the same plan on the host");
+    for (i = 0; i < store->plan_count; i++)
+        if ((int)store->plan[i].format >= (int)SPMV__OWN_FIRST)
+            return spmv_log(&store->hooks, SPMV_ERR_UNSUPPORTED, "spmv_save: %s is a format of your own",
+                            spmv_format_name(store->plan[i].format));
+    n = spmv__saved_bytes(store);
+    if (n > SIZE_MAX / 2) return spmv__no_memory(&store->hooks, n, 1);
+    *bytes = (size_t)n;
+    if (!out) return SPMV_OK;
+    if (size < n)
+        return spmv_log(&store->hooks, SPMV_ERR_ARGUMENT, "spmv_save: %llu bytes are needed, not %llu", (spmv__ull)n, (spmv__ull)size);
+    spmv__saved_write(store, (unsigned char *)out, n);
+    return SPMV_OK;
+}
+
+/* Refuses what a loaded matrix cannot do. */
+static spmv_status spmv__check_loaded(const spmv_matrix *matrix, const spmv_desc *desc)
+{
+    if (desc->updatable || desc->both)
+        return spmv_log(&desc->hooks, SPMV_ERR_UNSUPPORTED, "spmv_load: a saved matrix has no %s", desc->both ? "transpose" : "updates");
+    if (desc->type && desc->type != matrix->store.type)
+        return spmv_log(&desc->hooks, SPMV_ERR_ARGUMENT, "spmv_load: the matrix is of type %s, not %s", spmv_type_name(matrix->store.type),
+                        spmv_type_name(desc->type));
+    return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_load(spmv_matrix *matrix, const void *bytes, size_t n, const spmv_desc *desc)
+{
+    if (!matrix || !bytes || !desc)
+        return spmv__null(desc ? &desc->hooks : NULL, "spmv_load", !matrix ? "matrix" : !bytes ? "bytes" : "desc", matrix, sizeof *matrix);
+    spmv_store *store = &matrix->store;
+    spmv_status s;
+    memset(matrix, 0, sizeof *matrix);
+    s = spmv__device_here(desc, "spmv_load");
+    if (!s) s = spmv__simd_check(desc->simd, &desc->hooks);
+    if (s) return s;
+    store->hooks = desc->hooks;
+    s = spmv__saved_use(store, "spmv_load", bytes, n, desc->simd, NULL, 0);
+    if (!s) s = spmv__check_loaded(matrix, desc);
+    if (!s && !desc->device) s = spmv__host_repeats(store->count && store->part[0].reproducible, &desc->hooks);
+    if (!s && (desc->device || !desc->matrix.borrow)) s = spmv__saved_keep(store, !desc->device);
+    if (!s && desc->device) s = spmv__to_device(matrix, desc, desc->variant);
+    if (s) spmv_destroy(matrix);
+    spmv__phase(&desc->hooks, SPMV_PHASE_NONE);
+    return s;
+}
+
+SPMV_API spmv_status spmv_use(spmv_matrix *matrix, const void *bytes, size_t n, void *room, size_t size, const spmv_hooks *hooks)
+{
+    if (!matrix || !bytes || !room)
+        return spmv__null(hooks, "spmv_use", !matrix ? "matrix" : !bytes ? "bytes" : "room", matrix, sizeof *matrix);
+    spmv_store *store = &matrix->store;
+    spmv_status s;
+    memset(matrix, 0, sizeof *matrix);
+    if (hooks) store->hooks = *hooks;
+    store->hooks.resize = spmv__saved_none;
+    s = spmv__saved_use(store, "spmv_use", bytes, n, SPMV_SIMD_BEST, room, size);
+    if (!s) s = spmv__host_repeats(store->count && store->part[0].reproducible, &store->hooks);
+    if (s) spmv_destroy(matrix);
+    return s;
 }
 
 SPMV_API uint64_t spmv_rows(const spmv_matrix *matrix) { return matrix ? matrix->store.rows : 0; }

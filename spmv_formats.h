@@ -517,7 +517,7 @@ typedef struct spmv_array {
     void    *data;     /* count * width bytes; NULL if count is 0 */
     uint64_t count;    /* elements */
     uint32_t width;    /* bytes of an element: 1, 2, 4 or 8 */
-    uint32_t borrowed; /* 1: belongs to the CSR matrix that the part was built from */
+    uint32_t borrowed; /* 1: belongs to the CSR matrix that the part was built from, or to the bytes of a saved one */
 } spmv_array;
 
 typedef struct spmv_part {

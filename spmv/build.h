@@ -62,7 +62,14 @@ static const struct {
 #undef X
 };
 
-SPMV_API int spmv_format_built(spmv_format format) { return (unsigned)format < SPMV_FORMAT_COUNT && spmv__table[format].size != NULL; }
+/* Apart from the table, so that a program that builds no part need not have what builds them. */
+static const uint8_t spmv__built[SPMV_FORMAT_COUNT] = {
+#define X(NAME, name, text) SPMV__BUILT_##NAME,
+    SPMV_FORMAT_LIST(X)
+#undef X
+};
+
+SPMV_API int spmv_format_built(spmv_format format) { return (unsigned)format < SPMV_FORMAT_COUNT && spmv__built[format]; }
 
 SPMV_API unsigned spmv_format_flags(spmv_format format) { return (unsigned)format < SPMV_FORMAT_COUNT ? spmv__trait[format]->flags : 0; }
 
@@ -470,6 +477,22 @@ SPMV__SHARED spmv_status spmv__simd_check(spmv_simd level, const spmv_hooks *hoo
                     spmv_simd_name(level));
 }
 
+/* 1 if the format has a reproducible product with these keys. */
+SPMV__SHARED int spmv__part_repeats(const spmv_spec *spec)
+{
+    return (spmv_format_flags(spec->format) & SPMV_REPEATS) && !(spec->format == SPMV_CSR && spec->key[SPMV_KEY_RUN]);
+}
+
+/* Sets what follows from the keys, the type that is multiplied in, and the level of instructions. */
+static void spmv__part_kind(spmv_part *out, const spmv_spec *spec, spmv_type type, spmv_simd simd)
+{
+    out->spec = *spec;
+    out->type = spmv__type(type);
+    out->product = spec->key[SPMV_KEY_VAL] == 32 && out->type == SPMV_F64 ? SPMV_MIXED : out->type;
+    out->codes = spec->key[SPMV_KEY_VAL] == 8 ? 1 : spec->key[SPMV_KEY_VAL] == 1 ? 2 : 0;
+    out->simd = simd == SPMV_SIMD_BEST ? spmv__simd_best() : simd;
+}
+
 /* Refuses settings that do not fit the format, the view or this build. */
 static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *view, const spmv_build *how, const spmv_hooks *hooks)
 {
@@ -484,10 +507,9 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *view
     if (s) return s;
     if (how->strict && (spmv_format_flags(spec->format) & SPMV_HAS_FILL))
         return spmv_log(hooks, SPMV_ERR_STRICT, "%s multiplies its fill by x, which strict mode excludes", spmv_format_name(spec->format));
-    if (how->reproducible && !(spmv_format_flags(spec->format) & SPMV_REPEATS))
-        return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "%s has no reproducible product", spmv_format_name(spec->format));
-    if (how->reproducible && spec->format == SPMV_CSR && spec->key[SPMV_KEY_RUN])
-        return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "csr with the key run has no reproducible product; leave out run");
+    if (how->reproducible && !spmv__part_repeats(spec))
+        return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "%s has no reproducible product%s", spmv_format_name(spec->format),
+                        spec->format == SPMV_CSR ? " with the key run; leave out run" : "");
     if (view->list && !(spmv_format_flags(spec->format) & SPMV_CAN_LIST))
         return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "%s cannot follow a row list", spmv_format_name(spec->format));
     return SPMV_OK;
@@ -512,12 +534,8 @@ SPMV__APART spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, 
     s = spmv__part_check(spec, view, how, hooks);
     if (s) return s;
     if (hooks) out->hooks = *hooks;
-    out->spec = *spec;
-    out->type = spmv__type(how->type);
-    out->product = spec->key[SPMV_KEY_VAL] == 32 && out->type == SPMV_F64 ? SPMV_MIXED : out->type;
-    out->codes = spec->key[SPMV_KEY_VAL] == 8 ? 1 : spec->key[SPMV_KEY_VAL] == 1 ? 2 : 0;
+    spmv__part_kind(out, spec, how->type, how->simd);
     out->reproducible = how->reproducible;
-    out->simd = how->simd == SPMV_SIMD_BEST ? spmv__simd_best() : how->simd;
     out->rows = view->rows;
     out->cols = view->a->cols;
     spmv__want(&out->a[SPMV_VAL], 0, (uint32_t)spmv_value_size(how->type));
@@ -653,16 +671,20 @@ SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
     return SPMV_OK;
 }
 
-/* Borrowed arrays belong to the CSR matrix. */
+static void spmv__array_free(const spmv_hooks *hooks, const spmv_array *array)
+{
+    if (!array->borrowed) spmv_free(hooks, array->data);
+}
+
+/* Borrowed arrays belong to the CSR matrix, or to the bytes of a saved one. */
 SPMV_API void spmv_part_destroy(spmv_part *p)
 {
     if (!p) return;
     spmv_hooks hooks = p->hooks;
     int i;
-    for (i = 0; i < SPMV_MAX_ARRAYS; i++)
-        if (!p->a[i].borrowed) spmv_free(&hooks, p->a[i].data);
-    spmv_free(&hooks, p->list.data);
-    spmv_free(&hooks, p->zeros.data);
+    for (i = 0; i < SPMV_MAX_ARRAYS; i++) spmv__array_free(&hooks, &p->a[i]);
+    spmv__array_free(&hooks, &p->list);
+    spmv__array_free(&hooks, &p->zeros);
     spmv_free(&hooks, p->map.data);
     if (p->elsewhere) p->elsewhere->drop(p->elsewhere);
     memset(p, 0, sizeof *p);
@@ -699,7 +721,7 @@ SPMV__SHARED void spmv__reference_mul(const spmv_part *p, const double *x, doubl
 /* The entries that spmv_parts_to_csr has found so far. */
 typedef struct spmv__collect {
     const spmv_part *p;
-    uint64_t  count;
+    uint64_t  count, room;
     uint32_t *row, *col;
     unsigned char *val;
 } spmv__collect;
@@ -720,10 +742,10 @@ static void spmv__collect_slot(void *user, uint64_t row, uint64_t col, uint64_t 
     spmv__part_value(collect->p, slot, value);
     if ((spmv_format_flags(collect->p->spec.format) & SPMV_HAS_FILL) && spmv__is_zero(value, width) && !spmv__listed_zero(collect->p, slot))
         return;
-    collect->row[collect->count] = spmv__part_row(collect->p, row);
-    collect->col[collect->count] = (uint32_t)col;
-    memcpy(collect->val + collect->count * width, value, width);
-    collect->count++;
+    if (collect->count++ >= collect->room) return;
+    collect->row[collect->count - 1] = spmv__part_row(collect->p, row);
+    collect->col[collect->count - 1] = (uint32_t)col;
+    memcpy(collect->val + (collect->count - 1) * width, value, width);
 }
 
 /* Collects the entries of all parts as COO and lets spmv_csr_create sort and check them. */
@@ -751,6 +773,7 @@ SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_
     if (!s) s = spmv__new(hooks, &col, (uint64_t)in.nnz, 4, 0);
     if (!s) s = spmv__new(hooks, &val, (uint64_t)in.nnz, spmv_value_size(in.val_type), 0);
     if (s) goto done;
+    collect.room = (uint64_t)in.nnz;
     collect.row = (uint32_t *)row;
     collect.col = (uint32_t *)col;
     collect.val = (unsigned char *)val;
@@ -758,7 +781,11 @@ SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_
         collect.p = &parts[i];
         spmv__table[parts[i].spec.format].each(&parts[i], spmv__collect_slot, &collect);
     }
-    SPMV_ASSERT(collect.count == (uint64_t)in.nnz);
+    if (collect.count != collect.room) { /* parts of a saved matrix */
+        s = spmv_log(hooks, SPMV_ERR_INDEX, "the parts hold %llu nonzeros and say that they hold %llu", (spmv__ull)collect.count,
+                     (spmv__ull)collect.room);
+        goto done;
+    }
     in.row = row;
     in.col = col;
     in.val = val;

@@ -401,6 +401,94 @@ SPMV__SHARED uint32_t spmv__column_at(const spmv_array *col, const spmv_array *b
     return c == SPMV_PAD16 ? SPMV_PAD : ((const uint32_t *)base->data)[group] + c * (uint32_t)scale;
 }
 
+/* ---- parts that were not built here --------------------------------------------------------------------------------
+ * What a part holds that comes from a file may be anything. With what the function sound of its format accepts, no product on the host or
+ * on a device reads or writes outside of the part, of x or of y, whatever the values are; y may be wrong. Counts are less than 2^60. */
+
+static int spmv__sized(const spmv_array *array, uint64_t count, uint32_t width)
+{
+    return array->count == count && (!count || array->width == width);
+}
+
+/* Do offsets begin with 0, never fall and end with end? */
+SPMV__SHARED int spmv__offsets_sound(const spmv_array *array, uint64_t count, uint64_t end)
+{
+    uint64_t i, wrong = 0;
+    if (!spmv__sized(array, count, end <= 0xffffffffu ? 4 : 8) || spmv__at(array, 0) || spmv__at(array, count - 1) != end) return 0;
+    if (array->width == 4)
+        for (i = 1; i < count; i++) wrong |= ((const uint32_t *)array->data)[i] < ((const uint32_t *)array->data)[i - 1];
+    else
+        for (i = 1; i < count; i++) wrong |= ((const uint64_t *)array->data)[i] < ((const uint64_t *)array->data)[i - 1];
+    return !wrong;
+}
+
+/* Are so many numbers of 32 bits below limit? */
+SPMV__SHARED int spmv__numbers_sound(const spmv_array *array, uint64_t count, uint64_t limit)
+{
+    const uint32_t *number = (const uint32_t *)array->data, most = (uint32_t)spmv__smaller(limit, UINT32_MAX);
+    uint64_t i;
+    uint32_t wrong = 0;
+    if (!spmv__sized(array, count, 4)) return 0;
+    for (i = 0; i < count; i++) wrong |= (uint32_t)(number[i] >= most);
+    return !wrong;
+}
+
+/* Are there so many columns, of 32 bits without bases or of 16 bits with so many? */
+SPMV__SHARED int spmv__columns_sized(const spmv_array *col, const spmv_array *base, uint64_t count, uint64_t bases)
+{
+    return spmv__sized(col, count, base->count ? 2 : 4) && (!base->count || spmv__sized(base, bases, 4));
+}
+
+/* Do the columns in slots first .. end - 1, which share a base, lie in the matrix, each at a multiple of scale? pads: 1: or are padding. */
+SPMV__SHARED int spmv__columns_sound(const spmv_part *p, const spmv_array *col, const spmv_array *base, uint64_t first, uint64_t end,
+                                     uint64_t group, uint64_t scale, int pads)
+{
+    const uint32_t *wide = (const uint32_t *)col->data, limit = (uint32_t)p->cols, pad = pads ? SPMV_PAD : 0;
+    const uint16_t *narrow = (const uint16_t *)col->data;
+    const uint64_t low = base->count ? ((const uint32_t *)base->data)[group] : 0;
+    uint32_t wrong = 0, any = 0, high = 0;
+    uint64_t i;
+    if (!p->cols) return 0;
+    if (base->count) {
+        for (i = first; i < end; i++) {
+            const uint32_t c = narrow[i], there = c != SPMV_PAD16;
+            any |= there;
+            wrong |= !there;
+            high = there && c > high ? c : high;
+        }
+        return (pads || !wrong) && low % scale == 0 && low + (any ? high * scale : 0) < p->cols;
+    }
+    for (i = first; i < end; i++) wrong |= (uint32_t)(wide[i] >= limit) & (uint32_t)(wide[i] != pad);
+    for (i = first; i < end && scale > 1; i++) wrong |= (uint32_t)(wide[i] != pad) & (uint32_t)(wide[i] % (uint32_t)scale != 0);
+    return !wrong;
+}
+
+/* The same of all columns, where a group has the slots between every per-th pointer and the next such. */
+SPMV__SHARED int spmv__columns_by(const spmv_part *p, const spmv_array *col, const spmv_array *base, const spmv_array *ptr, uint64_t per,
+                                  uint64_t scale, int pads)
+{
+    const uint64_t last = ptr->count - 1;
+    uint64_t i;
+    int sound = 1;
+    if (!spmv__columns_sized(col, base, spmv__at(ptr, last), spmv__ceil_div(last, per))) return 0;
+    if (!base->count) return spmv__columns_sound(p, col, base, 0, col->count, 0, scale, pads);
+    for (i = 0; i < last && sound; i += per)
+        sound = spmv__columns_sound(p, col, base, spmv__at(ptr, i), spmv__at(ptr, spmv__smaller(i + per, last)), i / per, scale, pads);
+    return sound;
+}
+
+/* The same, where each group has 32 adjacent slots of every ld. */
+SPMV__SHARED int spmv__columns_across(const spmv_part *p, const spmv_array *col, const spmv_array *base, uint64_t width, uint64_t ld,
+                                      uint64_t scale)
+{
+    uint64_t i;
+    int sound = 1;
+    if (!spmv__columns_sized(col, base, spmv__sat_mul(width, ld), ld / 32)) return 0;
+    if (!base->count) return spmv__columns_sound(p, col, base, 0, col->count, 0, scale, 1);
+    for (i = 0; i < col->count && sound; i += 32) sound = spmv__columns_sound(p, col, base, i, i + 32, i % ld / 32, scale, 1);
+    return sound;
+}
+
 /* Widens low .. high by the columns of the part's nonzeros among entries k .. end - 1 of one row: as columns rise, by the first and the
  * last of them. */
 static void spmv__span_entries(const spmv_view *view, uint64_t k, uint64_t end, uint64_t *low, uint64_t *high)

@@ -28,7 +28,8 @@ void library_scale(spmv_type t, uint64_t n, double beta, void *y);
     X(spmv_status, spec_check, (const spmv_spec *spec, const char **why))                                   \
     X(spmv_status, plan_check, (const spmv_plan *plan, int strict, const spmv_hooks *hooks))                \
     X(int, part_covers, (const spmv_part *p, uint64_t matrix_rows))                                         \
-    X(const char *, cost_name, (spmv_cost c))
+    X(const char *, cost_name, (spmv_cost c))                                                               \
+    X(uint64_t, sum, (uint64_t seed, const void *data, uint64_t bytes))
 #define X(result, name, parameters) extern result (*const library_##name) parameters;
 LIBRARY_LIST(X)
 #undef X

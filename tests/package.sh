@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.." || exit 1
 root=$(pwd)
 way=${1-}
 ways='cmake-subdirectory cmake-installed cmake-host-only cmake-macros cmake-openmp cmake-cxx cmake-version pkg-config uninstall dist'
-ways="$ways versions"
+ways="$ways versions firmware"
 dir=$root/build/package/$way
 fail() {
     echo "$*"
@@ -42,7 +42,10 @@ links_opencl() { # links_opencl PROGRAM
 }
 
 if [ "$way" = list ]; then
-    for w in $ways; do printf 'package/%s\tplain\tsh tests/package.sh %s\n' "$w" "$w"; done
+    for w in $ways; do
+        [ "$w" != firmware ] || first='make -s build/spmv && '
+        printf 'package/%s\tplain\t%ssh tests/package.sh %s\n' "$w" "${first-}" "$w"
+    done
     exit 0
 fi
 case " $ways " in
@@ -189,5 +192,31 @@ versions) # spmv.h is where the version stands: its macros agree, and no other f
     [ -n "$version" ] && [ "$(cat "$dir/v")" = "$version$version" ] || fail "spmv.h: the numbers make $(cat "$dir/v"), the text is $version"
     others=$(grep -lF "$version" Makefile CMakeLists.txt cmake/* tools/*.sh)
     [ -z "$others" ] || fail "$version stands in" $others "as well"
+    ;;
+firmware) # examples/firmware on a Cortex-M4 of QEMU: is y right, is a damaged matrix refused, and how many bytes is the code?
+    [ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] || { echo skipped; exit 0; } # tools/install.sh installs the compiler there
+    spmv=$root/build/spmv
+    "$spmv" gen poisson2d_12 -o "$dir/grid.mtx" && cd "$dir/source" || exit 1
+    sed -n 's/^ \* *spmv convert //p' "$root/examples/firmware/firmware.c" >"$dir/lines"
+    [ "$(wc -l <"$dir/lines")" = 2 ] || fail "firmware.c: no lines of spmv convert"
+    while read -r line; do (cd "$dir" && "$spmv" convert $line) || fail "spmv convert $line"; done <"$dir/lines"
+    mkdir "$dir/damaged" && cp "$dir/sell.h" "$dir/damaged/" && sed '9s/0x/0x1/' "$dir/csr.h" >"$dir/damaged/csr.h"
+    run() { # run FOLDER STATUS: of its matrices
+        arm-none-eabi-gcc -std=c99 -Wall -Wextra -Werror -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -Os \
+            -ffunction-sections -Wl,--gc-sections -nostartfiles --specs=nano.specs -I. -I"$1" -T "$root/examples/firmware/board.ld" \
+            "$root/examples/firmware/firmware.c" "$root/examples/firmware/board.c" -o "$1/firmware.elf" || fail "it does not compile"
+        timeout 60 qemu-system-arm -M mps2-an386 -nographic -monitor none -serial none -semihosting-config enable=on,target=native \
+            -kernel "$1/firmware.elf"
+        [ $? = "$2" ] || fail "$1: the exit status is not $2"
+    }
+    run "$dir" 0
+    run "$dir/damaged" 1
+    arm-none-eabi-nm "$dir/firmware.elf" >"$dir/names"
+    if grep -E ' (_?malloc|_?free|printf|_?sbrk)' "$dir/names"; then fail "there is a heap or stdio"; fi
+    code=$(arm-none-eabi-size -A "$dir/firmware.elf" | awk '$1 == ".text" { print $2 }')
+    data=$(arm-none-eabi-size -A "$dir/firmware.elf" | awk '$1 == ".rodata" { print $2 }')
+    matrices=$(arm-none-eabi-nm -S -t d "$dir/firmware.elf" | awk '$4 == "csr" || $4 == "sell" { n += $2 } END { print n }')
+    echo "$code bytes of code, $((data - matrices)) of constants, $matrices of matrices"
+    [ $((code + data - matrices)) -le 40960 ] || fail "more than 40 KB"
     ;;
 esac

@@ -458,6 +458,48 @@ Test(both, on_a_device)
     spmv_device_destroy(&device);
 }
 
+/* A saved matrix that is loaded on a device gives the bits of the one that was made there from arrays that the host filled. What is on a
+ * device cannot be saved. */
+Test(both, saved_and_loaded_on_a_device)
+{
+    static const char *const some[] = { "csr", "csr:val=8", "sell:h=8,rows=sorted", "tcsr", "ell:w=2+coo" };
+    spmv_device device;
+    matrix m;
+    size_t i, n, none;
+    CHECK(matrix_awkward(&m, 8, INTEGERS), "matrix");
+    cr_assert_eq(spmv_device_create(&device, NULL), SPMV_OK);
+    for (i = 0; i < sizeof some / sizeof *some; i++) {
+        spmv_desc d = both_of(&m, SPMV_F64, some[i]);
+        double *x = (double *)need(m.cols, sizeof *x), *y = (double *)need(m.rows, sizeof *y), *z = (double *)need(m.rows, sizeof *z);
+        spmv_matrix a;
+        void *bytes;
+        uint64_t k;
+        d.both = 0;
+        d.convert = SPMV_CONVERT_ON_HOST;
+        for (k = 0; k < m.cols; k++) x[k] = rng_real();
+        CHECK(!spmv_create(&a, &d) && !spmv_save(&a, NULL, 0, &n), "%s: %s", some[i], heard.text);
+        bytes = need(n, 1);
+        CHECK(!spmv_save(&a, bytes, n, &n), "%s", some[i]);
+        spmv_destroy(&a);
+        d.device = &device;
+        CHECK(!spmv_create(&a, &d) && !spmv_mul(&a, 1, x, 0, y), "%s: %s", some[i], heard.text);
+        CHECK(spmv_save(&a, bytes, n, &none) == SPMV_ERR_UNSUPPORTED && strstr(heard.text, "on a device"), "%s: %s", some[i], heard.text);
+        spmv_destroy(&a);
+        d.hooks = ledger_hooks(&heard);
+        CHECK(!spmv_load(&a, bytes, n, &d), "%s: %s", some[i], heard.text);
+        memset(bytes, 0, n);
+        free(bytes);
+        CHECK(!spmv_mul(&a, 1, x, 0, z) && !memcmp(y, z, m.rows * sizeof *y), "%s: %s", some[i], heard.text);
+        spmv_destroy(&a);
+        CHECK(!heard.live, "%s: memory is left", some[i]);
+        free(x);
+        free(y);
+        free(z);
+    }
+    matrix_free(&m);
+    spmv_device_destroy(&device);
+}
+
 /* Reproducible products with the transpose have the same bits on the host and on the device. */
 Test(both, reproducible)
 {

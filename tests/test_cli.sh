@@ -361,6 +361,25 @@ done
 verdict 'convert through gzip and standard input' $?
 "$spmv" convert --type f32 tenth.mtx t.bin && "$spmv" mul t.bin -o - | tail -n 1 | grep -q '^0.10000000149'
 verdict 'convert to f32' $?
+for p in csr ell:w=1+coo sell:val=8; do
+    "$spmv" convert arrow.mtx p.spmv --plan $p --prepared && "$spmv" convert p.spmv b.bin && cmp -s a.bin b.bin
+    verdict "convert --prepared by $p and back" $?
+done
+"$spmv" convert small.mtx p.spmv.gz --prepared --plan sell --type f32
+product 'mul of a prepared matrix, in its type' '5 6 15' p.spmv.gz --x x.mtx
+product 'mul of a prepared matrix by another plan' '5 6 15' p.spmv.gz --x x.mtx --plan csr
+gives 'mul of a prepared matrix in another type' 1 mul p.spmv.gz --type f64
+says 'mul of a prepared matrix in another type: both are named' err 'type f32, not f64'
+gives 'info of a prepared matrix' 0 info p.spmv.gz --json
+says 'info of a prepared matrix' out '"rows": 3, "cols": 4,'
+gunzip -c p.spmv.gz >q.spmv && printf x | dd of=q.spmv bs=1 seek=300 conv=notrunc 2>/dev/null
+gives 'mul of a damaged prepared matrix' 1 mul q.spmv
+says 'mul of a damaged prepared matrix: why' err 'q.spmv.*checksum'
+gives 'convert --plan alone' 2 convert small.mtx q.spmv --plan csr
+printf '#include "small-1.h"\nint main(void) { return sizeof small_1 %% 64 != 0; }\n' >h.c
+"$spmv" convert small.mtx small-1.h --c-array --plan csr &&
+    ${CC:-cc} -std=c99 -Wall -Wextra -Werror h.c -o h && ./h
+verdict 'convert --c-array compiles' $?
 "$spmv" convert small.mtx s.bin
 product 'binary input' '5 6 15' s.bin --x x.mtx
 printf '%%%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 1\n1 3 2\n2 3 4\n' >wide.mtx

@@ -1464,7 +1464,7 @@ Test(io, binary_headers_ask_for_no_memory)
         memset(&head, 0, sizeof head);
         memcpy(head.magic, spmv__bin_magic, sizeof head.magic);
         head.version = SPMV__BIN_VERSION;
-        head.order = SPMV__BIN_ORDER;
+        head.order = SPMV__BYTE_ORDER;
         head.rows = dims[i];
         head.cols = dims[j];
         head.nnz = dims[k];

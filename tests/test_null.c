@@ -310,9 +310,14 @@ Test(null, matrices)
     const spmv_input nothing[] = { spmv_csr_f64(2, 2, NULL, NULL, NULL), spmv_csr_f32(2, 2, NULL, NULL, NULL),
                                    spmv_csr64_f64(2, 2, NULL, NULL, NULL), spmv_csr64_f32(2, 2, NULL, NULL, NULL) };
     float x32[2] = { 1, 10 }, y32[2];
+    uint64_t saved[200], room[SPMV_USE_ROOM(1)];
+    spmv_desc load;
+    size_t bytes;
     int on, i;
     memset(&desc, 0, sizeof desc);
+    memset(&load, 0, sizeof load);
     memset(&none, 0, sizeof none);
+    load.hooks = h;
     desc.hooks = h;
     for (i = 0; i < 4; i++) {
         desc.matrix = nothing[i];
@@ -348,10 +353,31 @@ Test(null, matrices)
     REFUSED_ON_STDERR("spmv_update: the matrix was not created", spmv_update(&none, NULL));
     REFUSED_ON_STDERR("spmv_update_buffer: the matrix was not created", spmv_update_buffer(&none, y));
     cr_assert(!spmv_target_of(NULL).device);
+    FINE(spmv_create(&m, &desc));
+    REFUSED_UNHEARD(spmv_save(NULL, saved, sizeof saved, &bytes));
+    REFUSED_UNHEARD(spmv_save(&none, saved, sizeof saved, &bytes));
+    REFUSED("bytes", spmv_save(&m, saved, sizeof saved, NULL));
+    FINE(spmv_save(&m, NULL, 0, &bytes));
+    FINE(spmv_save(&m, saved, sizeof saved, &bytes));
+    spmv_destroy(&m);
+    cr_assert(spmv_saved_is(saved, bytes) && !spmv_saved_is(NULL, bytes));
+    REFUSED("matrix", spmv_load(NULL, saved, bytes, &load));
+    REFUSED("bytes", spmv_load(&m, NULL, bytes, &load));
+    REFUSED_UNHEARD(spmv_load(&m, saved, bytes, NULL));
+    cr_assert(zeroed(&m, sizeof m));
+    REFUSED("matrix", spmv_use(NULL, saved, bytes, room, sizeof room, &h));
+    REFUSED("bytes", spmv_use(&m, NULL, bytes, room, sizeof room, &h));
+    REFUSED("room", spmv_use(&m, saved, bytes, NULL, sizeof room, &h));
+    FINE(spmv_use(&m, saved, bytes, room, sizeof room, NULL));
+    spmv_destroy(&m);
     for (on = 0; on < 2; on++) {
         spmv_device d;
         if (on) d = open_device();
-        desc.device = on ? &d : NULL;
+        desc.device = load.device = on ? &d : NULL;
+        FINE(spmv_load(&m, saved, bytes, &load));
+        FINE(spmv_mul(&m, 1, x, 0, y));
+        cr_assert(y[0] == 2 && y[1] == 30);
+        spmv_destroy(&m);
         FINE(spmv_create(&m, &desc));
         REFUSED("x", spmv_mul(&m, 1, NULL, 0, y));
         REFUSED("y", spmv_mul(&m, 1, x, 0, NULL));

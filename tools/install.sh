@@ -11,7 +11,7 @@ test="$demo g++ cmake binutils xxd gzip libcriterion-dev libclblast-dev clang li
 
 # only for the 32-bit and the ARM builds of the compile checks
 [ "$(dpkg --print-architecture 2>/dev/null)" != amd64 ] || test="$test libc6-dev-i386 lib32gcc-12-dev
-      gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
+      gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm"
 bench="$demo g++ libeigen3-dev librsb-dev python3-matplotlib"
 # about 100 packages, 0.5 GB; with them, the group petsc of tests/run.sh and examples/mpi.c are tested
 petsc='gcc libc6-dev pkgconf libpetsc-real-dev libpetsc3.18-dev-examples libopenmpi-dev openmpi-bin'

@@ -35,8 +35,8 @@
     "\n--device 0+1 or host+0 divides the rows among several devices: by --shares, or by the estimated time that each needs\n" \
     "for its rows. Unless all together are clearly faster than one alone, that one gets all rows.\n"
 
-#define FILE_TEXT "FILE is a Matrix Market file or the binary form, plain or compressed by gzip, or a tar archive with one;\n" \
-    "- is standard input.\n"
+#define FILE_TEXT "FILE is a Matrix Market file, the binary form or a prepared matrix (spmv convert), plain or compressed by gzip, or a\n" \
+    "tar archive with one; - is standard input.\n"
 
 static const command commands[] = {
     {"devices", "", "list the devices that products can run on",
@@ -168,15 +168,19 @@ static const command commands[] = {
      "  spmv self-check --device gpu --brief --json       # (GPU) a line of JSON for each variant\n",
      BIT(DEVICE) | BIT(TYPE) | BIT(JSON) | BIT(PAIRS) | BIT(BRIEF) | BIT(REPRODUCIBLE), 0, SPMV_FORMAT_COUNT,
      check_command},
-    {"convert", "IN OUT [options]", "convert between Matrix Market and the binary form",
+    {"convert", "IN OUT [options]", "convert between Matrix Market and the binary form, or prepare a matrix",
      "OUT is written in the binary form if its name ends in .bin, otherwise as Matrix Market; a further suffix .gz compresses\n"
      "it; - is standard output. The form of IN is recognised by its first bytes, whether or not it is compressed. Values keep\n"
      "their type unless --type is given. OUT may be the same file as IN: spmv replaces a file only after all of the new one is\n"
-     "written. This needs room for both, and leaves the old file as it was if anything fails.\n", "",
+     "written. This needs room for both, and leaves the old file as it was if anything fails.\n"
+     "With --prepared, OUT gets the matrix as --plan (default: auto) stores it on the host; --c-array writes that as a C file\n"
+     "for programs without files. spmv mul uses a prepared matrix as it is, other commands read it as any other.\n", "",
      "  spmv convert a.mtx a.bin               # to the binary form, which is faster to read\n"
+     "  spmv convert a.mtx a.spmv --plan sell --prepared             # read in a fraction of that time, and not converted again\n"
+     "  spmv convert a.mtx a.h --plan csr --type f32 --c-array       # for firmware\n"
      "  spmv convert a.mtx a32.mtx --type f32  # values rounded to single precision\n"
      "  spmv convert a.mtx a.mtx.gz            # compressed\n",
-     BIT(TYPE) | BIT(MAX_DIM) | BIT(TRANSPOSE), 2, 2, convert_command},
+     BIT(PLAN) | BIT(PREPARED) | BIT(C_ARRAY) | BIT(TYPE) | BIT(MAX_DIM) | BIT(TRANSPOSE), 2, 2, convert_command},
     {"plan", "FILE [options]", "show the plan that the library or a builder makes",
      "Prints the plan, each part's share of the nonzeros in the notation of the papers, its bytes and its padding.\n"
      PLAN_TEXT "hybr:k=0 tries every width and takes the fastest.\n"

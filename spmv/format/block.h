@@ -449,6 +449,9 @@ SPMV__SHARED uint64_t spmv__block_distance(const spmv_part *p)
     return p->spec.format == SPMV_SBELL ? p->n[SPMV_SBELL_H] : 1;
 }
 
+/* Elements of a unit of blocks that are so wide. */
+static uint64_t spmv__block_unit(uint64_t bw) { return bw % 4 == 0 ? 4 : bw % 2 == 0 ? 2 : 3; }
+
 /* Units in a block. */
 static uint64_t spmv__block_units(const spmv_part *p) { return p->n[SPMV_BLOCK_BH] * p->n[SPMV_BLOCK_BW] / p->n[SPMV_BLOCK_UW]; }
 
@@ -588,7 +591,7 @@ static spmv_status spmv__block_begin(spmv_part *p, spmv__source *source)
     uint64_t bw = (uint64_t)spmv__block_width(&p->spec);
     p->n[SPMV_BLOCK_BH] = (uint64_t)spmv__block_height(&p->spec);
     p->n[SPMV_BLOCK_BW] = bw;
-    p->n[SPMV_BLOCK_UW] = bw % 4 == 0 ? 4 : bw % 2 == 0 ? 2 : 3;
+    p->n[SPMV_BLOCK_UW] = spmv__block_unit(bw);
     if (p->spec.format == SPMV_SBELL) p->n[SPMV_SBELL_H] = spmv__height(&p->spec);
     source->grain = p->n[SPMV_BLOCK_BH] * spmv__block_group_height(p);
     status = spmv__room(source->hooks, &blocks, spmv__block_rows(p), sizeof *source->blocks);
@@ -989,19 +992,52 @@ static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
         }
 }
 
+/* Are there so many blocks, in columns of which bases groups have bases, and is a block what the keys say? */
+static int spmv__blocks_sized(const spmv_part *p, uint64_t blocks, uint64_t bases)
+{
+    const uint64_t bh = (uint64_t)spmv__block_height(&p->spec), bw = (uint64_t)spmv__block_width(&p->spec);
+    return p->n[SPMV_BLOCK_BH] == bh && p->n[SPMV_BLOCK_BW] == bw && p->n[SPMV_BLOCK_UW] == spmv__block_unit(bw) &&
+           p->a[SPMV_VAL].count == spmv__sat_mul(blocks, bh * bw) &&
+           spmv__columns_sized(&p->a[spmv__block_col(p)], &p->a[spmv__block_base(p)], blocks, bases);
+}
+
+SPMV__SHARED int spmv__block_sound(const spmv_part *p)
+{
+    const spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)], *ptr = &p->a[spmv__block_ptr(p)];
+    const uint64_t bw = (uint64_t)spmv__block_width(&p->spec), h = spmv__height(&p->spec);
+    const uint64_t rows = spmv__ceil_div(p->rows, (uint64_t)spmv__block_height(&p->spec)), ld = spmv__leading(rows);
+    const uint64_t slices = spmv__ceil_div(rows, h);
+    uint64_t t;
+    if (p->spec.format == SPMV_BELL)
+        return p->n[SPMV_BELL_LD] == ld && spmv__blocks_sized(p, spmv__sat_mul(p->n[SPMV_BELL_WIDTH], ld), ld / 32) &&
+               spmv__columns_across(p, col, base, p->n[SPMV_BELL_WIDTH], ld, bw);
+    if (p->spec.format == SPMV_BCSR)
+        return p->n[SPMV_BCSR_BLOCKS] == col->count && spmv__blocks_sized(p, col->count, spmv__ceil_div(rows, 32)) &&
+               spmv__offsets_sound(ptr, rows + 1, col->count) && spmv__columns_by(p, col, base, ptr, 32, bw, 0);
+    if (p->n[SPMV_SBELL_H] != h || p->n[SPMV_SBELL_SLICES] != slices || !spmv__blocks_sized(p, col->count, slices) ||
+        !spmv__offsets_sound(ptr, slices + 1, col->count))
+        return 0;
+    for (t = 0; t < slices; t++)
+        if ((spmv__at(ptr, t + 1) - spmv__at(ptr, t)) % h) return 0;
+    return spmv__columns_by(p, col, base, ptr, 1, bw, 1);
+}
+
 /* The three formats share these functions; the table needs each under the format's own name. */
 #define spmv__bell_size  spmv__block_size
 #define spmv__bell_lay   spmv__block_lay
 #define spmv__bell_fill  spmv__block_fill
 #define spmv__bell_each  spmv__block_each
+#define spmv__bell_sound spmv__block_sound
 #define spmv__sbell_size spmv__block_size
 #define spmv__sbell_lay  spmv__block_lay
 #define spmv__sbell_fill spmv__block_fill
 #define spmv__sbell_each spmv__block_each
+#define spmv__sbell_sound spmv__block_sound
 #define spmv__bcsr_size  spmv__block_size
 #define spmv__bcsr_lay   spmv__block_lay
 #define spmv__bcsr_fill  spmv__block_fill
 #define spmv__bcsr_each  spmv__block_each
+#define spmv__bcsr_sound spmv__block_sound
 #endif
 
 /* -- products on the host -- */

@@ -149,6 +149,26 @@ static void spmv__cmrs_each(const spmv_part *p, spmv__visit visit, void *user)
         for (k = spmv__at(&p->a[SPMV_CMRS_PTR], t); k < spmv__at(&p->a[SPMV_CMRS_PTR], t + 1); k++)
             visit(user, t * height + (packed ? index[k] & 15 : row[k]), packed ? index[k] >> 4 : index[k], k);
 }
+
+SPMV__SHARED int spmv__cmrs_sound(const spmv_part *p)
+{
+    const spmv_array *ptr = &p->a[SPMV_CMRS_PTR];
+    const uint32_t *index = (const uint32_t *)p->a[SPMV_CMRS_INDEX].data;
+    const uint8_t *row = (const uint8_t *)p->a[SPMV_CMRS_ROW].data;
+    const uint64_t height = spmv__height(&p->spec), packed = p->cols <= (1u << 28) && !p->spec.key[SPMV_KEY_WIDE];
+    const uint64_t strips = spmv__ceil_div(p->rows, height);
+    uint64_t t, k;
+    if (p->n[SPMV_CMRS_HEIGHT] != height || p->n[SPMV_CMRS_PACKED] != packed || p->a[SPMV_VAL].count != p->nnz ||
+        !spmv__offsets_sound(ptr, strips + 1, p->nnz) || !spmv__sized(&p->a[SPMV_CMRS_INDEX], p->nnz, 4) ||
+        !spmv__sized(&p->a[SPMV_CMRS_ROW], packed ? 0 : p->nnz, 1))
+        return 0;
+    for (t = 0; t < strips; t++) {
+        const uint64_t rows = spmv__smaller(height, p->rows - t * height);
+        for (k = spmv__at(ptr, t); k < spmv__at(ptr, t + 1); k++)
+            if ((packed ? index[k] & 15 : row[k]) >= rows || (packed ? index[k] >> 4 : index[k]) >= p->cols) return 0;
+    }
+    return 1;
+}
 #endif
 
 /* Entry r of an array of 32-bit or 64-bit pointers. */

@@ -67,6 +67,19 @@ static void spmv__coo_each(const spmv_part *p, spmv__visit visit, void *user)
     for (k = 0; k < p->nnz; k++)
         visit(user, ((const uint32_t *)p->a[SPMV_COO_ROW].data)[k], ((const uint32_t *)p->a[SPMV_COO_COL].data)[k], k);
 }
+
+SPMV__SHARED int spmv__coo_sound(const spmv_part *p)
+{
+    const uint32_t *row = (const uint32_t *)p->a[SPMV_COO_ROW].data;
+    uint64_t k, begin = 0, longest = 1;
+    if (p->a[SPMV_VAL].count != p->nnz || !spmv__numbers_sound(&p->a[SPMV_COO_ROW], p->nnz, p->rows)) return 0;
+    for (k = 1; k < p->nnz; k++) {
+        if (row[k] < row[k - 1]) return 0;
+        if (row[k] != row[k - 1]) begin = k;
+        if (k + 1 - begin > longest) longest = k + 1 - begin;
+    }
+    return longest == p->longest && spmv__numbers_sound(&p->a[SPMV_COO_COL], p->nnz, p->cols);
+}
 #endif
 
 #endif

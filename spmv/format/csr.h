@@ -244,6 +244,52 @@ static void spmv__csr_each(const spmv_part *p, spmv__visit visit, void *user)
             visit(user, i, spmv__column_at(&p->a[SPMV_CSR_COL], &p->a[SPMV_CSR_BASE], k, run, 1), k);
         }
 }
+
+/* Is a run from row and slot at to next and stop one that spmv__run_step makes? */
+static int spmv__run_sound(const spmv_part *p, uint64_t row, uint64_t at, uint64_t next, uint64_t stop)
+{
+    const spmv_array *ptr = &p->a[SPMV_CSR_PTR];
+    const uint64_t most = (uint64_t)p->spec.key[SPMV_KEY_RUN], n = stop - at;
+    uint64_t first, end;
+    if (row >= p->rows || next < row || next > p->rows) return 0;
+    first = spmv__at(ptr, row);
+    end = spmv__at(ptr, row + 1);
+    if (at < first || at > end) return 0;
+    if (next == row) return n == most && end - at > (at == first ? SPMV__WHOLE * most : most);
+    if (stop != spmv__at(ptr, next)) return 0;
+    if (at > first) return next == row + 1 && n <= most;
+    return next - row <= most && n <= (next == row + 1 ? SPMV__WHOLE * most : most);
+}
+
+static int spmv__runs_sound(const spmv_part *p)
+{
+    const spmv_array *at = &p->a[SPMV_CSR_RUN_AT], *ptr = &p->a[SPMV_CSR_PTR];
+    const uint32_t *row = (const uint32_t *)p->a[SPMV_CSR_RUN_ROW].data, *lengthy = (const uint32_t *)p->a[SPMV_CSR_LONG_RUN].data;
+    const uint64_t runs = p->n[SPMV_CSR_RUNS];
+    uint64_t run, longs = 0;
+    if (!spmv__sized(&p->a[SPMV_CSR_RUN_ROW], runs + 1, 4) || !spmv__offsets_sound(at, runs + 1, p->nnz) ||
+        !spmv__sized(&p->a[SPMV_CSR_LONG_RUN], p->n[SPMV_CSR_LONGS], 4) || row[0] || row[runs] != p->rows)
+        return 0;
+    for (run = 0; run < runs; run++) {
+        if (!spmv__run_sound(p, row[run], spmv__at(at, run), row[run + 1], spmv__at(at, run + 1))) return 0;
+        if (row[run + 1] != row[run] || spmv__at(at, run) != spmv__at(ptr, row[run])) continue;
+        if (longs == p->n[SPMV_CSR_LONGS] || lengthy[longs++] != run) return 0;
+    }
+    return longs == p->n[SPMV_CSR_LONGS] &&
+           spmv__columns_by(p, &p->a[SPMV_CSR_COL], &p->a[SPMV_CSR_BASE], at, 1, 1, 0);
+}
+
+SPMV__SHARED int spmv__csr_sound(const spmv_part *p)
+{
+    const spmv_array *ptr = &p->a[SPMV_CSR_PTR];
+    uint64_t i, longest = 0;
+    if (p->a[SPMV_VAL].count != p->nnz || !spmv__offsets_sound(ptr, p->rows + 1, p->nnz)) return 0;
+    for (i = 0; i < p->rows; i++)
+        if (spmv__at(ptr, i + 1) - spmv__at(ptr, i) > longest) longest = spmv__at(ptr, i + 1) - spmv__at(ptr, i);
+    if (longest != p->longest) return 0;
+    if (p->spec.key[SPMV_KEY_RUN]) return spmv__runs_sound(p);
+    return !p->a[SPMV_CSR_BASE].count && spmv__numbers_sound(&p->a[SPMV_CSR_COL], p->nnz, p->cols);
+}
 #endif
 
 /* -- products on the host -- */

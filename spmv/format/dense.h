@@ -49,6 +49,8 @@ static spmv_status spmv__dense_estimate(const spmv_spec *spec, const spmv__analy
 
 #define spmv__dense_lay NULL
 
+SPMV__SHARED int spmv__dense_sound(const spmv_part *p) { return p->a[SPMV_VAL].count == spmv__sat_mul(p->rows, p->cols); }
+
 static void spmv__dense_fill(spmv_part *p, const spmv__source *source, spmv__sink *to, uint64_t first, uint64_t end)
 {
     uint64_t i, k;

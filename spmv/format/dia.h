@@ -336,6 +336,20 @@ static void spmv__dia_each_one(const spmv_part *p, uint64_t d, int64_t offset, s
     if (end > (int64_t)p->rows) end = (int64_t)p->rows;
     for (r = first; r < end; r++) visit(user, (uint64_t)r, (uint64_t)(r + offset), begin + (uint64_t)r);
 }
+
+/* Are there so many offsets, and values of so many diagonals? */
+static int spmv__diagonals_sized(const spmv_part *p, const spmv_array *offset, uint64_t offsets, uint64_t diagonals)
+{
+    const uint64_t ld = spmv__dia_ld(p);
+    return spmv__sized(offset, offsets, 4) && ld == spmv__leading(p->rows) && p->a[SPMV_VAL].count == spmv__sat_mul(diagonals, ld);
+}
+
+/* Do the count diagonals of offset number i lie in the matrix, above the before diagonals of the offset in front of it? */
+static int spmv__diagonal_sound(const spmv_part *p, const int32_t *offset, uint64_t i, uint64_t before, uint64_t count)
+{
+    if (i && (int64_t)offset[i] < offset[i - 1] + (int64_t)before) return 0;
+    return (int64_t)offset[i] > -(int64_t)p->rows && offset[i] + (int64_t)count <= (int64_t)p->cols;
+}
 #endif
 
 static const spmv__traits spmv__dia_traits = {
@@ -384,6 +398,16 @@ static void spmv__dia_each(const spmv_part *p, spmv__visit visit, void *user)
 {
     uint64_t d;
     for (d = 0; d < p->n[SPMV_DIA_DIAGONALS]; d++) spmv__dia_each_one(p, d, ((const int32_t *)p->a[SPMV_DIA_OFFSET].data)[d], visit, user);
+}
+
+SPMV__SHARED int spmv__dia_sound(const spmv_part *p)
+{
+    const uint64_t diagonals = p->n[SPMV_DIA_DIAGONALS];
+    uint64_t d;
+    if (!spmv__diagonals_sized(p, &p->a[SPMV_DIA_OFFSET], diagonals, diagonals)) return 0;
+    for (d = 0; d < diagonals; d++)
+        if (!spmv__diagonal_sound(p, (const int32_t *)p->a[SPMV_DIA_OFFSET].data, d, 1, 1)) return 0;
+    return 1;
 }
 #endif
 
@@ -443,6 +467,19 @@ static void spmv__bdia_each(const spmv_part *p, spmv__visit visit, void *user)
     for (b = 0; b < p->n[SPMV_BDIA_BANDS]; b++)
         for (d = band_ptr[b]; d < band_ptr[b + 1]; d++)
             spmv__dia_each_one(p, d, (int64_t)((const int32_t *)p->a[SPMV_BDIA_OFFSET].data)[b] + (int64_t)(d - band_ptr[b]), visit, user);
+}
+
+SPMV__SHARED int spmv__bdia_sound(const spmv_part *p)
+{
+    const spmv_array *ptr = &p->a[SPMV_BDIA_BAND_PTR];
+    const uint64_t bands = p->n[SPMV_BDIA_BANDS], diagonals = p->n[SPMV_BDIA_LD] ? p->a[SPMV_VAL].count / p->n[SPMV_BDIA_LD] : 0;
+    uint64_t b, before = 0, count;
+    if (!spmv__diagonals_sized(p, &p->a[SPMV_BDIA_OFFSET], bands, diagonals) || !spmv__offsets_sound(ptr, bands + 1, diagonals)) return 0;
+    for (b = 0; b < bands; b++, before = count) {
+        count = spmv__at(ptr, b + 1) - spmv__at(ptr, b);
+        if (!spmv__diagonal_sound(p, (const int32_t *)p->a[SPMV_BDIA_OFFSET].data, b, before, count)) return 0;
+    }
+    return 1;
 }
 #endif
 

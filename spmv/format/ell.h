@@ -260,6 +260,20 @@ static void spmv__ell_each(const spmv_part *p, spmv__visit visit, void *user)
     for (i = 0; i < p->rows; i++)
         spmv__ell_visit(col, base, i / 32, i, i * spmv__ell_row_step(p), p->n[SPMV_ELL_LD], p->n[SPMV_ELL_WIDTH], visit, user);
 }
+
+SPMV__SHARED int spmv__ell_sound(const spmv_part *p)
+{
+    const spmv_array *col = &p->a[SPMV_ELL_COL], *base = &p->a[SPMV_ELL_BASE];
+    const uint64_t width = p->n[SPMV_ELL_WIDTH], ld = spmv__leading(p->rows), rows = p->spec.key[SPMV_KEY_ROWMAJOR] ? p->rows : ld;
+    uint64_t i;
+    int sound = 1;
+    if (p->n[SPMV_ELL_LD] != (p->spec.key[SPMV_KEY_ROWMAJOR] ? 1 : ld) || p->a[SPMV_VAL].count != spmv__sat_mul(width, rows)) return 0;
+    if (!p->spec.key[SPMV_KEY_ROWMAJOR]) return spmv__columns_across(p, col, base, width, ld, 1);
+    if (!spmv__columns_sized(col, base, p->a[SPMV_VAL].count, ld / 32)) return 0;
+    for (i = 0; i < rows && sound; i += 32)
+        sound = spmv__columns_sound(p, col, base, i * width, spmv__smaller(i + 32, rows) * width, i / 32, 1, 1);
+    return sound;
+}
 #endif
 
 static const spmv__traits spmv__sell_traits = {
@@ -620,6 +634,30 @@ static void spmv__sell_each(const spmv_part *p, spmv__visit visit, void *user)
         for (i = first; i < spmv__slice_end(p, t); i++)
             spmv__ell_visit(&p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], t, i, slot + i - first, height, width, visit, user);
     }
+}
+
+/* Do slices go from the first row to the last, each of at most H rows? */
+static int spmv__slices_sound(const spmv_part *p)
+{
+    const spmv_array *row = &p->a[SPMV_SELL_SLICE_ROW];
+    const uint64_t slices = p->n[SPMV_SELL_SLICES], h = p->n[SPMV_SELL_H];
+    uint64_t t;
+    if (h != spmv__sell_height(&p->spec, p->rows)) return 0;
+    if (!p->spec.key[SPMV_KEY_GROW]) return !row->count && slices == spmv__ceil_div(p->rows, h);
+    if (!spmv__sized(row, slices + 1, 4) || !spmv__offsets_sound(row, slices + 1, p->rows)) return 0;
+    for (t = 0; t < slices; t++)
+        if (!spmv__slice_height(p, t) || spmv__slice_height(p, t) > h) return 0;
+    return 1;
+}
+
+SPMV__SHARED int spmv__sell_sound(const spmv_part *p)
+{
+    const spmv_array *ptr = &p->a[SPMV_SELL_PTR];
+    uint64_t t;
+    if (!spmv__slices_sound(p) || !spmv__offsets_sound(ptr, p->n[SPMV_SELL_SLICES] + 1, p->a[SPMV_VAL].count)) return 0;
+    for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++)
+        if ((spmv__at(ptr, t + 1) - spmv__at(ptr, t)) % spmv__slice_height(p, t)) return 0;
+    return spmv__columns_by(p, &p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], ptr, 1, 1, 1);
 }
 #endif
 

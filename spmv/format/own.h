@@ -274,6 +274,11 @@ static void spmv__extra_fill(spmv_part *p, const spmv__source *source, spmv__sin
         spmv__extra_of(&spmv__##name##_extra, p, &matrix);                                                                          \
         spmv__##name##_visit(&matrix, visit, user);                                                                                 \
     }                                                                                                                               \
+    SPMV__SHARED int spmv__##name##_sound(const spmv_part *p)                                                                       \
+    {                                                                                                                               \
+        (void)p; /* not asked: its number means nothing in another program */                                                       \
+        return 0;                                                                                                                   \
+    }                                                                                                                               \
     static spmv_status spmv__##name##_estimate(const spmv_spec *spec, const spmv__analysis *analysis,                                      \
                                                const spmv_features *features,                                                              \
                                                spmv__load *out)                                                                     \

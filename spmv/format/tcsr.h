@@ -632,6 +632,72 @@ static void spmv__tcsr_each(const spmv_part *p, spmv__visit visit, void *user)
         }
     }
 }
+
+/* Do the flags and what is counted before warps and lanes belong together? */
+static int spmv__tcsr_ends_sound(const spmv_part *p, uint64_t lanes, uint64_t all)
+{
+    const uint32_t *flag = (const uint32_t *)p->a[SPMV_TCSR_FLAG].data, *ends = (const uint32_t *)p->a[SPMV_TCSR_END].data;
+    uint32_t ended = 0, in_warp = 0;
+    uint64_t i;
+    if (!spmv__sized(&p->a[SPMV_TCSR_FLAG], lanes, 4) || !spmv__sized(&p->a[SPMV_TCSR_END], lanes / SPMV_TCSR_LANES + 1, 4)) return 0;
+    for (i = 0; i < lanes; i++) {
+        if (i % SPMV_TCSR_LANES == 0) in_warp = 0;
+        if (flag[i] >> SPMV_TCSR_SLOTS != in_warp || ends[i / SPMV_TCSR_LANES] != ended - in_warp) return 0;
+        in_warp += (uint32_t)spmv__bit_count(spmv__tcsr_bits(p, i));
+        ended += (uint32_t)spmv__bit_count(spmv__tcsr_bits(p, i));
+    }
+    return ends[lanes / SPMV_TCSR_LANES] == ended && ended == all;
+}
+
+/* Does each row that goes on in the next tile end where its pieces say? */
+static int spmv__tcsr_pieces_sound(const spmv_part *p)
+{
+    const uint32_t *piece = (const uint32_t *)p->a[SPMV_TCSR_PIECE].data, *cut = (const uint32_t *)p->a[SPMV_TCSR_CUT].data;
+    const uint64_t tiles = p->n[SPMV_TCSR_TILES];
+    uint64_t t, first = 0, last = 0, cuts = 0; /* of the row that goes on, unless last is this tile or before it */
+    if (!spmv__sized(&p->a[SPMV_TCSR_PIECE], 2 * tiles, 4) || !spmv__sized(&p->a[SPMV_TCSR_CUT], p->n[SPMV_TCSR_CUTS], 4)) return 0;
+    for (t = 0; t < tiles; t++) {
+        const int on = t && last >= t, ends = spmv__tcsr_ends(p, t + 1) != spmv__tcsr_ends(p, t);
+        if (piece[2 * t] != (on ? first : t) || (on && ends != (last == t))) return 0;
+        if (last > t && piece[2 * t + 1] != last) return 0;
+        if (last > t || piece[2 * t + 1] == t) continue;
+        first = t;
+        last = piece[2 * t + 1];
+        if (last <= t || last >= tiles || cuts == p->n[SPMV_TCSR_CUTS] || cut[cuts++] != t) return 0;
+    }
+    return cuts == p->n[SPMV_TCSR_CUTS];
+}
+
+/* Columns of 16 bits. */
+static int spmv__tcsr_narrow_sound(const spmv_part *p, uint64_t slots)
+{
+    const spmv_array *at = &p->a[SPMV_TCSR_HIGH_AT], *base = &p->a[SPMV_TCSR_BASE];
+    const uint64_t warps = slots / SPMV__TCSR_WARP;
+    uint64_t k;
+    if (!spmv__columns_sized(&p->a[SPMV_TCSR_COL], base, slots, warps)) return 0;
+    if (at->count && !spmv__offsets_sound(at, warps + 1, p->a[SPMV_TCSR_HIGH].count / SPMV__TCSR_WARP)) return 0;
+    if (!spmv__sized(&p->a[SPMV_TCSR_HIGH], at->count ? spmv__at(at, warps) * SPMV__TCSR_WARP : 0, 1)) return 0;
+    for (k = 0; k < warps && at->count; k++)
+        if (spmv__at(at, k + 1) - spmv__at(at, k) > 1) return 0;
+    for (k = 0; k < slots; k++) {
+        const uint32_t c = spmv__tcsr_column(p, k);
+        if (c >= p->cols || c < ((const uint32_t *)base->data)[k / SPMV__TCSR_WARP]) return 0;
+    }
+    return 1;
+}
+
+SPMV__SHARED int spmv__tcsr_sound(const spmv_part *p)
+{
+    const uint64_t tile = spmv__tile_slots(&p->spec), tiles = p->n[SPMV_TCSR_TILES], slots = tile * tiles;
+    const uint64_t empties = p->n[SPMV_TCSR_EMPTIES];
+    if (p->n[SPMV_TCSR_TILE] != tile || tiles > 0x7fffffffu || p->a[SPMV_VAL].count != slots || empties > p->rows) return 0;
+    if (!spmv__numbers_sound(&p->a[SPMV_TCSR_ROW], empties ? p->rows - empties : 0, p->rows) ||
+        !spmv__numbers_sound(&p->a[SPMV_TCSR_EMPTY], empties, p->rows) ||
+        !spmv__tcsr_ends_sound(p, slots / SPMV_TCSR_SLOTS, p->rows - empties) || !spmv__tcsr_pieces_sound(p))
+        return 0;
+    if (p->a[SPMV_TCSR_BASE].count) return spmv__tcsr_narrow_sound(p, slots);
+    return !p->a[SPMV_TCSR_HIGH_AT].count && spmv__numbers_sound(&p->a[SPMV_TCSR_COL], slots, p->cols);
+}
 #endif
 
 #endif

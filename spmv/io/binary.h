@@ -20,47 +20,15 @@ static spmv_type spmv__bin_type(const spmv__bin_head *head) { return head->type 
 /* The bytes around SPMV change if a transfer converts line ends or drops the eighth bit. */
 static const unsigned char spmv__bin_magic[8] = {0x89, 'S', 'P', 'M', 'V', 0x0d, 0x0a, 0x1a};
 #define SPMV__BIN_VERSION 1u
-#define SPMV__BIN_ORDER 0x01020304u /* reads as another number in the other byte order */
-
-static uint64_t spmv__bin_mix(uint64_t lane, const unsigned char *p)
-{
-    uint64_t word;
-    memcpy(&word, p, sizeof word);
-    lane = (lane ^ word) * 0x9e3779b97f4a7c15u;
-    return lane << 29 | lane >> 35;
-}
-
-/* The checksum of a block, continuing from seed. Four independent lanes let it run as fast as memory. Every step is invertible, so that no
- * change within one word goes undetected. */
-static uint64_t spmv__bin_sum(uint64_t seed, const void *data, uint64_t bytes)
-{
-    const unsigned char *p = (const unsigned char *)data;
-    unsigned char tail[32] = {0};
-    uint64_t lane[4], i;
-    for (i = 0; i < 4; i++) lane[i] = seed + i;
-    for (i = 0; bytes - i >= 32; i += 32) {
-        lane[0] = spmv__bin_mix(lane[0], p + i);
-        lane[1] = spmv__bin_mix(lane[1], p + i + 8);
-        lane[2] = spmv__bin_mix(lane[2], p + i + 16);
-        lane[3] = spmv__bin_mix(lane[3], p + i + 24);
-    }
-    if (bytes > i) memcpy(tail, p + i, (size_t)(bytes - i));
-    seed ^= bytes;
-    for (i = 0; i < 4; i++) {
-        seed = (seed ^ spmv__bin_mix(lane[i], tail + 8 * i)) * 0xff51afd7ed558ccdu;
-        seed ^= seed >> 32;
-    }
-    return seed;
-}
 
 static uint64_t spmv__bin_sum_all(spmv__bin_head head, const void *ptr, const void *col, const void *val)
 {
     uint64_t sum;
     head.sum = 0;
-    sum = spmv__bin_sum(0, &head, sizeof head);
-    sum = spmv__bin_sum(sum, ptr, (head.rows + 1) * 8);
-    sum = spmv__bin_sum(sum, col, head.nnz * 4);
-    return spmv__bin_sum(sum, val, head.nnz * spmv_value_size(spmv__bin_type(&head)));
+    sum = spmv__sum(0, &head, sizeof head);
+    sum = spmv__sum(sum, ptr, (head.rows + 1) * 8);
+    sum = spmv__sum(sum, col, head.nnz * 4);
+    return spmv__sum(sum, val, head.nnz * spmv_value_size(spmv__bin_type(&head)));
 }
 
 static spmv_status spmv__bin_refuse(const spmv_source *src, const spmv_hooks *hooks, spmv_status s,
@@ -109,7 +77,7 @@ static spmv_status spmv__bin_check_head(const spmv__bin_head *head, const spmv_s
     spmv_status s;
     if (!spmv_bin_is(head->magic, sizeof head->magic))
         return spmv__bin_refuse(src, hooks, SPMV_ERR_PARSE, "byte 137 and SPMV at the start", head->magic[0]);
-    if (head->order != SPMV__BIN_ORDER)
+    if (head->order != SPMV__BYTE_ORDER)
         return spmv__bin_refuse(src, hooks, SPMV_ERR_UNSUPPORTED, "this machine's byte order 16909060", head->order);
     if (head->version != SPMV__BIN_VERSION)
         return spmv__bin_refuse(src, hooks, SPMV_ERR_UNSUPPORTED, "version 1", head->version);
@@ -206,7 +174,7 @@ SPMV_API spmv_status spmv_bin_write(const spmv_sink *sink, const spmv_csr *a, co
     memset(&head, 0, sizeof head);
     memcpy(head.magic, spmv__bin_magic, sizeof head.magic);
     head.version = SPMV__BIN_VERSION;
-    head.order = SPMV__BIN_ORDER;
+    head.order = SPMV__BYTE_ORDER;
     head.type = spmv_value_size(a->type) == sizeof(float);
     head.rows = a->rows;
     head.cols = a->cols;

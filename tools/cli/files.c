@@ -5,7 +5,9 @@
 #include "output.h"
 #include "spmv.h"
 #include "spmv_io.h"
+#include <ctype.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,22 +247,87 @@ static spmv_status retype(tool *t, spmv_csr *a, spmv_type type, int transpose)
     return SPMV_OK;
 }
 
-int file_load_matrix(tool *t, const char *path, spmv_type type, spmv_csr *a)
+/* Reads what is left, at most most bytes. The caller frees *text; NULL after a failure. */
+static int read_all(reader *r, size_t most, char **text, size_t *used)
+{
+    size_t room = r->source.bytes && r->source.bytes < most ? (size_t)r->source.bytes + 1 : 65536, got = 1;
+    char *more;
+    int result = DONE;
+    *used = 0;
+    *text = (char *)malloc(room);
+    if (!*text) return cli_no_memory(r->t);
+    while (got && got != SPMV_READ_FAILED && result == DONE) {
+        got = read_some(r, *text + *used, room - *used);
+        if (got == SPMV_READ_FAILED) break;
+        *used += got;
+        if (*used < room) continue;
+        if (room >= most) result = cli_complain(r->t, "%s: longer than %lu bytes", r->name, (unsigned long)most);
+        more = result == DONE ? (char *)realloc(*text, room *= 2) : NULL;
+        if (more) *text = more;
+        else if (result == DONE) result = cli_no_memory(r->t);
+    }
+    if (got == SPMV_READ_FAILED) result = FAILED;
+    if (result == DONE) return DONE;
+    free(*text);
+    *text = NULL;
+    *used = 0;
+    return result;
+}
+
+int file_load_saved(tool *t, const char *path, spmv_type type, spmv_csr *a, char **saved, size_t *bytes)
 {
     spmv_mm_options opt;
-    spmv_status s;
+    spmv_status s = SPMV_OK;
     reader r;
+    int result = DONE;
+    *saved = NULL;
+    *bytes = 0;
     memset(a, 0, sizeof *a);
     memset(&opt, 0, sizeof opt);
     t->about = NULL; /* the library's messages already begin with the file's name */
     if (reader_open(&r, t, path) != DONE) return FAILED;
     opt.store = type == SPMV_F64 || type == SPMV_TYPE_COUNT ? SPMV_F64 : SPMV_F32;
     opt.max_dim = t->max_dim;
-    s = spmv_bin_is(r.head, r.headed) ? spmv_bin_read(a, &r.source, t->max_dim, &t->hooks)
-                                      : spmv_mm_read(a, &r.source, &opt, NULL, &t->hooks);
+    if (spmv_saved_is(r.head, r.headed)) result = read_all(&r, SIZE_MAX / 4, saved, bytes);
+    else s = spmv_bin_is(r.head, r.headed) ? spmv_bin_read(a, &r.source, t->max_dim, &t->hooks)
+                                           : spmv_mm_read(a, &r.source, &opt, NULL, &t->hooks);
     reader_close(&r);
+    if (*saved || result != DONE) return result;
     if (type == SPMV_TYPE_COUNT) opt.store = a->type;
     if (s == SPMV_OK && (a->type != opt.store || t->transpose)) s = retype(t, a, opt.store, t->transpose);
+    if (s != SPMV_OK) spmv_csr_destroy(a);
+    return s == SPMV_OK ? DONE : FAILED;
+}
+
+/* Makes the CSR form of a saved matrix. */
+static spmv_status unprepare(tool *t, const char *path, const char *saved, size_t bytes, spmv_type type, spmv_csr *a)
+{
+    spmv_matrix m;
+    spmv_desc d;
+    spmv_status s;
+    memset(&d, 0, sizeof d);
+    d.matrix.borrow = 1;
+    d.hooks = t->hooks;
+    t->about = path;
+    s = spmv_load(&m, saved, bytes, &d);
+    if (s != SPMV_OK) return s;
+    s = spmv_parts_to_csr(a, spmv_rows(&m), m.store.part, (size_t)m.store.count, &t->hooks);
+    if (!m.store.count) a->cols = spmv_cols(&m);
+    spmv_destroy(&m);
+    if (type == SPMV_TYPE_COUNT) type = a->type;
+    if (s == SPMV_OK && (spmv_value_size(a->type) != spmv_value_size(type) || t->transpose))
+        s = retype(t, a, spmv_value_size(type) == 8 ? SPMV_F64 : SPMV_F32, t->transpose);
+    return s;
+}
+
+int file_load_matrix(tool *t, const char *path, spmv_type type, spmv_csr *a)
+{
+    char *saved;
+    size_t bytes;
+    spmv_status s = SPMV_OK;
+    if (file_load_saved(t, path, type, a, &saved, &bytes) != DONE) return FAILED;
+    if (saved) s = unprepare(t, path, saved, bytes, type, a);
+    free(saved);
     if (s != SPMV_OK) spmv_csr_destroy(a);
     return s == SPMV_OK ? DONE : FAILED;
 }
@@ -310,29 +377,12 @@ int file_load_vectors(tool *t, const char *path, spmv_type type, uint64_t n, uin
 int file_load_text(tool *t, const char *path, size_t most, char **text, size_t *used)
 {
     reader r;
-    size_t room = 65536, got = 1;
-    char *more;
-    int result = DONE;
-    *used = 0;
-    *text = (char *)malloc(room);
-    if (!*text) return cli_no_memory(t);
-    if (reader_open(&r, t, path) != DONE) got = SPMV_READ_FAILED;
-    while (got && got != SPMV_READ_FAILED && result == DONE) {
-        got = read_some(&r, *text + *used, room - *used);
-        if (got == SPMV_READ_FAILED) break;
-        *used += got;
-        if (*used < room) continue;
-        if (room >= most) result = cli_complain(t, "%s: longer than %lu bytes", path, (unsigned long)most);
-        more = result == DONE ? (char *)realloc(*text, room *= 2) : NULL;
-        if (more) *text = more;
-        else if (result == DONE) result = cli_no_memory(t);
-    }
-    reader_close(&r);
-    if (got == SPMV_READ_FAILED) result = FAILED;
-    if (result == DONE) return DONE;
-    free(*text);
+    int result;
     *text = NULL;
     *used = 0;
+    if (reader_open(&r, t, path) != DONE) return FAILED;
+    result = read_all(&r, most, text, used);
+    reader_close(&r);
     return result;
 }
 
@@ -434,6 +484,40 @@ int file_save_matrix(tool *t, const char *path, const spmv_csr *a)
     if (writer_open(&w, t, path) != DONE) return FAILED;
     s = binary ? spmv_bin_write(&w.sink, a, &t->hooks) : spmv_mm_write(&w.sink, a, &t->hooks);
     return writer_close(&w, s);
+}
+
+/* Writes bytes as the array of a C file, in words of 64 bits, which begin where spmv_use needs it. 0 on failure. */
+static int write_array(writer *w, const char *path, const unsigned char *data, size_t bytes)
+{
+    char name[256], line[400];
+    size_t i;
+    int n;
+    file_bare_name(path ? path : "matrix", name, sizeof name);
+    for (i = 0; name[i]; i++) {
+        if (name[i] == '.') name[i] = 0; /* .c or .h */
+        else if (!isalnum((unsigned char)name[i]) || (!i && isdigit((unsigned char)name[i]))) name[i] = '_';
+        if (!name[i]) break;
+    }
+    n = snprintf(line, sizeof line, "/* A prepared matrix for spmv_use, of spmv convert */\n#include <stdint.h>\n"
+                 "static const uint64_t %s[%lu] = {", i ? name : "matrix", (unsigned long)(bytes / 8));
+    if (!write_some(w, line, (size_t)n)) return 0;
+    for (i = 0; i < bytes; i += 8) {
+        uint64_t word;
+        memcpy(&word, data + i, sizeof word);
+        n = snprintf(line, sizeof line, "%s0x%llx,", i % 48 ? " " : "\n    ", (unsigned long long)word);
+        if (!write_some(w, line, (size_t)n)) return 0;
+    }
+    return write_some(w, "\n};\n", 4) != 0;
+}
+
+int file_save_prepared(tool *t, const char *path, const void *data, size_t bytes, int array)
+{
+    writer w;
+    int good;
+    t->about = NULL;
+    if (writer_open(&w, t, path) != DONE) return FAILED;
+    good = array ? write_array(&w, path, (const unsigned char *)data, bytes) : write_some(&w, data, bytes) == bytes;
+    return writer_close(&w, good ? SPMV_OK : SPMV_ERR_IO);
 }
 
 int file_save_vectors(tool *t, const char *path, spmv_type type, uint64_t n, uint64_t count, const void *x)

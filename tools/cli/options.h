@@ -50,6 +50,8 @@
     X(VECTORS, "vectors", "N",    "also time products of N vectors at once, one after another in memory and side by side") \
     X(TRANSPOSE, "transpose", "", "take the transpose of the matrix in the file")                                   \
     X(BRIEF,   "brief",   "",     "try only one product of integers with each of three small matrices, for simulators") \
+    X(PREPARED, "prepared", "",   "write the matrix as a plan stores it on the host, to be used without conversion")  \
+    X(C_ARRAY, "c-array", "",     "the same as a C file with one array, for spmv_use")                              \
     X(CAPTION, "caption", "TEXT", "text to print below the picture, such as the date and the machine")              \
     X(LIST,    "list",    "",     "print the names that can be given instead of doing anything else")               \
     X(HELP,    "help",    "",     "print this text (also -h)")

@@ -13,11 +13,14 @@
 #include "spmv.h"
 #include "spmv_group.h"
 #include <float.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct product {
     spmv_desc    desc;
     spmv_csr     a;
+    char        *saved;  /* in place of a, if the file holds a prepared matrix and no plan is given: its bytes */
+    size_t       bytes;
     spmv_device *device;
     team         team;   /* with several devices, in place of device */
     void        *x, *y;
@@ -31,6 +34,7 @@ static void product_free(tool *t, product *p)
     spmv_free(&t->hooks, p->x);
     spmv_free(&t->hooks, p->y);
     spmv_csr_destroy(&p->a);
+    free(p->saved);
     device_close(t, p->device);
     team_close(t, &p->team);
 }
@@ -66,8 +70,6 @@ static int product_vectors(tool *t, const arguments *args, product *p)
 {
     spmv_type type = p->desc.type;
     uint64_t i;
-    p->out = p->desc.both ? p->a.cols : p->a.rows;
-    p->in = p->desc.both ? p->a.rows : p->a.cols;
     p->count = args->value[OPT_X] ? 0 : 1;
     if (args->value[OPT_X]) {
         if (file_load_vectors(t, args->value[OPT_X], type, p->in, &p->count, "x", &p->x) != DONE) return FAILED;
@@ -110,8 +112,8 @@ static int product_alone(tool *t, product *p)
     if (measurer_make(&me, t, &p->desc, NULL) == DONE) {
         me.hints.vectors = (unsigned)p->count;
         p->desc.hints = &me.hints;
-        cli_progress_name(t, "preparing", p->desc.plan);
-        s = spmv_create(&m, &p->desc);
+        cli_progress_name(t, "preparing", p->saved ? "the saved matrix" : p->desc.plan);
+        s = p->saved ? spmv_load(&m, p->saved, p->bytes, &p->desc) : spmv_create(&m, &p->desc);
         cli_progress_clear(t);
         if (s == SPMV_OK) {
             s = spmv_mul_many(p->desc.both ? spmv_transposed(&m) : &m, p->count, SPMV_ONE_AFTER_ANOTHER, p->alpha, p->x, 0, p->beta,
@@ -124,15 +126,37 @@ static int product_alone(tool *t, product *p)
     return result;
 }
 
+/* Reads the matrix. One that is prepared is used as it is unless something else is asked for. DONE or FAILED. */
+static int product_matrix(tool *t, const arguments *args, product *p)
+{
+    const int other = args->plans || p->desc.both || p->desc.strict || p->desc.reproducible || t->transpose || p->team.count;
+    const spmv_type type = p->desc.type;
+    spmv_matrix m;
+    int result = other ? file_load_matrix(t, args->file[0], type, &p->a)
+                       : file_load_saved(t, args->file[0], type, &p->a, &p->saved, &p->bytes);
+    p->out = p->desc.both ? p->a.cols : p->a.rows;
+    p->in = p->desc.both ? p->a.rows : p->a.cols;
+    if (result != DONE || !p->saved) return result;
+    p->desc.matrix.borrow = 1;
+    if (!args->value[OPT_TYPE]) p->desc.type = (spmv_type)0;
+    t->about = args->file[0];
+    if (spmv_load(&m, p->saved, p->bytes, &p->desc) != SPMV_OK) return FAILED;
+    p->desc.type = m.store.type;
+    p->out = spmv_rows(&m);
+    p->in = spmv_cols(&m);
+    spmv_destroy(&m);
+    return DONE;
+}
+
 /* Reads the matrix, multiplies and writes y. DONE or FAILED. */
 static int product_run(tool *t, const arguments *args, product *p)
 {
     int result;
-    if (file_load_matrix(t, args->file[0], p->desc.type, &p->a) != DONE) return FAILED;
+    if (product_matrix(t, args, p) != DONE) return FAILED;
     if (product_vectors(t, args, p) != DONE) return FAILED;
     p->desc.csr = &p->a;
     p->desc.device = p->device;
-    t->about = p->desc.plan;
+    t->about = p->saved ? args->file[0] : p->desc.plan;
     result = p->team.count ? product_shared(t, p) : product_alone(t, p);
     return result == DONE ? file_save_vectors(t, args->value[OPT_OUT], p->desc.type, p->out, p->count, p->y) : result;
 }
