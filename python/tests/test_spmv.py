@@ -232,11 +232,11 @@ class Matrices(unittest.TestCase):
         M = spmv.matrix(D, updatable=True)
         M.update(np.array([5, 7]))
         self.assertEqual((M @ np.array([1.0, 10])).tolist(), [50, 7])
-        values = np.array([1, 2], np.float32)
-        M.update(values)
-        values[:] = 0
-        self.assertEqual((pickle.loads(pickle.dumps(M)) @ np.array([1.0, 10])).tolist(), [10, 2])
-        self.assertEqual((M @ np.array([1.0, 10])).tolist(), [10, 2])
+        for values in (np.array([1, 2], np.float32), np.array([1.0, 2])):
+            M.update(values)
+            values[:] = 0
+            self.assertEqual((pickle.loads(pickle.dumps(M)) @ np.array([1.0, 10])).tolist(), [10, 2])
+            self.assertEqual((M @ np.array([1.0, 10])).tolist(), [10, 2])
 
     def test_errors(self):
         A = self.A.copy()
