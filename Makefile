@@ -299,7 +299,8 @@ lib: build/libspmv.so
 build/check-lib/libspmv.so: LIB_CC += $(SIMD) -O0
 build/libspmv.so build/check-lib/libspmv.so: spmv_c.c $(HEADERS)
 	@mkdir -p $(@D)
-	$(LIB_CC) $< -Wl,-soname,$(SONAME) -o $(NEW) $(LDFLAGS) -ldl && mv $(NEW) $@ && ln -sf $(@F) $(@D)/$(SONAME)
+	$(LIB_CC) $< -Wl,-soname,$(SONAME) -o $(NEW) $(LDFLAGS) -ldl && mv $(NEW) $@
+	ln -sf $(@F) $(@D)/$(SONAME)
 
 # ---- releases and installation; DESTDIR is only where files are staged, so no installed file refers to it ----
 dist: dist/spmv.h
