@@ -237,14 +237,6 @@ SPMV_API int spmv_simd_usable(spmv_simd simd)
     }
 }
 
-/* The level that SPMV_SIMD_BEST stands for: the last of the list that is usable. */
-static spmv_simd spmv__simd_best(void)
-{
-    int s = SPMV_SIMD_COUNT - 1;
-    while (!spmv_simd_usable((spmv_simd)s)) s--;
-    return (spmv_simd)s;
-}
-
 SPMV_API const char *spmv_format_name(spmv_format format)
 {
     return (unsigned)format < SPMV_FORMAT_COUNT ? spmv__format_names[format] : "unknown";

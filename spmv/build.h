@@ -483,14 +483,17 @@ SPMV__SHARED int spmv__part_repeats(const spmv_spec *spec)
     return (spmv_format_flags(spec->format) & SPMV_REPEATS) && !(spec->format == SPMV_CSR && spec->key[SPMV_KEY_RUN]);
 }
 
-/* Sets what follows from the keys, the type that is multiplied in, and the level of instructions. */
+/* Sets what follows from the keys, the type that is multiplied in, and the level of instructions: the best is the last that is usable. */
 static void spmv__part_kind(spmv_part *out, const spmv_spec *spec, spmv_type type, spmv_simd simd)
 {
+    int level = (int)simd;
+    if (simd == SPMV_SIMD_BEST)
+        for (level = (int)SPMV_SIMD_COUNT - 1; !spmv_simd_usable((spmv_simd)level);) level--;
     out->spec = *spec;
     out->type = spmv__type(type);
     out->product = spec->key[SPMV_KEY_VAL] == 32 && out->type == SPMV_F64 ? SPMV_MIXED : out->type;
     out->codes = spec->key[SPMV_KEY_VAL] == 8 ? 1 : spec->key[SPMV_KEY_VAL] == 1 ? 2 : 0;
-    out->simd = simd == SPMV_SIMD_BEST ? spmv__simd_best() : simd;
+    out->simd = (spmv_simd)level;
 }
 
 /* Refuses settings that do not fit the format, the view or this build. */

@@ -438,18 +438,10 @@ static void spmv__dev_option_types(spmv__dev_options *options, spmv_type type, i
     if (type != SPMV_F32) spmv__dev_option(options, "F64", "1");
 }
 
-/* 1: columns of 16 bits. */
-static int spmv__dev_narrow(const spmv_part *p)
+/* 1: an array that a part may have, or SPMV__NO_ARRAY, has elements of width bytes. */
+static int spmv__dev_width_is(const spmv_part *p, int array, uint32_t width)
 {
-    int columns = spmv__dev_format_of(p->spec.format)->columns;
-    return columns != SPMV__NO_ARRAY && p->a[columns].width == 2;
-}
-
-/* 1: offsets of 64 bits. */
-static int spmv__dev_wide_offsets(const spmv_part *p)
-{
-    int offsets = spmv__dev_format_of(p->spec.format)->offsets;
-    return offsets != SPMV__NO_ARRAY && p->a[offsets].width == 8;
+    return array != SPMV__NO_ARRAY && p->a[array].width == width;
 }
 
 /* Writes the build options of a part's kernel: types, what follows from its arrays, keys and integers, then the knobs.
@@ -466,9 +458,9 @@ static spmv_status spmv__dev_describe_part(spmv__dev_options *options, const spm
     if (device->info.nvidia) spmv__dev_option_number(options, "NVIDIA", device->info.nvidia);
     if (device->info.type == SPMV_DEVICE_CPU) spmv__dev_option(options, "CPU", "1");
     if (record->options) record->options(options, p);
-    spmv__dev_option(options, "OFF", spmv__dev_wide_offsets(p) ? "ulong" : "uint");
+    spmv__dev_option(options, "OFF", spmv__dev_width_is(p, record->offsets, 8) ? "ulong" : "uint");
     spmv__dev_option_number(options, "LIST", p->list.count != 0);
-    if (spmv__dev_narrow(p)) spmv__dev_option(options, "IDX16", "1");
+    if (spmv__dev_width_is(p, record->columns, 2)) spmv__dev_option(options, "IDX16", "1");
     if (p->reproducible) spmv__dev_option(options, "REPEAT", "1");
     for (i = 0; ints[i]; i++)
         if (spmv__dev_int_is_macro(format, i)) spmv__dev_option_number(options, ints[i], record->macro ? record->macro(p, i) : p->n[i]);
