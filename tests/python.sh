@@ -31,5 +31,6 @@ example() { # example NAME PRINTS ARGUMENT: counts as a test
 }
 example membrane ' 9\.667 15\.165 ' 39
 example pagerank 'add up to 1\.000000' -
+example transport 'c x 2\.6686, b y 2\.6686' 12
 echo "$((${ran:-0} - bad)) passed, $bad failed"
 exit $rc
