@@ -600,6 +600,12 @@ static int spmv__convert_is_free(const spmv__convert *convert, const char *optio
            spmv__dev_image_of(device, (int)SPMV__KERNEL_CONVERT, options, 0);
 }
 
+/* 1: the program ships for the device as PTX. */
+static int spmv__dev_ships(const spmv_device *device, int f, const char *options)
+{
+    return spmv__ships(device) && spmv__shipped_of(spmv__dev_source_hash(f), options);
+}
+
 /* Is it worth compiling kernels with these options, if they are not there, to have the device fill a part? The host takes so many seconds
  * instead. It is when the host has taken as long as compiling for this part and those before it. In this way all takes at most about twice
  * as long as if it were known how many more parts there will be. What ships as PTX takes the driver a tenth of that, an assumption. */

@@ -58,12 +58,6 @@ static uint64_t spmv__dev_source_hash(int f)
     return hash;
 }
 
-/* 1: the program ships for the device as PTX. */
-static int spmv__dev_ships(const spmv_device *device, int f, const char *options)
-{
-    return spmv__ships(device) && spmv__shipped_of(spmv__dev_source_hash(f), options);
-}
-
 /* The image of a program: one that was given to the device or, with shipped, one that ships, which is among those from now on. Or NULL. */
 static const spmv__image *spmv__dev_image_of(const spmv_device *device, int f, const char *options, int shipped)
 {

@@ -730,8 +730,8 @@ SPMV__APART void SPMV__F(wide_set)(SPMV__T alpha, const SPMV__T *sum, SPMV__T be
 }
 
 /* Rows i .. end - 1, which are summed in one order, for as many vectors as there are lanes from vector v on, or from as many before
- * the last one on: those before v are not written. far: rows of x are fetched in advance. */
-SPMV__APART void SPMV__F(wide_rows)(const spmv__job *job, int order, int far, uint64_t i, uint64_t end, uint64_t v)
+ * the last one on: those before v are not written. fetch: rows of x are fetched in advance. */
+SPMV__APART void SPMV__F(wide_rows)(const spmv__job *job, int order, int fetch, uint64_t i, uint64_t end, uint64_t v)
 {
     SPMV__ENTER;
     const spmv_array *ptr = &p->a[SPMV_CSR_PTR];
@@ -739,7 +739,7 @@ SPMV__APART void SPMV__F(wide_rows)(const spmv__job *job, int order, int far, ui
     const uint64_t at = v + SPMV__LANES <= job->wide || v < SPMV__LANES ? v : job->wide - SPMV__LANES;
     const uint64_t last = spmv__smaller(job->wide - at, SPMV__LANES), step = job->y_column;
     const int straight = beta == 0 && step == 1 && v == at && last == SPMV__LANES;
-    uint64_t k = spmv__at(ptr, i), next, ahead = far ? k + SPMV__WIDE_AHEAD : UINT64_MAX;
+    uint64_t k = spmv__at(ptr, i), next, ahead = fetch ? k + SPMV__WIDE_AHEAD : UINT64_MAX;
     SPMV__T sum[SPMV__LANES_MOST];
     SPMV__F(wide) row;
     row.x = x + at;
@@ -770,9 +770,9 @@ static void SPMV__F(wide_csr)(const spmv__job *job, uint64_t share, uint64_t sha
     const uint64_t stop = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share + 1, shares));
     const int large = p->cols >= SPMV__FAR_LESS / (SPMV__LANES * sizeof(SPMV__T));
     for (; i < stop; i = end) {
-        const int order = spmv__wide_order(p, i), far = large && spmv__wide_is_far(p, i);
+        const int order = spmv__wide_order(p, i), fetch = large && spmv__wide_is_far(p, i);
         end = spmv__smaller(stop, i - i % SPMV__BLOCK_ROWS + SPMV__BLOCK_ROWS);
-        for (v = 0; v < job->wide; v += SPMV__LANES) SPMV__F(wide_rows)(job, order, far, i, end, v);
+        for (v = 0; v < job->wide; v += SPMV__LANES) SPMV__F(wide_rows)(job, order, fetch, i, end, v);
     }
 }
 #endif
