@@ -197,8 +197,6 @@ SPMV__SHARED uint64_t spmv__weighted(const spmv_array *ptr, uint64_t n, uint64_t
 #define SPMV__V SPMV__CAT(SPMV__VALUE_, SPMV__TYPE)
 #define SPMV__T SPMV__CAT(SPMV__VECTOR_, SPMV__TYPE)
 #define SPMV__FMA SPMV__CAT(SPMV__FMA_, SPMV__SUM_TYPE)
-/* Writes an element of y; with beta 0, the old value is not read. */
-#define SPMV__SET_Y(y, alpha, sum, beta) (*(y) = (beta) == 0 ? (alpha) * (sum) : (alpha) * (sum) + (beta) * *(y))
 #define SPMV__LANES_MOST 16 /* lanes of the widest vectors */
 #define SPMV__LANES ((uint64_t)(sizeof(SPMV__O(vec)) / sizeof(SPMV__T)))
 
@@ -218,11 +216,15 @@ SPMV__SHARED uint64_t spmv__weighted(const spmv_array *ptr, uint64_t n, uint64_t
 #else
 #define SPMV__N(name) SPMV__F(name)
 
-/* Writes y of row i of the part. */
+/* Writes y of row i of the part; with beta 0, the old value is not read. */
 SPMV__FORCE_INLINE void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
 {
     y += spmv__part_row(p, i);
-    SPMV__SET_Y(y, alpha, sum, beta);
+#ifdef SPMV__SIMPLE
+    *y = beta == 0 ? alpha * sum : alpha * sum + beta * *y;
+#else
+    *y = beta == 0 ? alpha * sum : SPMV__O(efma)(beta, *y, alpha * sum); /* as in vectors */
+#endif
 }
 #endif
 

@@ -710,17 +710,13 @@ SPMV__APART void SPMV__F(wide_pieces)(const SPMV__F(wide) *all, SPMV__T *sum)
     }
 }
 
-/* Writes the sums of lanes first .. end - 1 to elements of y that are step apart. alone: as set does, not as set_rows. */
-SPMV__APART void SPMV__F(wide_set)(SPMV__T alpha, const SPMV__T *sum, SPMV__T beta, int alone, uint64_t first, uint64_t end, uint64_t step,
+/* Writes the sums of lanes first .. end - 1 to elements of y that are step apart. */
+SPMV__APART void SPMV__F(wide_set)(SPMV__T alpha, const SPMV__T *sum, SPMV__T beta, uint64_t first, uint64_t end, uint64_t step,
                                    SPMV__T *to)
 {
     SPMV__O(vec) s = SPMV__O(vmul)(SPMV__O(vall)(alpha), SPMV__O(vfrom)(sum));
     SPMV__T one[SPMV__LANES_MOST];
     uint64_t j;
-    if (beta != 0 && alone) {
-        for (j = first; j < end; j++) SPMV__SET_Y(to + j * step, alpha, sum[j], beta);
-        return;
-    }
     if (beta != 0) {
         for (j = 0; j < SPMV__LANES; j++) one[j] = j >= first && j < end ? to[j * step] : 0;
         s = SPMV__O(vfma)(SPMV__O(vall)(beta), SPMV__O(vfrom)(one), s);
@@ -759,7 +755,7 @@ SPMV__APART void SPMV__F(wide_rows)(const spmv__job *job, int order, int fetch, 
         if (row.n > SPMV__PIECE) SPMV__F(wide_pieces)(&row, sum);
         else SPMV__O(vput)(sum, SPMV__F(wide_sum)(order, row));
         if (straight) SPMV__O(vput)(to, SPMV__O(vmul)(SPMV__O(vall)(alpha), SPMV__O(vfrom)(sum)));
-        else SPMV__F(wide_set)(alpha, sum, beta, p->list.count || row.n > SPMV__PIECE, v - at, last, step, to);
+        else SPMV__F(wide_set)(alpha, sum, beta, v - at, last, step, to);
     }
 }
 
