@@ -1092,7 +1092,7 @@ static char folder[64];
 
 static void own_folder(void)
 {
-    spmv_print(folder, sizeof folder, "%s", "/tmp/spmv-test-XXXXXX");
+    spmv_print(folder, sizeof folder, "%s", "build/cache-XXXXXX");
     cr_assert_not_null(mkdtemp(folder));
 }
 
