@@ -23,8 +23,8 @@
 #endif
 #ifndef VECTORS
 #define VECTORS 1 // lint: VECTORS=2 ; VECTORS=8 ; VECTORS=4 SUBS=2
-/* vectors that an item multiplies at once, in all formats but coo and tcsr. They lie side by side, so that an element of all of them is a SUM,
- * which is also what sums are formed in: each component gets the bits that a vector alone would. */
+/* vectors that an item multiplies at once, in all formats but coo and tcsr. They lie side by side, so that an element of all of them is a
+ * SUM, which is also what sums are formed in: each component gets the bits that a vector alone would. */
 #endif
 #ifndef SUBS
 #define SUBS 1

@@ -37,8 +37,9 @@ static const char spmv__src_common[][SPMV__PIECE_BYTES] = {
     "#ifndef VECTORS\n"
     "#define VECTORS 1 // lint: VECTORS=2 ; VECTORS=8 ; VECTORS=4 SUBS=2\n"
     "/* vectors that an item multiplies at once, in all formats but coo and tcsr. They lie side by side, "
-    "so that an element of all of them is a SUM,\n"
-    " * which is also what sums are formed in: each component gets the bits that a vector alone would. */\n"
+    "so that an element of all of them is a\n"
+    " * SUM, which is also what sums are formed in: each component gets the bits that a vector alone "
+    "would. */\n"
     "#endif\n"
     "#ifndef SUBS\n"
     "#define SUBS 1\n",
