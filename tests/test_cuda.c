@@ -1226,7 +1226,8 @@ Test(cache, of_two_processes, .init = own_folder, .fini = keep_nothing)
         name[strcspn(name, ".")] = 0; /* that of the whole file */
         strcat(name, ".programs");
         if (access(name, R_OK)) continue;
-        size = bytes_of(name, whole, sizeof whole);
+        /* some file systems show one that is being replaced as empty */
+        for (k = 0, size = 0; !size && k < 99; k++) size = bytes_of(name, whole, sizeof whole);
         cr_assert(spmv__pack_is_whole(&d, (const unsigned char *)whole, size), "%d bytes", (int)size);
         read++;
     }
