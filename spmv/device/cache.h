@@ -60,7 +60,7 @@ static void spmv__cache_replace(const spmv_device *device, const void *all, size
     char suffix[64], *name = NULL, *fresh = NULL;
     FILE *file = NULL;
     int good = 0;
-    spmv_print(suffix, sizeof suffix, ".%ld.%llu", spmv__process(), (spmv__ull)(uintptr_t)device);
+    spmv_print(suffix, sizeof suffix, ".%llu.%llu", (spmv__ull)spmv__process(), (spmv__ull)(uintptr_t)device);
     if (spmv__cache_name(device, "", &name) || spmv__cache_name(device, suffix, &fresh)) goto done;
     errno = 0;
     file = fopen(fresh, "wb");
