@@ -9,6 +9,14 @@
 
 #ifndef SPMV_NO_STDIO
 #include <errno.h>
+#ifdef _WIN32
+#include <process.h>
+#define SPMV__PROCESS_ID() ((spmv__ull)_getpid())
+#elif defined(SPMV__POSIX)
+#define SPMV__PROCESS_ID() ((spmv__ull)getpid())
+#else
+#define SPMV__PROCESS_ID() 0ULL
+#endif
 
 /* The name of the file: "DIR/spmv-CUDA-12345.programs", and after it what makes it another one, or "". SPMV_ERR_MEMORY */
 static spmv_status spmv__cache_name(const spmv_device *device, const char *suffix, char **out)
@@ -54,13 +62,14 @@ static void spmv__cache_read(spmv_device *device)
     spmv_free(&device->hooks, name);
 }
 
-/* Writes bytes under a name of its own, which it renames when all is there, so that nobody reads half of it. */
+/* Writes bytes under a name of its own, which it renames when all is there, so that nobody reads half of it. The name has the number of
+   the process, not spmv__process(), which two children of one process share. */
 static void spmv__cache_replace(const spmv_device *device, const void *all, size_t bytes)
 {
     char suffix[64], *name = NULL, *fresh = NULL;
     FILE *file = NULL;
     int good = 0;
-    spmv_print(suffix, sizeof suffix, ".%llu.%llu", (spmv__ull)spmv__process(), (spmv__ull)(uintptr_t)device);
+    spmv_print(suffix, sizeof suffix, ".%llu.%llu", SPMV__PROCESS_ID(), (spmv__ull)(uintptr_t)device);
     if (spmv__cache_name(device, "", &name) || spmv__cache_name(device, suffix, &fresh)) goto done;
     errno = 0;
     file = fopen(fresh, "wb");
