@@ -53,7 +53,7 @@ enum {
  *               the values, "f64" here
  *   plan        how the matrix is stored, "auto", "measure" or "cocktail" (docs/plans.md). NULL: "auto", the library chooses
  *   threads     of preparing and of products on the host; 0: as many as OpenMP has. Without OpenMP there is one
- *   device      "host", or a device as spmv_device_desc.which names it: "gpu", "cuda:0", "opencl:0". Matrices with the same text share it.
+ *   device      "host", or a device as spmv_device_desc.which names it: "gpu", "cuda:0", "opencl". Matrices with the same text share it.
  *               NULL: "host"
  *   flags       of the list above
  * NULL: it failed, and spmv_last_error says why. */

@@ -89,7 +89,7 @@ typedef struct spmv_device_info {
 typedef struct spmv_device_desc {
     const char *which;   /* index in the list of devices ("0"), type ("gpu", "cpu", "accelerator": the first of that type), or part of
                             a name in any case; NULL or "": the first GPU, or the first device if there is none. After the name of a back
-                            end and a colon ("cuda:0", "opencl:gpu", "cuda:"), only its devices count */
+                            end and a colon ("cuda:0", "opencl:gpu"), only its devices count, as with that name alone ("cuda") */
     void       *context; /* the caller's own, together with id; which is then ignored. Both are retained. OpenCL: cl_context */
     void       *id;      /* of the device, as in spmv_device_info. OpenCL: cl_device_id */
     void       *queue;   /* the caller's own, retained; it is enough by itself, as it knows its context and device. NULL: a queue is

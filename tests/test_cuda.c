@@ -128,7 +128,7 @@ Test(devices, are_described)
 Test(devices, are_found_by_back_end_and_number)
 {
     static const char *const which[][2] = { { NULL, "0" }, { "1", "1" }, { "cuda:1", "1" }, { "CUDA:", "0" }, { "Cuda:fake 1", "1" },
-                                            { "cuda:gpu", "0" } };
+                                            { "cuda:gpu", "0" }, { "cuda", "0" } };
     spmv_device d;
     size_t i;
     for (i = 0; i < LENGTH(which); i++) {

@@ -39,7 +39,7 @@ def matrix(
     A          a sparse array or matrix of SciPy in any form, or a dense one (m, n). Values other than float32 are used as float64
     plan       how it is stored ("csr", "sell:h=32", ...), or how that is found: "auto", "measure", "cocktail". None: "auto"
     type       what products compute in: "f64", "f32", or "mixed", that is float32 values and float64 vectors. None: as the values are
-    device     "host", or where else: "gpu", "cuda:0", "opencl:0"
+    device     "host", or where else: "gpu", "cuda", "cuda:1", "opencl:0", or part of a name
     threads    on the host. None: as many as OMP_NUM_THREADS says, or as there are processors
     both       for products with A.T as well, which takes as much memory again
     updatable  for update

@@ -247,7 +247,6 @@ class Matrices(unittest.TestCase):
         self.assertEqual(raised.exception.name, "SPMV_ERR_INDEX")
         self.assertRaises(spmv.Error, spmv.matrix, self.A, "no plan")
         self.assertRaises(spmv.Error, spmv.matrix, self.A, type="f16")
-        self.assertRaises(spmv.Error, spmv.matrix, self.A, device="no such device")
         with self.assertRaisesRegex(spmv.Error, "both"):
             spmv.matrix(self.A).T @ np.ones(400)
         with self.assertRaisesRegex(spmv.Error, "both"):
@@ -257,15 +256,29 @@ class Matrices(unittest.TestCase):
         try:
             M = spmv.matrix(self.A, "csr", device="opencl:0", both=True, updatable=True)
         except spmv.Error as error:
+            self.assertEqual(error.name, "SPMV_ERR_NO_DEVICE")
             self.skipTest(str(error))
-        N = spmv.matrix(self.A, "csr", device="opencl:0")
-        for matrix in (M, N, pickle.loads(pickle.dumps(M))):
+        N = spmv.matrix(self.A, "csr", device="opencl")
+        for matrix in (M, N, pickle.loads(pickle.dumps(M)), copy.copy(N)):
             self.assertLess(np.abs(matrix @ self.x - self.A @ self.x).max(), 1e-12)
         self.assertLess(np.abs(M.T @ np.ones((400, 2)) - self.A.T @ np.ones((400, 2))).max(), 1e-12)
+        out = np.ones(400)
+        self.assertIs(M.mul(self.x, out, 2, 3), out)
+        self.assertLess(np.abs(out - 2 * (self.A @ self.x) - 3).max(), 1e-12)
         M.update(self.A.data * 2)
         del N
         self.assertLess(np.abs(M @ self.x - 2 * (self.A @ self.x)).max(), 1e-12)
         self.assertEqual((M.device, M.T.device), ("opencl:0", "opencl:0"))
+        self.assertIn("given", M.explain())
+
+    def test_device_that_is_missing(self):
+        """A matrix whose device is not here is refused, also one that was pickled elsewhere."""
+        make, (given, options, *plans) = spmv.matrix(self.A).__reduce__()
+        for device, says in (("cuda:9", "CUDA|cuda:9"), ("opencl:9", "OpenCL|opencl:9"), ("no such device", "no such device|no device")):
+            for call in (lambda: spmv.matrix(self.A, device=device), lambda: make(given, (*options[:5], device, options[6]), *plans)):
+                with self.assertRaisesRegex(spmv.Error, says) as raised:
+                    call()
+                self.assertEqual(raised.exception.name, "SPMV_ERR_NO_DEVICE")
 
     def test_busy(self):
         """An update is refused while another thread multiplies, or the other way round, and neither is wrong."""

@@ -86,14 +86,14 @@ SPMV_API spmv_status spmv_backends_list(const spmv_backend *const *all, spmv_dev
     return s;
 }
 
-/* Returns the back end whose name and a colon *which begins with, and skips them; NULL if there is none. */
+/* Returns the back end whose name *which is, or begins with before a colon, and skips them; NULL if there is none. */
 static const spmv_backend *spmv__dev_named(const spmv_backend *const *all, const char **which)
 {
     size_t n;
     for (; *which && *all; all++) {
         n = strlen((*all)->name);
-        if (!spmv__dev_begins(*which, (*all)->name) || (*which)[n] != ':') continue;
-        *which += n + 1;
+        if (!spmv__dev_begins(*which, (*all)->name) || ((*which)[n] && (*which)[n] != ':')) continue;
+        *which += n + ((*which)[n] == ':');
         return *all;
     }
     return NULL;
@@ -115,6 +115,7 @@ static spmv_status spmv__dev_find(const spmv_backend *const *all, spmv_device_in
 {
     size_t count = 0, room, i;
     spmv_device_info *info;
+    const char *const given = which;
     const spmv_backend *one[2] = { spmv__dev_named(all, &which), NULL };
     spmv_status s;
     if (one[0]) all = one;
@@ -129,7 +130,7 @@ static spmv_status spmv__dev_find(const spmv_backend *const *all, spmv_device_in
     i = s ? count : spmv__dev_choose(info, count, which);
     if (i < count) *out = info[i];
     else if (!s)
-        s = spmv_log(hooks, SPMV_ERR_NO_DEVICE, "no device matches '%s'; %llu found", which ? which : "", (spmv__ull)count);
+        s = spmv_log(hooks, SPMV_ERR_NO_DEVICE, "no device matches '%s'; %llu found", given ? given : "", (spmv__ull)count);
     spmv_free(hooks, info);
     return s;
 }
