@@ -154,14 +154,7 @@ static void spmv__run(const spmv__job *job, spmv__product product, uint64_t slot
     else spmv__run_shares(job, product, (uint64_t)threads * 8 < job->pieces ? job->pieces : (uint64_t)threads * 8, threads);
 }
 
-/* The first of n items that belongs to the share or to a later one. Shares begin at multiples of grain. */
-SPMV__SHARED uint64_t spmv__even(uint64_t n, uint64_t grain, uint64_t share, uint64_t shares)
-{
-    uint64_t grains = spmv__ceil_div(n, grain);
-    return spmv__smaller(n, (grains / shares * share + grains % shares * share / shares) * grain);
-}
-
-/* The same for items of different weights: ptr[i] is the weight of the items before item i, and each item counts one more. */
+/* As spmv__even for items of different weights: ptr[i] is the weight of the items before item i, and each item counts one more. */
 SPMV__SHARED uint64_t spmv__weighted(const spmv_array *ptr, uint64_t n, uint64_t share, uint64_t shares)
 {
     uint64_t all = n ? spmv__at(ptr, n) + n : 0, want = all / shares * share + all % shares * share / shares, low = 0, high = n;

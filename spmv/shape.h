@@ -422,71 +422,118 @@ SPMV__SHARED int spmv__offsets_sound(const spmv_array *array, uint64_t count, ui
     return !wrong;
 }
 
-/* Are so many numbers of 32 bits below limit? */
-SPMV__SHARED int spmv__numbers_sound(const spmv_array *array, uint64_t count, uint64_t limit)
-{
-    const uint32_t *number = (const uint32_t *)array->data, most = (uint32_t)spmv__smaller(limit, UINT32_MAX);
-    uint64_t i;
-    uint32_t wrong = 0;
-    if (!spmv__sized(array, count, 4)) return 0;
-    for (i = 0; i < count; i++) wrong |= (uint32_t)(number[i] >= most);
-    return !wrong;
-}
-
 /* Are there so many columns, of 32 bits without bases or of 16 bits with so many? */
 SPMV__SHARED int spmv__columns_sized(const spmv_array *col, const spmv_array *base, uint64_t count, uint64_t bases)
 {
     return spmv__sized(col, count, base->count ? 2 : 4) && (!base->count || spmv__sized(base, bases, 4));
 }
 
-/* Do the columns in slots first .. end - 1, which share a base, lie in the matrix, each at a multiple of scale? pads: 1: or are padding. */
-SPMV__SHARED int spmv__columns_sound(const spmv_part *p, const spmv_array *col, const spmv_array *base, uint64_t first, uint64_t end,
-                                     uint64_t group, uint64_t scale, int pads)
+/* Columns, of 32 bits without bases or of 16 bits with so many, that should be below limit, each at a multiple of scale, or padding if
+ * pads is 1. Group i uses base i % bases.
+ *   ptr     a group has the slots between every per-th pointer and the next such; NULL: per adjacent slots */
+typedef struct spmv__columns {
+    const spmv_array *col, *base, *ptr;
+    uint64_t          limit, per, bases, scale, shares;
+    int               pads;
+    unsigned char     sound[SPMV__MOST_SHARES];
+} spmv__columns;
+
+/* Are the columns in slots first .. end - 1, which share a base, as they should be? */
+static int spmv__slots_sound(const spmv__columns *all, uint64_t first, uint64_t end, uint64_t low)
 {
-    const uint32_t *wide = (const uint32_t *)col->data, limit = (uint32_t)p->cols, pad = pads ? SPMV_PAD : 0;
-    const uint16_t *narrow = (const uint16_t *)col->data;
-    const uint64_t low = base->count ? ((const uint32_t *)base->data)[group] : 0;
+    const uint32_t *wide = (const uint32_t *)all->col->data, scale = (uint32_t)all->scale, pads = (uint32_t)all->pads;
+    const uint32_t limit = (uint32_t)spmv__smaller(all->limit, UINT32_MAX - 1u);
+    const uint16_t *narrow = (const uint16_t *)all->col->data;
     uint32_t wrong = 0, any = 0, high = 0;
     uint64_t i;
-    if (!p->cols) return 0;
-    if (base->count) {
+    if (!limit) return first == end;
+    if (all->bases) {
         for (i = first; i < end; i++) {
             const uint32_t c = narrow[i], there = c != SPMV_PAD16;
             any |= there;
             wrong |= !there;
             high = there && c > high ? c : high;
         }
-        return (pads || !wrong) && low % scale == 0 && low + (any ? high * scale : 0) < p->cols;
+        return (pads || !wrong) && low % scale == 0 && low + (any ? (uint64_t)high * scale : 0) < limit;
     }
-    for (i = first; i < end; i++) wrong |= (uint32_t)(wide[i] >= limit) & (uint32_t)(wide[i] != pad);
-    for (i = first; i < end && scale > 1; i++) wrong |= (uint32_t)(wide[i] != pad) & (uint32_t)(wide[i] % (uint32_t)scale != 0);
+    for (i = first; i < end; i++) wrong |= (uint32_t)(wide[i] + pads >= limit + pads); /* of padding, the sum is 0 */
+    for (i = first; i < end && scale > 1; i++) wrong |= (uint32_t)(wide[i] + pads != 0) & (uint32_t)(wide[i] % scale != 0);
     return !wrong;
 }
 
-/* The same of all columns, where a group has the slots between every per-th pointer and the next such. */
+static uint64_t spmv__columns_groups(const spmv__columns *all)
+{
+    if (!all->bases || !all->col->count) return all->col->count;
+    return all->ptr ? all->bases : spmv__ceil_div(all->col->count, all->per);
+}
+
+static void spmv__columns_share(void *job, uint64_t share)
+{
+    spmv__columns *all = (spmv__columns *)job;
+    const uint64_t groups = spmv__columns_groups(all), end = spmv__even(groups, 1, share + 1, all->shares);
+    const uint64_t count = all->ptr ? all->ptr->count - 1 : all->col->count;
+    uint64_t i = spmv__even(groups, 1, share, all->shares);
+    int sound = all->bases || spmv__slots_sound(all, i, end, 0);
+    for (; i < end && sound && all->bases; i++) {
+        const uint64_t from = i * all->per, to = spmv__smaller(from + all->per, count);
+        sound = spmv__slots_sound(all, all->ptr ? spmv__at(all->ptr, from) : from, all->ptr ? spmv__at(all->ptr, to) : to,
+                                  ((const uint32_t *)all->base->data)[i % all->bases]);
+    }
+    all->sound[share] = (unsigned char)sound;
+}
+
+/* Are there count columns, with so many bases if there are any, which are as they should be? Other members are set. */
+static int spmv__columns_sound(spmv__columns *all, uint64_t count, uint64_t bases)
+{
+    uint64_t i, sound = 1;
+    if (!spmv__columns_sized(all->col, all->base, count, bases)) return 0;
+    all->bases = all->base->count ? bases : 0;
+    all->shares = spmv__share_count(count);
+    spmv__share_out(spmv__columns_share, all, all->shares);
+    for (i = 0; i < all->shares; i++) sound &= all->sound[i];
+    return (int)sound;
+}
+
+/* Are so many numbers of 32 bits below limit? */
+SPMV__SHARED int spmv__numbers_sound(const spmv_array *array, uint64_t count, uint64_t limit)
+{
+    static const spmv_array none = { 0 };
+    spmv__columns all = { 0 };
+    all.col = array;
+    all.base = &none;
+    all.limit = limit;
+    all.scale = 1;
+    return spmv__columns_sound(&all, count, 0);
+}
+
+/* Are the columns of a part sound, of which ptr, where it is given, is sound, too? */
 SPMV__SHARED int spmv__columns_by(const spmv_part *p, const spmv_array *col, const spmv_array *base, const spmv_array *ptr, uint64_t per,
                                   uint64_t scale, int pads)
 {
     const uint64_t last = ptr->count - 1;
-    uint64_t i;
-    int sound = 1;
-    if (!spmv__columns_sized(col, base, spmv__at(ptr, last), spmv__ceil_div(last, per))) return 0;
-    if (!base->count) return spmv__columns_sound(p, col, base, 0, col->count, 0, scale, pads);
-    for (i = 0; i < last && sound; i += per)
-        sound = spmv__columns_sound(p, col, base, spmv__at(ptr, i), spmv__at(ptr, spmv__smaller(i + per, last)), i / per, scale, pads);
-    return sound;
+    spmv__columns all = { 0 };
+    all.col = col;
+    all.base = base;
+    all.ptr = ptr;
+    all.limit = p->cols;
+    all.per = per;
+    all.scale = scale;
+    all.pads = pads;
+    return spmv__columns_sound(&all, spmv__at(ptr, last), spmv__ceil_div(last, per));
 }
 
-/* The same, where each group has 32 adjacent slots of every ld. */
-SPMV__SHARED int spmv__columns_across(const spmv_part *p, const spmv_array *col, const spmv_array *base, uint64_t width, uint64_t ld,
-                                      uint64_t scale)
+/* The same where a group has per adjacent slots of count, and padding is allowed. */
+SPMV__SHARED int spmv__columns_across(const spmv_part *p, const spmv_array *col, const spmv_array *base, uint64_t per, uint64_t count,
+                                      uint64_t bases, uint64_t scale)
 {
-    uint64_t i;
-    int sound = 1;
-    if (!spmv__columns_sized(col, base, spmv__sat_mul(width, ld), ld / 32)) return 0;
-    if (!base->count) return spmv__columns_sound(p, col, base, 0, col->count, 0, scale, 1);
-    for (i = 0; i < col->count && sound; i += 32) sound = spmv__columns_sound(p, col, base, i, i + 32, i % ld / 32, scale, 1);
-    return sound;
+    spmv__columns all = { 0 };
+    all.col = col;
+    all.base = base;
+    all.limit = p->cols;
+    all.per = per;
+    all.scale = scale;
+    all.pads = 1;
+    return spmv__columns_sound(&all, count, bases);
 }
 
 /* Widens low .. high by the columns of the part's nonzeros among entries k .. end - 1 of one row: as columns rise, by the first and the

@@ -290,6 +290,13 @@ SPMV__SHARED void spmv__share_out(spmv__work work, void *job, uint64_t shares)
     else spmv__share_among(spmv__work_plainly, &plain, shares, shares);
 }
 
+/* The first of n items that belongs to the share or to a later one. Shares begin at multiples of grain. */
+SPMV__SHARED uint64_t spmv__even(uint64_t n, uint64_t grain, uint64_t share, uint64_t shares)
+{
+    uint64_t grains = spmv__ceil_div(n, grain);
+    return spmv__smaller(n, (grains / shares * share + grains % shares * share / shares) * grain);
+}
+
 /* The row at which a share begins, so that all have about as many rows and nonzeros; ptr counts the nonzeros before each row. */
 SPMV__SHARED uint64_t spmv__share_row(const uint64_t *ptr, uint64_t rows, uint64_t share, uint64_t shares)
 {

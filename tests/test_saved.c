@@ -8,7 +8,8 @@
 #include "common.h"
 #include "library.h"
 
-enum { HEAD = 80, HEAD_BYTES = 64, HEAD_SUM = 72 }; /* bytes of the head; where it has the number of all bytes, and the checksum */
+/* Bytes of the head; where it has the number of all bytes, and the checksum; bytes behind it that are worth a share (library.c). */
+enum { HEAD = 80, HEAD_BYTES = 64, HEAD_SUM = 72, SUMMED = 8 * 64 };
 
 static const char *const plans[] = {
     "dense", "dense:rows=nonempty", "coo", "csr", "csr:run=32", "csr:run=32,idx=16", "csr:run=64,rows=nonempty", "csr:rows=sorted,sigma=16",
@@ -299,13 +300,29 @@ Test(saved, flips)
     }
 }
 
+/* Makes the checksum fit: that of the head, and of the checksums of up to 64 shares of the rest. */
+static void seal(unsigned char *bytes, size_t n)
+{
+    const size_t most = (n - HEAD) / SUMMED + 1, shares = most < 64 ? most : 64, lines = (n - HEAD + 63) / 64;
+    uint64_t sum[64], whole;
+    size_t i;
+    for (i = 0; i < shares; i++) {
+        const size_t first = (lines / shares * i + lines % shares * i / shares) * 64;
+        const size_t end = i + 1 < shares ? (lines / shares * (i + 1) + lines % shares * (i + 1) / shares) * 64 : n - HEAD;
+        sum[i] = library_sum(i, bytes + HEAD + first, end - first);
+    }
+    memset(bytes + HEAD_SUM, 0, 8);
+    whole = library_sum(library_sum(0, bytes, HEAD), sum, shares * 8);
+    memcpy(bytes + HEAD_SUM, &whole, 8);
+}
+
 /* Changes some numbers of a saved matrix as a stranger might, and makes the checksum fit. */
 static void forge(unsigned char *bytes, size_t n)
 {
     static const uint64_t numbers[] = { 0, 1, 2, 31, 32, 33, 63, 64, 65, 0xffff, 0x10000, 0x7fffffff, 0x80000000u, 0xfffffffe, 0xffffffffu,
                                         (uint64_t)1 << 59, (uint64_t)1 << 60, (uint64_t)1 << 63, UINT64_MAX - 1, UINT64_MAX };
     const size_t front = n < 1600 ? n : 1600; /* the records; some of them, where there are several parts */
-    uint64_t sum, changes = 1 + rng_below(3), whole = n;
+    uint64_t changes = 1 + rng_below(3), whole = n;
     while (changes--) {
         static const size_t widths[] = { 1, 2, 4, 4, 8 };
         const size_t width = widths[rng_below(5)], at = rng_below((rng() & 1 ? front : n) / width) * width;
@@ -322,9 +339,7 @@ static void forge(unsigned char *bytes, size_t n)
         else if (at >= 24) memcpy(bytes + at, &v, width < 4 ? width : 4); /* not what is refused before anything else */
     }
     if (rng_below(4)) memcpy(bytes + HEAD_BYTES, &whole, 8);
-    memset(bytes + HEAD_SUM, 0, 8);
-    sum = library_sum(library_sum(0, bytes, HEAD), bytes + HEAD, n - HEAD);
-    memcpy(bytes + HEAD_SUM, &sum, 8);
+    seal(bytes, n);
 }
 
 /* Does with a matrix what a program might. x and y end where their blocks do, so that sanitizers see what is read or written behind. */

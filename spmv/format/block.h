@@ -1010,7 +1010,7 @@ SPMV__SHARED int spmv__block_sound(const spmv_part *p)
     uint64_t t;
     if (p->spec.format == SPMV_BELL)
         return p->n[SPMV_BELL_LD] == ld && spmv__blocks_sized(p, spmv__sat_mul(p->n[SPMV_BELL_WIDTH], ld), ld / 32) &&
-               spmv__columns_across(p, col, base, p->n[SPMV_BELL_WIDTH], ld, bw);
+               spmv__columns_across(p, col, base, 32, col->count, ld / 32, bw);
     if (p->spec.format == SPMV_BCSR)
         return p->n[SPMV_BCSR_BLOCKS] == col->count && spmv__blocks_sized(p, col->count, spmv__ceil_div(rows, 32)) &&
                spmv__offsets_sound(ptr, rows + 1, col->count) && spmv__columns_by(p, col, base, ptr, 32, bw, 0);

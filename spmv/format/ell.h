@@ -265,14 +265,8 @@ SPMV__SHARED int spmv__ell_sound(const spmv_part *p)
 {
     const spmv_array *col = &p->a[SPMV_ELL_COL], *base = &p->a[SPMV_ELL_BASE];
     const uint64_t width = p->n[SPMV_ELL_WIDTH], ld = spmv__leading(p->rows), rows = p->spec.key[SPMV_KEY_ROWMAJOR] ? p->rows : ld;
-    uint64_t i;
-    int sound = 1;
     if (p->n[SPMV_ELL_LD] != (p->spec.key[SPMV_KEY_ROWMAJOR] ? 1 : ld) || p->a[SPMV_VAL].count != spmv__sat_mul(width, rows)) return 0;
-    if (!p->spec.key[SPMV_KEY_ROWMAJOR]) return spmv__columns_across(p, col, base, width, ld, 1);
-    if (!spmv__columns_sized(col, base, p->a[SPMV_VAL].count, ld / 32)) return 0;
-    for (i = 0; i < rows && sound; i += 32)
-        sound = spmv__columns_sound(p, col, base, i * width, spmv__smaller(i + 32, rows) * width, i / 32, 1, 1);
-    return sound;
+    return spmv__columns_across(p, col, base, p->spec.key[SPMV_KEY_ROWMAJOR] ? 32 * width : 32, p->a[SPMV_VAL].count, ld / 32, 1);
 }
 #endif
 

@@ -13,6 +13,7 @@
 /* A new version: also where an array or an integer of a format gets another meaning. */
 enum {
     SPMV__SAVED_VERSION = 1, SPMV__SAVED_ALIGN = 64,
+    SPMV__SAVED_SHARE = 8 * SPMV__SHARE, /* bytes that are worth a share of the checksum */
     SPMV__SAVED_ARRAYS = SPMV_MAX_ARRAYS + 2, /* with the row list and the slots of explicit zeros */
     SPMV__SAVED_LAYOUT = (int)SPMV_KEY_COUNT | (int)SPMV__OWN_FIRST << 8 | (int)SPMV_MAX_INTS << 16 | (int)SPMV_MAX_ARRAYS << 24
 };
@@ -55,10 +56,28 @@ static uint64_t spmv__saved_front(uint64_t plan_count, uint64_t count)
     return spmv__saved_align(sizeof(spmv__saved_head) + plan_count * sizeof(spmv__saved_spec) + count * sizeof(spmv__saved_part));
 }
 
+/* The sums of shares of the bytes, which are as many on every machine. */
+typedef struct spmv__saved_sums {
+    const unsigned char *bytes;
+    uint64_t             count, shares, sum[SPMV__MOST_SHARES];
+} spmv__saved_sums;
+
+static void spmv__saved_sum_share(void *job, uint64_t share)
+{
+    spmv__saved_sums *sums = (spmv__saved_sums *)job;
+    const uint64_t first = spmv__even(sums->count, SPMV__SAVED_ALIGN, share, sums->shares);
+    sums->sum[share] = spmv__sum(share, sums->bytes + first, spmv__even(sums->count, SPMV__SAVED_ALIGN, share + 1, sums->shares) - first);
+}
+
 static uint64_t spmv__saved_sum(spmv__saved_head head, const void *bytes)
 {
+    spmv__saved_sums sums;
     head.sum = 0;
-    return spmv__sum(spmv__sum(0, &head, sizeof head), (const unsigned char *)bytes + sizeof head, head.bytes - sizeof head);
+    sums.bytes = (const unsigned char *)bytes + sizeof head;
+    sums.count = head.bytes - sizeof head;
+    sums.shares = spmv__smaller(sums.count / SPMV__SAVED_SHARE + 1, SPMV__MOST_SHARES);
+    spmv__share_out(spmv__saved_sum_share, &sums, sums.shares);
+    return spmv__sum(spmv__sum(0, &head, sizeof head), sums.sum, sums.shares * 8);
 }
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
