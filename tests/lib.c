@@ -122,19 +122,24 @@ static void errors(void)
     EXPECT(!spmv_new_csr(ROWS, COLS, ptr32, 32, col32, 32, val, "f64", NULL, 0, "no such", 0) && spmv_last_status());
     EXPECT(!csr("sel", 0, 0) && says("SPMV_ERR_PLAN", "sel"));
     EXPECT(!csr(NULL, -1, 0) && says("SPMV_ERR_ARGUMENT", "-1 threads"));
-    EXPECT(!csr(NULL, 0, 1024) && says("SPMV_ERR_ARGUMENT", "1024"));
+    EXPECT(!csr(NULL, 0, 2048) && says("SPMV_ERR_ARGUMENT", "2048"));
+    EXPECT(!csr(NULL, 0, SPMV_ON_DEVICE) && spmv_last_error()[0]);
     EXPECT(!spmv_new("dense", 1, 1, 0, NULL, 0, NULL, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, NULL, 0) &&
            says("SPMV_ERR_ARGUMENT", "\"dense\""));
     EXPECT(!spmv_new("coo", 1, 1, 0, NULL, 0, NULL, NULL, 32, NULL, 16, 0, 0, NULL, NULL, NULL, 0, 0, 0, NULL, 0) &&
            says("SPMV_ERR_ARGUMENT", "16 bits"));
     EXPECT(spmv_handle_mul(NULL, 0, 1, y, 0, y) == spmv_last_status() && says("SPMV_ERR_ARGUMENT", "handle is NULL"));
     EXPECT(spmv_handle_mul_many(NULL, 0, 1, 0, 1, y, 0, 0, y, 0) && spmv_handle_update(NULL, val) && spmv_handle_set_threads(NULL, 1));
+    EXPECT(spmv_handle_mul_buffers(NULL, 0, 1, 0, 1, y, 0, 0, y, 0, NULL) && spmv_handle_update_buffer(NULL, y));
     EXPECT(!spmv_handle_rows(NULL) && !spmv_handle_cols(NULL) && !spmv_handle_nnz(NULL) && !spmv_handle_bytes(NULL));
     EXPECT(!spmv_handle_plan(NULL, 1, NULL, 0) && !spmv_handle_explain(NULL, NULL, 0));
     a = csr(NULL, 0, 0);
     EXPECT(spmv_handle_mul(a, 1, 1, y, 0, y) && says("SPMV_ERR_ARGUMENT", "both directions"));
     EXPECT(spmv_handle_mul(a, 0, 1, y, 0, y) && says("SPMV_ERR_ARGUMENT", "overlap"));
     EXPECT(spmv_handle_update(a, val) && says("SPMV_ERR_FIXED", "updatable"));
+    EXPECT(spmv_handle_mul_buffers(a, 0, 1, 0, 1, y, 0, 0, y, 0, NULL) && says("SPMV_ERR_ARGUMENT", "buffers: the matrix is on the host"));
+    EXPECT(spmv_handle_update_buffer(a, y) && says("SPMV_ERR_ARGUMENT", "update_buffer: the matrix is on the host"));
+    EXPECT(!spmv_handle_backend(a)[0] && !spmv_handle_backend(NULL)[0]);
     EXPECT(spmv_handle_set_threads(a, -2) && says("SPMV_ERR_ARGUMENT", "-2 threads"));
     spmv_delete(a);
 }

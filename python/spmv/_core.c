@@ -49,20 +49,48 @@ static operator_object *owner_of(operator_object *self) { return self->owner ? s
 
 /* ---- making one ---------------------------------------------------------------------------------------------------- */
 
-/* The arrays of a matrix, as far as there are some. */
+/* The arrays of a matrix, as far as there are some: in memory of the host, or as (address, bits of an element) on a GPU. */
 enum { PTR, ROW, COL, VAL, ARRAYS };
 
-static int get_arrays(Py_buffer *out, PyObject **from)
+typedef struct array_of {
+    const void *at;
+    int         bits;
+    Py_buffer   buffer;
+} array_of;
+
+/* The address in (address, bits). */
+static int get_address(PyObject *from, array_of *out)
 {
-    int i;
-    for (i = 0; i < ARRAYS; i++)
-        if (from[i] != Py_None && PyObject_GetBuffer(from[i], &out[i], PyBUF_C_CONTIGUOUS)) break;
-    if (i == ARRAYS) return 0;
-    while (i--) PyBuffer_Release(&out[i]);
-    return -1;
+    unsigned long long address;
+    if (!PyArg_ParseTuple(from, "Ki", &address, &out->bits)) return -1;
+    out->at = (const void *)(uintptr_t)address;
+    return 0;
 }
 
-static int bits_of(const Py_buffer *array) { return array->obj ? (int)(8 * array->itemsize) : 0; }
+static int get_array(PyObject *from, array_of *out)
+{
+    if (from == Py_None) return 0;
+    if (PyTuple_Check(from)) return get_address(from, out);
+    if (PyObject_GetBuffer(from, &out->buffer, PyBUF_C_CONTIGUOUS)) return -1;
+    out->at = out->buffer.buf;
+    out->bits = (int)(8 * out->buffer.itemsize);
+    return 0;
+}
+
+static void release_arrays(array_of *array)
+{
+    int i;
+    for (i = 0; i < ARRAYS; i++) PyBuffer_Release(&array[i].buffer);
+}
+
+static int get_arrays(array_of *out, PyObject **from)
+{
+    int i = 0;
+    while (i < ARRAYS && !get_array(from[i], &out[i])) i++;
+    if (i == ARRAYS) return 0;
+    release_arrays(out);
+    return -1;
+}
 
 /* Sets what products need to know of the matrix. */
 static int describe(operator_object *self, const char *type)
@@ -87,8 +115,7 @@ static int operator_init(PyObject *object, PyObject *args, PyObject *keywords)
     unsigned vectors, flags;
     int block_rows, block_cols, threads;
     PyObject *from[ARRAYS];
-    Py_buffer array[ARRAYS];
-    int i;
+    array_of array[ARRAYS];
     (void)keywords;
     memset(array, 0, sizeof array);
     if (self->handle) {
@@ -100,11 +127,11 @@ static int operator_init(PyObject *object, PyObject *args, PyObject *keywords)
         get_arrays(array, from))
         return -1;
     Py_BEGIN_ALLOW_THREADS
-    self->handle = spmv_new(form, rows, cols, nnz, array[PTR].buf, bits_of(&array[PTR]), array[ROW].buf, array[COL].buf,
-                            bits_of(&array[array[ROW].obj ? ROW : COL]), array[VAL].buf, bits_of(&array[VAL]), block_rows, block_cols,
-                            type, plan, plan_transposed, calls, vectors, threads, device, flags);
+    self->handle = spmv_new(form, rows, cols, nnz, array[PTR].at, array[PTR].bits, array[ROW].at, array[COL].at,
+                            array[array[ROW].bits ? ROW : COL].bits, array[VAL].at, array[VAL].bits, block_rows, block_cols, type, plan,
+                            plan_transposed, calls, vectors, threads, device, flags);
     Py_END_ALLOW_THREADS
-    for (i = 0; i < ARRAYS; i++) PyBuffer_Release(&array[i]);
+    release_arrays(array);
     if (!self->handle) {
         raise_last();
         return -1;
@@ -157,17 +184,27 @@ static PyObject *operator_T(PyObject *object, void *unused)
 
 /* ---- products ------------------------------------------------------------------------------------------------------ */
 
-/* How several vectors lie. */
+/* How several vectors lie, and whether that is on the device; queue is of those. */
 typedef struct several {
     unsigned long long count, ldx, ldy;
-    int                by_rows;
+    int                by_rows, there;
+    void              *queue;
 } several;
+
+/* Multiplies by several vectors. */
+static int multiply_many(const operator_object *self, const several *many, double alpha, const void *x, double beta, void *y)
+{
+    const int transposed = self->owner != NULL;
+    if (many->there)
+        return spmv_handle_mul_buffers(self->handle, transposed, many->count, many->by_rows, alpha, x, many->ldx, beta, y, many->ldy,
+                                       many->queue);
+    return spmv_handle_mul_many(self->handle, transposed, many->count, many->by_rows, alpha, x, many->ldx, beta, y, many->ldy);
+}
 
 /* Multiplies without the lock of the interpreter; NULL: a single vector. 0, or -1 with an exception set. */
 static int multiply(operator_object *self, const several *many, double alpha, const void *x, double beta, void *y)
 {
     operator_object *owner = owner_of(self);
-    const int transposed = self->owner != NULL;
     int status;
     if (owner->users < 0) {
         raise_busy();
@@ -175,8 +212,7 @@ static int multiply(operator_object *self, const several *many, double alpha, co
     }
     owner->users++;
     Py_BEGIN_ALLOW_THREADS
-    status = many ? spmv_handle_mul_many(self->handle, transposed, many->count, many->by_rows, alpha, x, many->ldx, beta, y, many->ldy)
-                  : spmv_handle_mul(self->handle, transposed, alpha, x, beta, y);
+    status = many ? multiply_many(self, many, alpha, x, beta, y) : spmv_handle_mul(self->handle, self->owner != NULL, alpha, x, beta, y);
     Py_END_ALLOW_THREADS
     owner->users--;
     if (!status) return 0;
@@ -264,6 +300,7 @@ static PyObject *operator_many(PyObject *object, PyObject *args)
     PyObject *x, *y;
     Py_buffer from, to;
     int failed;
+    memset(&m, 0, sizeof m);
     if (!PyArg_ParseTuple(args, "OOKpKKdd", &x, &y, &m.count, &m.by_rows, &m.ldx, &m.ldy, &alpha, &beta)) return NULL;
     if (PyObject_GetBuffer(x, &from, PyBUF_STRIDES)) return NULL;
     if (PyObject_GetBuffer(y, &to, PyBUF_STRIDES | PyBUF_WRITABLE)) {
@@ -277,22 +314,37 @@ static PyObject *operator_many(PyObject *object, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* _there(x, y, count, by_rows, ldx, ldy, alpha, beta, queue): the same for addresses on a GPU */
+static PyObject *operator_there(PyObject *object, PyObject *args)
+{
+    several m;
+    double alpha, beta;
+    unsigned long long x, y, queue;
+    if (!PyArg_ParseTuple(args, "KKKpKKddK", &x, &y, &m.count, &m.by_rows, &m.ldx, &m.ldy, &alpha, &beta, &queue)) return NULL;
+    m.there = 1;
+    m.queue = (void *)(uintptr_t)queue;
+    if (multiply((operator_object *)object, &m, alpha, (const void *)(uintptr_t)x, beta, (void *)(uintptr_t)y)) return NULL;
+    Py_RETURN_NONE;
+}
+
 /* ---- all else ------------------------------------------------------------------------------------------------------ */
 
 /* _update(values): as many as were given, of the same type */
 static PyObject *operator_update(PyObject *object, PyObject *values)
 {
     operator_object *owner = owner_of((operator_object *)object);
-    Py_buffer from;
+    array_of from;
     int status;
     if (owner->users) return raise_busy();
-    if (PyObject_GetBuffer(values, &from, PyBUF_C_CONTIGUOUS)) return NULL;
+    memset(&from, 0, sizeof from);
+    if (get_array(values, &from)) return NULL;
     owner->users = -1;
     Py_BEGIN_ALLOW_THREADS
-    status = spmv_handle_update(owner->handle, from.buf);
+    status = PyTuple_Check(values) ? spmv_handle_update_buffer(owner->handle, (void *)(uintptr_t)from.at)
+                                   : spmv_handle_update(owner->handle, from.at);
     Py_END_ALLOW_THREADS
     owner->users = 0;
-    PyBuffer_Release(&from);
+    PyBuffer_Release(&from.buffer);
     if (status) return raise_last();
     Py_RETURN_NONE;
 }
@@ -342,6 +394,12 @@ static PyObject *operator_explanation(PyObject *object, void *unused)
     return text_of((operator_object *)object, write_explanation);
 }
 
+static PyObject *operator_backend(PyObject *object, void *unused)
+{
+    (void)unused;
+    return PyUnicode_FromString(spmv_handle_backend(((operator_object *)object)->handle));
+}
+
 static PyObject *operator_nnz(PyObject *object, void *unused)
 {
     (void)unused;
@@ -384,6 +442,7 @@ static PyMethodDef operator_methods[] = {
       "y = alpha A x + beta y, in out if it is given: x (n,) or (n, k), y (m,) or (m, k).\n\n"
       "Arrays of the matrix's dtype are used where they lie. Without out, y is new, and beta must be 0." },
     { "_many", operator_many, METH_VARARGS, NULL },
+    { "_there", operator_there, METH_VARARGS, NULL },
     { "_update", operator_update, METH_O, NULL },
     { "_set_threads", operator_set_threads, METH_O, NULL },
     { NULL, NULL, 0, NULL }
@@ -396,6 +455,7 @@ static PyGetSetDef operator_getset[] = {
     { "dtype", operator_dtype, NULL, "Of x and y.", NULL },
     { "nnz", operator_nnz, NULL, "Stored entries, after duplicates are summed.", NULL },
     { "nbytes", operator_nbytes, NULL, "Bytes of the matrix that a product reads.", NULL },
+    { "_backend", operator_backend, NULL, NULL, NULL },
     { "_explanation", operator_explanation, NULL, NULL, NULL },
     { "_owner", operator_owner, NULL, NULL, NULL },
     { NULL, NULL, NULL, NULL, NULL }

@@ -36,6 +36,7 @@
     X(cuFuncGetAttribute, (int *value, int attribute, void *function))                                                        \
     X(cuMemAlloc_v2, (unsigned long long *at, size_t bytes)) X(cuMemFree_v2, (unsigned long long at))                         \
     X(cuMemGetAddressRange_v2, (unsigned long long *begin, size_t *bytes, unsigned long long at))                             \
+    X(cuPointerGetAttribute, (void *value, int attribute, unsigned long long at)) X(cuCtxSynchronize, (void))                 \
     X(cuMemcpyHtoDAsync_v2, (unsigned long long to, const void *from, size_t bytes, void *stream))                            \
     X(cuMemcpyDtoHAsync_v2, (void *to, unsigned long long from, size_t bytes, void *stream))                                  \
     X(cuMemsetD32Async, (unsigned long long at, unsigned word, size_t count, void *stream))                                   \

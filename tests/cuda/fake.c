@@ -58,6 +58,12 @@ static thing *find(const void *handle, int kind)
     return t;
 }
 
+/* A stream that was given out, or one of those that each context has: CU_STREAM_LEGACY and CU_STREAM_PER_THREAD. */
+static int is_stream(const void *stream)
+{
+    return (unsigned long long)stream - 1 < 2 ? fake.current != NULL : find(stream, FAKE_STREAMS) != NULL;
+}
+
 static int take_back(thing *t)
 {
     thing **at = &things;
@@ -135,6 +141,7 @@ int cuThreadExchangeStreamCaptureMode(int *mode)
     return 0;
 }
 
+int cuCtxSynchronize(void) { CALL(); FORBIDDEN_WHILE_CAPTURED(); fake.settled++; return !fake.current; }
 int cuCtxGetDevice(int *device) { CALL(); *device = fake.current == &primary[1]; return !fake.current; }
 
 int cuStreamCreate(void **stream, unsigned flags) { CALL(); *stream = give(FAKE_STREAMS, 0); return flags != 0; }
@@ -145,15 +152,15 @@ int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority)
     return flags || priority >= 0;
 }
 int cuStreamDestroy_v2(void *stream) { return take_back(find(stream, FAKE_STREAMS)); }
-int cuStreamSynchronize(void *stream) { CALL(); FORBIDDEN_WHILE_CAPTURED(); fake.syncs++; return !find(stream, FAKE_STREAMS); }
+int cuStreamSynchronize(void *stream) { CALL(); FORBIDDEN_WHILE_CAPTURED(); fake.syncs++; return !is_stream(stream); }
 
 int cuStreamGetCtx(void *stream, void **context)
 {
     thing *t = things;
     CALL();
     while (t && t != stream) t = t->next;
-    *context = t ? t->context : NULL;
-    return !t;
+    *context = t ? t->context : (unsigned long long)stream - 1 < 2 ? fake.current : NULL;
+    return !*context;
 }
 
 int cuModuleLoadData(void **module, const void *image)
@@ -207,6 +214,18 @@ int cuMemGetAddressRange_v2(unsigned long long *begin, size_t *bytes, unsigned l
     return 0;
 }
 
+/* Attribute 9: the number of the device. */
+int cuPointerGetAttribute(void *value, int attribute, unsigned long long at)
+{
+    thing *t = things;
+    int number;
+    CALL();
+    while (t && !(t->kind == FAKE_BUFFERS && at - (unsigned long long)t->data < t->bytes)) t = t->next;
+    number = t ? t->context == &primary[1] : -2;
+    memcpy(value, &number, sizeof number);
+    return !t || attribute != 9;
+}
+
 /* CUlaunchConfig and CUlaunchAttribute. */
 struct config {
     unsigned grid[3], block[3], shared;
@@ -257,7 +276,8 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
     int i;
     CALL();
     find(function, FAKE_MODULES);
-    find(stream, FAKE_STREAMS);
+    if (!is_stream(stream)) fake.bad++;
+    fake.stream = stream;
     if (!gx || !bx || gy != 1 || gz != 1 || by != 1 || bz != 1 || shared || extra) fake.bad++;
     for (i = 0; i < FAKE_NAMED; i++) memcpy(&fake.value[i], parameters[i], 8);
     fake.groups = gx;
@@ -381,6 +401,21 @@ int cuMemcpyPeerAsync(unsigned long long to, void *to_context, unsigned long lon
     memcpy((void *)to, (void *)from, bytes);
     fake.peers++;
     return 0;
+}
+
+/* For tests in other languages. */
+int fake_bad(void) { return fake.bad; }
+int fake_settled(void) { return fake.settled; }
+int fake_launches(void) { return fake.launches; }
+int fake_alive(int kind) { return fake.alive[kind]; }
+void *fake_stream(void) { return fake.stream; }
+
+/* 1: the latest launch has this among the arguments that every kernel of a product has. */
+int fake_given(unsigned long long value)
+{
+    int i = 0;
+    while (i < FAKE_NAMED && fake.value[i] != value) i++;
+    return i < FAKE_NAMED;
 }
 
 /* NVIDIA's NVRTC asks for it; the real one gives tables of functions that no header declares. */

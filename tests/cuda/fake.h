@@ -30,6 +30,8 @@ typedef struct fake_state {
     void *current;          /* context */
     int   old;              /* 1: the compiler does not know --minimal */
     int   old_driver;       /* 1: the driver does not know the PTX that ships */
+    int   settled;          /* times that a whole device was waited for */
+    void *stream;           /* of the latest launch */
     unsigned found[8];      /* what a copy of so many bytes to the host brings instead of what is there, unless all is 0 */
 } fake_state;
 
