@@ -195,7 +195,7 @@ static spmv_status spmv__mul_there(spmv__queued **all, void *queue, const spmv_m
     spmv_exec *exec = NULL;
     const spmv_status s = spmv__exec_for(all, matrix->on_device, queue, &exec);
     if (s) return s;
-    if (count == 1 && !by_rows) return spmv_exec_mul(exec, alpha, x, 0, beta, y, 0);
+    if (count == 1 && (!by_rows || (ldx <= 1 && ldy <= 1))) return spmv_exec_mul(exec, alpha, x, 0, beta, y, 0);
     return spmv_exec_mul_many(exec, count, by_rows ? SPMV_SIDE_BY_SIDE : SPMV_ONE_AFTER_ANOTHER, alpha, x, 0, ldx, beta, y, 0, ldy);
 }
 

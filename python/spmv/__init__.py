@@ -15,10 +15,11 @@ import numpy as np
 
 from ._core import Error, Operator
 from ._core import version as __version__
+from ._gpu import GpuArray, common_stream, empty, on_gpu
 
 __all__ = ["Error", "Matrix", "matrix", "__version__"]
 
-_BOTH, _UPDATE, _EXPLAIN, _STRICT = 1, 2, 4, 8  # SPMV_WITH_BOTH and the others of spmv_c.h
+_BOTH, _UPDATE, _EXPLAIN, _STRICT, _ON_DEVICE = 1, 2, 4, 8, 1024  # SPMV_WITH_BOTH and the others of spmv_c.h
 
 
 def matrix(
@@ -36,7 +37,8 @@ def matrix(
 ) -> Matrix:
     """Prepares a matrix (m, n) for products, which takes as long as some tens of them.
 
-    A          a sparse array or matrix of SciPy in any form, or a dense one (m, n). Values other than float32 are used as float64
+    A          a sparse array or matrix of SciPy in any form, or a dense one (m, n). Values other than float32 are used as float64. Or one of
+               CuPy that lies on the CUDA device: csr with columns of int32 that rise in each row (A.sum_duplicates()); others become csr
     plan       how it is stored ("csr", "sell:h=32", ...), or how that is found: "auto", "measure", "cocktail". None: "auto"
     type       what products compute in: "f64", "f32", or "mixed", that is float32 values and float64 vectors. None: as the values are
     device     "host", or where else: "gpu", "cuda", "cuda:1", "opencl:0", or part of a name
@@ -49,18 +51,11 @@ def matrix(
 
     The arrays of A are kept for pickling and for explain, but products do not read them.
     """
-    _refuse_device_arrays(A, "A")
-    given = _arrays_of(A)
+    given = _arrays_on_gpu(A, device) if on_gpu(getattr(A, "data", None)) else _arrays_of(A)
     if type is None:
         type = "f32" if given[5].dtype == np.float32 else "f64"
     flags = (_BOTH if both else 0) | (_UPDATE if updatable else 0) | (_STRICT if strict else 0)
     return _make(given, (type, plan, calls, vectors, threads or 0, device, flags))
-
-
-def _refuse_device_arrays(array: Any, name: str) -> None:
-    values = array.data if hasattr(array, "tocsr") and hasattr(array, "data") else array
-    if hasattr(values, "__cuda_array_interface__"):
-        raise TypeError(f"{name} lies on a GPU; give it in memory of the host, such as {name}.get()")
 
 
 def _values(values: Any) -> np.ndarray:
@@ -81,6 +76,8 @@ def _indices(*arrays: Any) -> list[np.ndarray]:
 
 def _arrays_of(A: Any) -> tuple:
     """What Operator takes of a matrix: form, shape, ptr, row, col, val, and the shape of a block."""
+    if on_gpu(A):
+        raise TypeError("A is dense and lies on a GPU: make it sparse there, such as by cupyx.scipy.sparse.csr_matrix(A), or give A.get()")
     if not hasattr(A, "tocsr"):
         return _arrays_of_dense(np.asarray(A))
     form = A.format
@@ -105,10 +102,23 @@ def _arrays_of_dense(A: np.ndarray) -> tuple:
     return "coo", A.shape, None, row, col, _values(A[row, col]), (0, 0)
 
 
+def _arrays_on_gpu(A: Any, device: str) -> tuple:
+    if device == "host":
+        raise TypeError('A lies on a GPU: say device="cuda", or give it in memory of the host, such as A.get()')
+    A = A.tocsr()
+    if GpuArray(A.indices, "A.indices").dtype != np.int32 or GpuArray(A.data, "A.data").dtype not in (np.float32, np.float64):
+        raise TypeError("on a GPU A.indices must be of int32, and A.data of float32 or float64")
+    return "csr", A.shape, A.indptr, None, A.indices, A.data, (0, 0)
+
+
 def _make(given: tuple, options: tuple, plan: str | None = None, transposed: str | None = None) -> Matrix:
     form, shape, ptr, row, col, values, block = given
     nnz = len(values) if form == "coo" else 0
-    out = Matrix(form, *shape, nnz, (ptr, row, col, values), tuple(block), options[0], plan or options[1], transposed, *options[2:])
+    arrays, flags = (ptr, row, col, values), options[6]
+    if on_gpu(values):
+        names, flags = ("A.indptr", "", "A.indices", "A.data"), flags | _ON_DEVICE
+        arrays = tuple(None if a is None else GpuArray(a, name).flat(name) for a, name in zip(arrays, names))
+    out = Matrix(form, *shape, nnz, arrays, tuple(block), options[0], plan or options[1], transposed, *options[2:6], flags)
     out._given, out._options = given, options
     return out
 
@@ -157,18 +167,21 @@ class Matrix(Operator):
 
     def _from_left(self, x: Any) -> np.ndarray:
         """x @ A: x (m,) or (k, m)"""
+        if on_gpu(x):  # where some warn of a transposed vector
+            return self.T.mul(x) if len(x.shape) == 1 else self.T.mul(x.T).T
         return self.T.mul(np.transpose(x)).T
 
     def _mul(self, x: Any, out: np.ndarray | None, alpha: float, beta: float) -> np.ndarray:
         """Products that need other arrays than those given, and several vectors."""
+        if out is None and beta:
+            raise ValueError("beta is of out, which is not given")
+        if on_gpu(x) or on_gpu(out):
+            return self._mul_on_gpu(x, out, alpha, beta)
         x = self._vectors(x)
         shape = (self.shape[0], *x.shape[1:])
         if out is None:
-            if beta:
-                raise ValueError("beta is of out, which is not given")
             order = "C" if x.ndim == 1 or x.flags.c_contiguous or not x.flags.f_contiguous else "F"
             return self._multiply(x, np.empty(shape, x.dtype, order), alpha, beta)
-        _refuse_device_arrays(out, "out")
         if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != x.dtype:
             raise ValueError(f"out must be an array of {x.dtype} and shape {shape}")
         if not _layout(out):  # it needs one of its own
@@ -176,14 +189,42 @@ class Matrix(Operator):
             return out
         return self._multiply(x, out, alpha, beta)
 
+    def _mul_on_gpu(self, x: Any, out: Any, alpha: float, beta: float) -> Any:
+        """Enqueues the product of arrays that lie on the matrix's GPU, in the stream that they name."""
+        if self._backend != "CUDA":
+            raise TypeError(f'arrays lie on a GPU, but the matrix does not (device="{self.device}"): make it with device="cuda", '
+                            "or give arrays in memory of the host, such as x.get()")
+        given = GpuArray(x, "x")
+        self._check_shape(given)
+        if given.dtype != self.dtype:
+            raise TypeError(f"x is of {given.dtype}, but on a GPU the matrix multiplies {self.dtype}")
+        shape = (self.shape[0], *given.shape[1:])
+        lies = _layout(given)
+        if not lies:
+            raise ValueError("x must lie by rows or by columns, with a step of 1 within them: copy it on the GPU")
+        if out is None:
+            out = empty(x, shape, lies[0])
+        y = GpuArray(out, "out", writable=True)
+        if y.shape != shape or y.dtype != self.dtype:
+            raise ValueError(f"out must be an array of {self.dtype} and shape {shape}")
+        to = _layout(y)
+        lies = to and _layout(given, to[0])
+        if not lies:
+            raise ValueError("x and out must both lie by rows, or both by columns, with a step of 1 within them")
+        count = given.shape[1] if given.ndim == 2 else 1
+        self._there(given.address, y.address, count, to[0], lies[1], to[1], alpha, beta, common_stream(given, y))
+        return out
+
+    def _check_shape(self, x: Any) -> None:
+        if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
+            raise ValueError(f"A {self.shape} cannot multiply an array of shape {x.shape}")
+
     def _vectors(self, x: Any) -> np.ndarray:
         """x as an array of a type that the matrix multiplies."""
-        _refuse_device_arrays(x, "x")
         if hasattr(x, "tocsr"):
             raise TypeError("products with a sparse matrix are not supported")
         x = np.asarray(x)
-        if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
-            raise ValueError(f"A {self.shape} cannot multiply an array of shape {x.shape}")
+        self._check_shape(x)
         if x.dtype == np.result_type(self.dtype, np.complex64):
             return x
         if x.dtype.kind == "c" or not np.can_cast(x.dtype, self.dtype):
@@ -215,12 +256,16 @@ class Matrix(Operator):
         values: as many as A.data had, in its order; for a matrix given as a dense array, those of its nonzeros by rows. The matrix must be
         made with updatable=True.
         """
-        _refuse_device_arrays(values, "values")
         given = self._owner._given
-        values = np.array(_values(values), given[5].dtype)
-        if values.shape != given[5].shape:
-            raise ValueError(f"{values.size} values, but the matrix has {given[5].size}")
-        self._update(values)
+        if on_gpu(values) or on_gpu(given[5]):
+            new, old = GpuArray(values, "values"), GpuArray(given[5], "A.data")
+            taken = new.flat("values")
+        else:
+            new = values = taken = np.array(_values(values), given[5].dtype)
+            old = given[5]
+        if new.shape != old.shape or new.dtype != old.dtype:
+            raise ValueError(f"{new.size} values of {new.dtype}, but the matrix has {old.size} of {old.dtype}")
+        self._update(taken)
         self._owner._given = (*given[:5], values, given[6])
 
     @property

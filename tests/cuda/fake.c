@@ -58,10 +58,12 @@ static thing *find(const void *handle, int kind)
     return t;
 }
 
-/* A stream that was given out, or one of those that each context has: CU_STREAM_LEGACY and CU_STREAM_PER_THREAD. */
+/* 1 for a stream that was given out, and for those that each context has: CU_STREAM_LEGACY and CU_STREAM_PER_THREAD. */
 static int is_stream(const void *stream)
 {
-    return (unsigned long long)stream - 1 < 2 ? fake.current != NULL : find(stream, FAKE_STREAMS) != NULL;
+    if ((unsigned long long)stream - 1 >= 2) return find(stream, FAKE_STREAMS) != NULL;
+    if (!fake.current) fake.bad++;
+    return fake.current != NULL;
 }
 
 static int take_back(thing *t)
@@ -181,7 +183,7 @@ int cuModuleGetFunction(void **function, void *module, const char *name)
     *function = find(module, FAKE_MODULES);
     return strcmp(name, "spmv") && strcmp(name, "finish") && strcmp(name, "scale") && strcmp(name, "fill") && strcmp(name, "count_ends") &&
                    strcmp(name, "check") && strcmp(name, "widen") && strcmp(name, "longest") && strcmp(name, "tiles") &&
-                   strcmp(name, "tail")
+                   strcmp(name, "tail") && strcmp(name, "turn")
                ? 500 : 0;
 }
 
@@ -238,7 +240,7 @@ static int copy(void *to, const void *from, unsigned long long at, size_t bytes,
 {
     thing *t = at_address(at);
     FORBIDDEN_WHILE_CAPTURED(); /* a copy from pageable memory, and the synchronization behind it */
-    find(stream, FAKE_STREAMS);
+    is_stream(stream);
     if (!t || bytes > t->bytes - (size_t)(at - (unsigned long long)t->data)) { fake.bad++; return 1; }
     memcpy(to, from, bytes);
     return 0;
@@ -276,7 +278,7 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
     int i;
     CALL();
     find(function, FAKE_MODULES);
-    if (!is_stream(stream)) fake.bad++;
+    is_stream(stream);
     fake.stream = stream;
     if (!gx || !bx || gy != 1 || gz != 1 || by != 1 || bz != 1 || shared || extra) fake.bad++;
     for (i = 0; i < FAKE_NAMED; i++) memcpy(&fake.value[i], parameters[i], 8);
