@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/gpu.sh prepare - builds what the next needs into build/gpu (gcc, zlib, criterion, OpenCL headers; no GPU, no toolkit).
+# tests/gpu.sh prepare - builds what the next needs into build/gpu (gcc, zlib, criterion, Python's headers, those of OpenCL; no GPU,
+# no toolkit).
 # tests/gpu.sh run [DEVICE] - tests the CUDA back end on this machine's GPU by what lies in build/gpu, which may come from another
 # machine: every listed variant, tests/test_cl.c, test_convert.c, test_many.c (its products at once) and test_tail.c, products in a graph,
-# and times beside OpenCL's. DEVICE is
+# arrays of Python on the GPU where NumPy and SciPy are, with CuPy, PyTorch and Numba where they are, and times beside OpenCL's. DEVICE is
 # cuda:0 unless given. A few minutes. The last line is "N passed, N failed"; logs are in $OUT or build/gpu/log.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -13,6 +14,9 @@ prepare() {
     make -s build/spmv LIBS='-ldl -l:libz.a' || exit 1
     make -s build/tests/test_cl build/tests/test_convert build/tests/test_many build/tests/test_tail LIBS='-ldl -l:libz.a' || exit 1
     ${CC:-cc} -std=c99 -O2 -DSPMV_NO_OPENCL -I. examples/cuda.c -o $dir/graph -ldl || exit 1
+    mkdir -p $dir/python/spmv && cp python/tests/test_cuda.py $dir/python/ && cp python/spmv/*.py $dir/python/spmv/ || exit 1
+    ${CC:-cc} -O2 -shared -fPIC -DSPMV_C_API= -I. $(python3-config --includes) python/spmv/_core.c spmv_c.c \
+        -o $dir/python/spmv/_core.abi3.so -ldl || exit 1
     cp build/spmv build/tests/test_cl build/tests/test_convert build/tests/test_many build/tests/test_tail $dir/ || exit 1
     # what the tests need and a machine with a GPU seldom has; not the C library, which must be the machine's own
     ldd $dir/test_cl | awk '$3 ~ /^\// && $1 !~ /^(libc|libm|libpthread|libresolv|libOpenCL)\./ { print $3 }' |
@@ -73,6 +77,11 @@ run() {
         result $? $test
         grep -E 'FAIL|CRASH|Assertion|Synthesis|expression|spmv:' "$out/$test" | grep -v ' is NULL$' | tail -n 60
     done
+    if python3 -c 'import numpy, scipy'; then
+        PYTHONPATH=$dir/python timeout 240 python3 $dir/python/test_cuda.py >"$out/python" 2>&1 && grep -q '^OK' "$out/python"
+        result $? python
+        tail -n 60 "$out/python"
+    fi
     speeds >"$out/times" 2>&1
     result $? speeds
     cat "$out/times"

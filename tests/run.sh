@@ -285,7 +285,7 @@ group() { # group NAME: lists its checks
         else check petsc/skipped plain "echo 'skipped: there is no PETSc or no mpirun; tools/install.sh petsc installs it'"; fi ;;
     rusticl) check rusticl plain "make -s build/spmv build/spmv-defect && sh tests/rusticl.sh" ;;
     lib) check lib sum "make -s build/check-lib/libspmv.so && sh tests/lib.sh" ;;
-    python) check python sum "sh tests/python.sh" ;;
+    python) check python sum "make -s build/cuda/compiler/libnvrtc.so.13 && sh tests/python.sh" ;;
     package) sh tests/package.sh list >>"$out/part" ;;
     *) echo "no group named $1" >&2; exit 2 ;;
     esac

@@ -37,8 +37,8 @@ def matrix(
 ) -> Matrix:
     """Prepares a matrix (m, n) for products, which takes as long as some tens of them.
 
-    A          a sparse array or matrix of SciPy in any form, or a dense one (m, n). Values other than float32 are used as float64. Or one of
-               CuPy that lies on the CUDA device: csr with columns of int32 that rise in each row (A.sum_duplicates()); others become csr
+    A          a sparse array or matrix of SciPy in any form, or a dense one (m, n). Values other than float32 are used as float64. Or a
+               sparse one of CuPy that lies on the device; it becomes csr, whose columns must rise in each row (A.sum_duplicates())
     plan       how it is stored ("csr", "sell:h=32", ...), or how that is found: "auto", "measure", "cocktail". None: "auto"
     type       what products compute in: "f64", "f32", or "mixed", that is float32 values and float64 vectors. None: as the values are
     device     "host", or where else: "gpu", "cuda", "cuda:1", "opencl:0", or part of a name
@@ -127,8 +127,9 @@ class Matrix(Operator):
     """A matrix (m, n) made by spmv.matrix.
 
     A @ x multiplies by one vector (n,) or several (n, k); mul can also scale, add, and write into an array. Several threads may multiply
-    at the same time on the host, and one on a device, where others get an Error named SPMV_ERR_BUSY; none may beside an update. Members of
-    Operator: T, mul, plan, shape, dtype, nnz, nbytes.
+    at the same time on the host, and one on a device, where others get an Error named SPMV_ERR_BUSY; none may beside an update. Arrays on
+    the GPU of the matrix (__cuda_array_interface__) stay there: the product is enqueued in their stream. Members of Operator: T, mul, plan,
+    shape, dtype, nnz, nbytes.
     """
 
     ndim = 2
@@ -136,13 +137,13 @@ class Matrix(Operator):
 
     # ---- products ----
 
-    def dot(self, x: np.ndarray) -> np.ndarray:
+    def dot(self, x: Any) -> Any:
         """A @ x: x (n,) or (n, k), the result (m,) or (m, k)."""
         return self.mul(x)
 
     matvec = matmat = dot
 
-    def rmatvec(self, y: np.ndarray) -> np.ndarray:
+    def rmatvec(self, y: Any) -> Any:
         """A.T @ y: y (m,) or (m, k), the result (n,) or (n, k). The matrix must be made with both=True."""
         return self.T.mul(y)
 
@@ -165,13 +166,13 @@ class Matrix(Operator):
             self.shape, self.matvec, rmatvec=self.rmatvec, matmat=self.matmat, rmatmat=self.rmatmat, dtype=self.dtype
         )
 
-    def _from_left(self, x: Any) -> np.ndarray:
+    def _from_left(self, x: Any) -> Any:
         """x @ A: x (m,) or (k, m)"""
         if on_gpu(x):  # where some warn of a transposed vector
             return self.T.mul(x) if len(x.shape) == 1 else self.T.mul(x.T).T
         return self.T.mul(np.transpose(x)).T
 
-    def _mul(self, x: Any, out: np.ndarray | None, alpha: float, beta: float) -> np.ndarray:
+    def _mul(self, x: Any, out: Any, alpha: float, beta: float) -> Any:
         """Products that need other arrays than those given, and several vectors."""
         if out is None and beta:
             raise ValueError("beta is of out, which is not given")
@@ -250,15 +251,15 @@ class Matrix(Operator):
 
     # ---- more ----
 
-    def update(self, values: np.ndarray) -> None:
+    def update(self, values: Any) -> None:
         """Replaces the values, also of A.T; the pattern stays.
 
-        values: as many as A.data had, in its order; for a matrix given as a dense array, those of its nonzeros by rows. The matrix must be
-        made with updatable=True.
+        values: as many as A.data had, in its order, and on a GPU if that was; for a matrix given as a dense array, those of its nonzeros by
+        rows. The matrix must be made with updatable=True. Values on a GPU are kept for pickling, not copied.
         """
         given = self._owner._given
         if on_gpu(values) or on_gpu(given[5]):
-            new, old = GpuArray(values, "values"), GpuArray(given[5], "A.data")
+            old, new = GpuArray(given[5], "A.data"), GpuArray(values, "values")
             taken = new.flat("values")
         else:
             new = values = taken = np.array(_values(values), given[5].dtype)

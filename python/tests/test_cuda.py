@@ -364,5 +364,55 @@ class OnGpu(unittest.TestCase):
             spmv.matrix(Csr(driver, self.A), device="cuda").update(values)
 
 
+@unittest.skipUnless(driver and not driver.fake, "there is no GPU")
+class Libraries(unittest.TestCase):
+    """The libraries themselves, where they are."""
+
+    A = sparse.random(3000, 2000, 0.01, format="csr", random_state=3)
+    x = np.sin(np.arange(2000))
+
+    def load(self, name):
+        try:
+            return __import__(name, fromlist=["x"])
+        except ImportError as error:
+            self.skipTest(str(error))
+
+    def products(self, M, convert, back):
+        """Products of all kinds with arrays that convert makes and back brings to the host."""
+        X = np.random.default_rng(4).random((2000, 3))
+        y = convert(np.ones(3000))
+        for x in (self.x, X, np.asfortranarray(X)):
+            got = M @ convert(x)
+            self.assertIs(type(got), type(y))
+            self.assertLess(np.abs(back(got) - self.A @ x).max(), 1e-11)
+        self.assertIs(M.mul(convert(self.x), y, 2, 3), y)
+        self.assertLess(np.abs(back(y) - 2 * (self.A @ self.x) - 3).max(), 1e-11)
+        self.assertLess(np.abs(back(M.T @ convert(np.ones(3000))) - self.A.T @ np.ones(3000)).max(), 1e-11)
+
+    def test_cupy(self):
+        cupy, there = self.load("cupy"), self.load("cupyx.scipy.sparse")
+        for given in (self.A, there.csr_matrix(self.A), there.csc_matrix(self.A)):
+            M = spmv.matrix(given, device="cuda", both=True, updatable=True)
+            self.products(M, cupy.asarray, cupy.asnumpy)
+            with cupy.cuda.Stream(non_blocking=True):
+                self.products(M, cupy.asarray, cupy.asnumpy)
+        N = pickle.loads(pickle.dumps(M))
+        values = N._given[5] * 2
+        N.update(values)
+        self.assertLess(np.abs(cupy.asnumpy(N @ cupy.asarray(self.x)) - 2 * (self.A @ self.x)).max(), 1e-11)
+        self.assertLess(np.abs(cupy.asnumpy(cupy.ones(3000) @ M) - self.A.T @ np.ones(3000)).max(), 1e-11)
+
+    def test_torch(self):
+        torch = self.load("torch")
+        M = spmv.matrix(self.A, device="cuda", both=True)
+        self.products(M, lambda a: torch.tensor(a, device="cuda"), lambda a: a.cpu().numpy())
+        with torch.cuda.stream(torch.cuda.Stream()):
+            self.products(M, lambda a: torch.tensor(a, device="cuda"), lambda a: a.cpu().numpy())
+
+    def test_numba(self):
+        cuda = self.load("numba.cuda")
+        self.products(spmv.matrix(self.A, device="cuda", both=True), cuda.to_device, lambda a: a.copy_to_host())
+
+
 if __name__ == "__main__":
     unittest.main()
