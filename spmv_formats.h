@@ -40,7 +40,6 @@
  *   SPMV_NO_MIXED         leave out mixed products, which take a quarter of the time that compiling takes
  *   SPMV_REPRODUCIBLE     also compile the reproducible host products, which call fma and fmaf of libm (-lm)
  *   SPMV_NO_SIMD          leave out the host products with vector instructions (spmv_simd)
- *   SPMV_AVX512           compile those for AVX-512 as well; so far they were not faster than those for AVX2 (docs/measurements.md, M1)
  *   SPMV_NO_AUTO          leave out the choice of a plan and its tuning tables; without a plan, "csr" is used
  *   SPMV_NO_TUNING        leave out the tuning tables: plans are chosen by the bytes that they move alone
  *   SPMV_ONLY             keep only these formats, e.g. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL, or ~SPMV_BIT_ELL for all but one. One
@@ -296,7 +295,6 @@ SPMV_API void spmv_csr_destroy(spmv_csr *a);
     X(BEST,   "best",   "the best level that the build and the machine have") \
     X(PLAIN,  "plain",  "standard C, for any processor")                      \
     X(AVX2,   "avx2",   "x86-64 with AVX2 and FMA, vectors of 32 bytes")      \
-    X(AVX512, "avx512", "x86-64 with AVX-512F, in builds with SPMV_AVX512")   \
     X(NEON,   "neon",   "64-bit ARM, vectors of 16 bytes")
 
 typedef enum spmv_simd {

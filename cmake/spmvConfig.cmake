@@ -51,7 +51,7 @@ endif()
 # Empty, as programs define them: the same definition twice is no warning.
 get_cmake_property(spmv_names VARIABLES)
 foreach(spmv_name ${spmv_names})
-    if(spmv_name MATCHES "^SPMV_(NO_[A-Z0-9_]+|STATIC|REPRODUCIBLE|AVX512|CL_LINK|CUDA_NO_OVERLAP)$" AND ${spmv_name})
+    if(spmv_name MATCHES "^SPMV_(NO_[A-Z0-9_]+|STATIC|REPRODUCIBLE|CL_LINK|CUDA_NO_OVERLAP)$" AND ${spmv_name})
         list(APPEND spmv_definitions "${spmv_name}=")
     elseif(spmv_name MATCHES "^SPMV_(ONLY|FORMATS_EXTRA|API|MALLOC|REALLOC|FREE)$" AND NOT "${${spmv_name}}" STREQUAL "")
         list(APPEND spmv_definitions "${spmv_name}=${${spmv_name}}")

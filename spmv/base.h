@@ -226,9 +226,6 @@ SPMV_API int spmv_simd_usable(spmv_simd simd)
     case SPMV_SIMD_PLAIN: return 1;
 #ifdef SPMV__SIMD_X86
     case SPMV_SIMD_AVX2: __builtin_cpu_init(); return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#ifdef SPMV_AVX512
-    case SPMV_SIMD_AVX512: return spmv_simd_usable(SPMV_SIMD_AVX2) && __builtin_cpu_supports("avx512f");
-#endif
 #endif
 #ifdef SPMV__SIMD_NEON
     case SPMV_SIMD_NEON: return 1;

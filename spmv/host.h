@@ -61,23 +61,6 @@ typedef struct spmv__products {
 #else
 #pragma GCC pop_options
 #endif
-
-#ifdef SPMV_AVX512
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx512f,avx2,fma"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx2,fma")
-#endif
-#define SPMV__LEVEL avx512
-#include "host.h" /* again */
-#undef SPMV__LEVEL
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
-#endif /* SPMV_AVX512 */
 #endif
 
 #ifdef SPMV__SIMD_NEON
@@ -143,9 +126,6 @@ static const spmv__products *spmv__host_of(const spmv_part *p)
 {
 #ifdef SPMV__SIMD_X86
     if (p->simd == SPMV_SIMD_AVX2) return &spmv__host_avx2[p->spec.format];
-#ifdef SPMV_AVX512
-    if (p->simd == SPMV_SIMD_AVX512) return &spmv__host_avx512[p->spec.format];
-#endif
 #endif
 #ifdef SPMV__SIMD_NEON
     if (p->simd == SPMV_SIMD_NEON) return &spmv__host_neon[p->spec.format];
@@ -161,10 +141,6 @@ SPMV__SHARED spmv__product spmv__wide_of(const spmv_part *p, uint64_t *lanes)
     *lanes = 8;
 #ifdef SPMV__SIMD_X86
     if (p->simd == SPMV_SIMD_AVX2) return spmv__wide_avx2[p->product];
-#ifdef SPMV_AVX512
-    if (p->type == SPMV_F32) *lanes = 16;
-    if (p->simd == SPMV_SIMD_AVX512) return spmv__wide_avx512[p->product];
-#endif
 #endif
 #ifdef SPMV__SIMD_NEON
     *lanes = p->type == SPMV_F32 ? 4 : 2;

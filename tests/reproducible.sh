@@ -45,7 +45,7 @@ same() {
     if [ "${ZEROS:-}" ]; then sed 's/^-0$/0/' "$dir/$1" | cmp -s "$dir/host" -; else cmp -s "$dir/host" "$dir/$1"; fi
 }
 levels=
-for level in plain avx2 avx512 neon; do # the host chooses the best of them by itself
+for level in plain avx2 neon; do # the host chooses the best of them by itself
     if product level build/spmv --plan csr --simd $level >/dev/null; then levels="$levels $level"
     else echo "not usable here: level $level"; fi
 done

@@ -4,7 +4,7 @@
 # in a debugger and in a profile, which it would not have in a macro. Those of single block sizes only call.
 set -eu
 objdump -dl --no-show-raw-insn "$1" | awk '
-    /^[0-9a-f]+ <.*>:$/ { name = $2 ~ /_(f32|f64|mixed)_(plain|avx2|avx512|neon)>:$/ && $2 !~ /__block_[0-9]x/ ? $2 : "" }
+    /^[0-9a-f]+ <.*>:$/ { name = $2 ~ /_(f32|f64|mixed)_(plain|avx2|neon)>:$/ && $2 !~ /__block_[0-9]x/ ? $2 : "" }
     /^ .*:\t/ { code[name]++ }
     /^\/.*:[0-9]+/ { sub(/ .*/, ""); if (name && !seen[name $0]++) lines[name]++ }
     END {

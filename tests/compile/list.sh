@@ -16,7 +16,7 @@ say() { # say NAME COMMAND...
     # What is about other things compiles the plain products of the host alone, which takes half the time. The vector products of the
     # single header are the same text: */single compiles them.
     case $name in
-    */all | */host | */levels | */lines | */avx512 | */single | */small-[On]* | */static | */same-DSPMV_NO_SIMD) ;;
+    */all | */host | */levels | */lines | */single | */small-[On]* | */static | */same-DSPMV_NO_SIMD) ;;
     gcc/* | clang/*) set -- "$(echo "$*" | sed 's/ -I\(\.\|dist\) / -I\1 -DSPMV_NO_SIMD /g')" ;;
     esac
     case $* in
@@ -39,7 +39,6 @@ for cc in gcc clang; do
     say "$cc/ndebug"     "$cc $w $opt1 $i $host -DNDEBUG $t/c99.c -o $o/$cc-ndebug && $o/$cc-ndebug"
     say "$cc/no-simd"    "$cc $w $opt2 $i $host -DSPMV_NO_SIMD $t/c99.c -o $o/$cc-nosimd && $o/$cc-nosimd && ! nm $o/$cc-nosimd | grep avx"
     say "$cc/levels"     "$cc $w -O1 $i $t/levels.c -o $o/$cc-levels && $o/$cc-levels"
-    say "$cc/avx512"     "$cc $w $opt1 $i -DSPMV_AVX512 -c $t/levels.c -o $o/$cc-avx512.o"
     say "$cc/csr+sell"   "$cc $w -O0 $i -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-only && $o/$cc-only"
     say "$cc/no-f64"     "$cc $w -O0 $i -DSPMV_NO_F64 $t/c99.c -o $o/$cc-nof64 && $o/$cc-nof64"
     say "$cc/no-mixed"   "$cc $w -O0 $i -DSPMV_NO_MIXED $t/c99.c -o $o/$cc-nomixed && $o/$cc-nomixed"

@@ -169,7 +169,7 @@ spmv_simd option_simd(tool *t, const arguments *a, int *result)
 {
     spmv_simd level = a->value[OPT_SIMD] ? spmv_simd_from(a->value[OPT_SIMD]) : SPMV_SIMD_BEST;
     if (level != SPMV_SIMD_COUNT) return level;
-    *result = cli_misuse(t, "--simd must be plain, avx2, avx512, neon or best, not '%s'", a->value[OPT_SIMD]);
+    *result = cli_misuse(t, "--simd must be plain, avx2, neon or best, not '%s'", a->value[OPT_SIMD]);
     return SPMV_SIMD_BEST;
 }
 

@@ -31,7 +31,7 @@
     X(AGAIN,   "again",   "N",    "time the N fastest plans of a file, and the chosen ones, again side by side")    \
     X(STRICT,  "strict",  "",     "refuse formats that multiply fill by x (an Inf in x could reach other rows)")    \
     X(REPRODUCIBLE, "reproducible", "", "give the same bits on the host and on every device, at some cost in speed") \
-    X(SIMD,    "simd",    "LEVEL", "on the host, use plain, avx2, avx512 or neon instructions; default: the best usable") \
+    X(SIMD,    "simd",    "LEVEL", "on the host, use plain, avx2 or neon instructions; default: the best usable") \
     X(CONVERT, "convert", "WHERE", "on a device, fill the matrix's arrays there (device) or on the host; default: there on GPUs") \
     X(EXPLAIN, "explain", "",     "print the reasons for the choice: features, estimates, other options")           \
     X(CALLS,   "calls",   "N",    "auto, measure: the products over which analysis and conversion must pay off; default: 1000") \
