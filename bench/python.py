@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """python.py [--run PREFIX] [--rounds N] FILE... - times the package of python/ beside SciPy and, where it is installed, sparse_dot_mkl,
-and prints the table that bench/results/python.txt keeps. FILE is a .mtx or .mtx.gz. The package must be installed, or PYTHONPATH lead
-to it.
+and on a GPU beside CuPy, and prints the tables that bench/results/python.txt keeps. FILE is a .mtx or .mtx.gz. The package must be
+installed, or PYTHONPATH lead to it.
 
   --run PREFIX   runs what is timed by this command, such as "chrt -f 5" on a machine that others use, too
   --rounds N     turns of all libraries, of which the fastest counts (3)
@@ -104,6 +104,63 @@ def timed_calls(run):
     return line
 
 
+def seconds_there(call, wait, least=0.05, turns=9):
+    """Of one of many calls in a row that are enqueued on a GPU, until the last is done."""
+    def many():
+        for _ in range(count):
+            call()
+        wait()
+
+    count = 1
+    many()
+    count = max(1, int(least / turns / seconds(many, 0)))
+    return seconds(many, 0, turns) / count
+
+
+def on_gpu(names):
+    """CuPy and spmv on one GPU: a line of JSON for each matrix, or why there is none."""
+    try:
+        import cupy
+        from cupyx.scipy import sparse as there
+
+        device = cupy.cuda.Device()
+        print(json.dumps(f"CuPy {cupy.__version__} on {cupy.cuda.runtime.getDeviceProperties(device.id)['name'].decode()}"))
+    except Exception as error:  # without a GPU that of its driver
+        print(json.dumps(f"no CuPy: {error}"))
+        return
+    import spmv
+
+    for name in names:
+        A = sparse.load_npz(name)
+        theirs, x = there.csr_matrix(A), cupy.sin(cupy.arange(A.shape[1]))
+        device.synchronize()
+        prepared = math.inf
+        for _ in range(3):
+            begin = time.perf_counter()
+            ours = spmv.matrix(theirs, device=f"cuda:{device.id}")
+            prepared = min(prepared, time.perf_counter() - begin)
+        wrong = float(cupy.max(cupy.abs(ours @ x - theirs @ x))) / max(1, np.max(np.abs(A) @ np.ones(A.shape[1]), initial=0))
+        if wrong > 1e-12:
+            sys.exit(f"on the GPU: {name}: the product is wrong by {wrong}")
+        took = [seconds_there(lambda: B @ x, device.synchronize) for B in (theirs, ours)]
+        print(json.dumps([pathlib.Path(name).stem, *took, prepared, ours.plan]), flush=True)
+
+
+def table_there(run, files):
+    """The table of one GPU, beside CuPy."""
+    said = subprocess.run([*run, sys.executable, __file__, "--child", "gpu", *files], check=True, stdout=subprocess.PIPE, text=True).stdout
+    first, *lines = map(json.loads, said.splitlines())
+    print(f"\nOn a GPU: {first}")
+    if lines:
+        print(f"{'matrix':20} {'cupy, us':>10} {'spmv, us':>10} {'cupy/spmv':>11} {'prepared, ms':>13} {'pays after':>11}  plan")
+    for name, theirs, ours, prepared, plan in lines:
+        pays = prepared / (theirs - ours) if theirs > ours else math.inf
+        print(f"{name:20} {1e6 * theirs:10.1f} {1e6 * ours:10.1f} {theirs / ours:11.2f} {1e3 * prepared:13.2f} {pays:11.0f}  {plan}"
+              .replace("inf", "never"))
+    if lines:
+        print(f"{'geometric mean':20}" + 22 * " " + f" {mean([line[1] / line[2] for line in lines]):11.2f}")
+
+
 def measure(library, names):
     """One library in this process: a line of JSON for each matrix, and for the eigenvalues."""
     for name in names:
@@ -170,8 +227,8 @@ def main():
     parser.add_argument("--child")
     parser.add_argument("files", nargs="+")
     options = parser.parse_args()
-    if options.child == "calls":
-        calls()
+    if options.child in ("calls", "gpu"):
+        calls() if options.child == "calls" else on_gpu(options.files)
         return
     if options.child:
         measure(options.child, options.files)
@@ -190,7 +247,14 @@ def main():
         for file in options.files:
             names.append(pathlib.Path(file).name.removesuffix(".gz").removesuffix(".mtx"))
             sparse.save_npz(f"{folder}/{names[-1]}.npz", sparse.csr_matrix(scipy.io.mmread(file), dtype=np.float64), compressed=False)
-        found = runs(options, [f"{folder}/{name}.npz" for name in names], libraries)
+        files = [f"{folder}/{name}.npz" for name in names]
+        found = runs(options, files, libraries)
+        report(options, names, libraries, versions, found)
+        table_there(shlex.split(options.run), files)
+
+
+def report(options, names, libraries, versions, found):
+    """All that was measured on the host."""
     processor = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.processor())
     settings = (f'--run "{options.run}" ' if options.run else "") + f"--rounds {options.rounds}"
     print(f"Machine: {processor}, {os.cpu_count()} cores; {datetime.date.today()}\n"

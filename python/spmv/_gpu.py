@@ -2,6 +2,7 @@
 """Arrays on a GPU: what __cuda_array_interface__ tells of them, and new ones of the same library."""
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
@@ -22,14 +23,14 @@ class GpuArray:
     """Where an array on a GPU lies; the members that arrays of NumPy have as well mean the same."""
 
     def __init__(self, array: Any, name: str, writable: bool = False) -> None:
-        if not on_gpu(array):
+        said = getattr(array, "__cuda_array_interface__", None)
+        if said is None:
             raise TypeError(f"{name} lies in memory of the host, and what goes with it on a GPU")
-        said = array.__cuda_array_interface__
         self.address, read_only = said["data"]
         self.shape = tuple(said["shape"])
         self.dtype = np.dtype(said["typestr"])
-        self.ndim, self.itemsize, self.size = len(self.shape), self.dtype.itemsize, int(np.prod(self.shape))
-        self.strides = said.get("strides") or tuple(self.itemsize * int(np.prod(self.shape[i + 1:])) for i in range(self.ndim))
+        self.ndim, self.itemsize, self.size = len(self.shape), self.dtype.itemsize, math.prod(self.shape)
+        self.strides = said.get("strides") or tuple(self.itemsize * math.prod(self.shape[i + 1:]) for i in range(self.ndim))
         self.stream = said["stream"] if "stream" in said else _current_stream(array)
         if said.get("mask") is not None:
             raise TypeError(f"{name} has a mask, which is not supported")
@@ -51,12 +52,13 @@ def _current_stream(array: Any) -> int:
     return LEGACY
 
 
-def common_stream(*arrays: GpuArray) -> int:
-    """The stream in which there may be work on the arrays."""
-    streams = {a.stream for a in arrays} - {None}
-    if len(streams) > 1:
-        raise ValueError(f"x and out are in different streams, {' and '.join(map(str, sorted(streams)))}; let one wait for the other")
-    return streams.pop() if streams else LEGACY
+def common_stream(x: GpuArray, out: GpuArray) -> int:
+    """The stream in which there may be work on either of them."""
+    if x.stream is None or out.stream is None:
+        return x.stream or out.stream or LEGACY
+    if x.stream != out.stream:
+        raise ValueError(f"x is in stream {x.stream} and out in {out.stream}: let one wait for the other")
+    return x.stream
 
 
 def empty(array: Any, shape: tuple[int, ...], by_rows: bool) -> Any:
