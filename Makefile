@@ -171,6 +171,9 @@ $(LIBRARY_TESTS:%=build/san/%): EXTRA = build/san/library.o
 # these call OpenCL themselves
 OPENCL_TESTS = $(foreach t,test_cl test_faults test_group test_tail,build/tests/$t build/san/$t)
 $(OPENCL_TESTS): EXTRA += -lOpenCL
+SELFCHECK_TESTS = $(foreach t,test_cl test_faults,build/tests/$t build/san/$t)
+$(SELFCHECK_TESTS): tools/measure/selfcheck.c tools/measure/selfcheck.h
+$(SELFCHECK_TESTS): EXTRA += tools/measure/selfcheck.c
 
 # Products may be fused with sums, as where a user gives gcc no standard; build/san has them apart.
 build/tests/library.o: tests/library.c $(TEST_HEADERS)

@@ -59,7 +59,6 @@
 #endif
 #ifdef SPMV_DEVICE_H /* or by the caller, with a back end of their own */
 #include "spmv/device/load.h"
-#include "spmv/device/check.h"
 #include "spmv/device/convert.h"
 #endif
 #endif

@@ -144,14 +144,6 @@ SPMV_API spmv_status spmv_mm_read(spmv_csr *out, const spmv_source *src, const s
  * The others as in spmv_mm_read_file. */
 SPMV_API spmv_status spmv_mm_read_memory(spmv_csr *out, const void *data, size_t bytes, const char *name,
                                          const spmv_mm_options *opt, spmv_mm_info *info, const spmv_hooks *hooks);
-/* Reads a vector: a file of one column, array or coordinate; elements without an entry are 0.
- *   out    becomes the elements, of spmv_vector_size(opt->store) bytes each; NULL if there are none or on failure. Free it with spmv_free
- *          and the same hooks
- *   n      becomes the number of elements
- * The others as in spmv_mm_read. */
-SPMV_API spmv_status spmv_mm_read_vector(void **out, uint64_t *n, const spmv_source *src, const spmv_mm_options *opt,
-                                         spmv_mm_info *info, const spmv_hooks *hooks);
-
 /* Writes a matrix as coordinate real general, by rows. Numbers have 17 (f64) or 9 (f32) significant digits, without zeros at the end,
  * and read back to the same bits; of a NaN only the sign is kept. Allocates nothing. SPMV_ERR_IO; SPMV_ERR_INDEX or SPMV_ERR_ARGUMENT for
  * arrays that are not those of a CSR matrix, before anything is written. */

@@ -21,7 +21,6 @@
  *     to make, update or destroy a matrix           beside all that uses other matrices, also of the same device
  *     products, spmv_exec_create, spmv_exec_destroy    beside each other on one matrix as well, each thread with an exec of its own
  *     spmv_buffer_..., spmv_device_finish, _programs_take, _programs_give    beside all but spmv_device_destroy
- *     spmv_self_check                               as making a matrix
  *     another call with an spmv_exec, an spmv_group (with all of its devices)    one thread
  *
  * While one thread compiles a program, others wait only if they need a program that is not compiled yet; uploads and downloads through
@@ -33,7 +32,7 @@
  * free nothing of the driver's. No device can be made there either, since drivers do not work in both.
  *
  * The same matrix, variant and device give the same bits in every product (except with the knob ATOMIC). Configuration macros:
- * spmv_formats.h. The self-check, which tries every variant on a device, is in spmv/device.h.
+ * spmv_formats.h.
  *
  * The interface has three parts: "start here" has devices, matrices and products; "more" has knobs and variants; the third is for
  * authors of back ends and tools.
@@ -510,63 +509,6 @@ typedef struct spmv_backend {
     const char *(*absent)(void); /* for messages, after list found no device: why; NULL: it does not say */
 } spmv_backend;
 
-/* ======================================== check ========================================
- * the self-check of spmv/device.h: does every variant of every format compute the right products on a device?
- *
- * It is for devices and drivers that nobody has tried. Every layout of every format, with every legal value of every knob, multiplies
- * small matrices made here, and the results are compared with a plain loop: products of integers must be equal, those of reals within
- * the rounding error of their row, the same product twice must give the same bits (except with ATOMIC), and nothing may be written
- * outside y. A driver that hangs or ends the process cannot be survived; SPMV_CHECK_BEGINS tells at which variant it happened.
- *
- * spmv.h includes this header wherever it includes spmv/device.h.
- */
-
-/* ---- start here -------------------------------------------------------------------------------------------------- */
-
-typedef enum spmv_check_result {
-    SPMV_CHECK_BEGINS,  /* it is about to be tried */
-    SPMV_CHECK_USABLE,
-    SPMV_CHECK_REFUSED, /* the library knows that the device or this build cannot run it: see status */
-    SPMV_CHECK_FAILED,  /* the driver could not compile or run it */
-    SPMV_CHECK_WRONG    /* it ran, but a result is wrong */
-} spmv_check_result;
-
-/* What is known of one variant. Texts are valid only during the call of report. */
-typedef struct spmv_check {
-    const char *plan;           /* "sell:h=8": how the matrices are stored */
-    spmv_check_result result;
-    spmv_format format;
-    spmv_type   type;
-    const char *variant;        /* "L=8": the knobs that were set; "": all have their defaults */
-    spmv_status status;         /* the reason for REFUSED and FAILED, else SPMV_OK */
-    const char *message;        /* the reason as text; "" if usable */
-    int         built;          /* 1: it compiled and ran with every matrix */
-    int         exact;          /* 1: products of integers are equal to the loop's */
-    int         bound;          /* 1: products of reals are within the rounding error, and the same again in a second product */
-} spmv_check;
-
-/* What to try. All zero: every format and type, one knob at a time. */
-typedef struct spmv_check_desc {
-    unsigned formats, types;    /* bits 1u << SPMV_CSR, 1u << SPMV_F32; 0: all */
-    int      pairs;             /* 1: every pair of values of two knobs as well (ten times as many variants) */
-    int      reproducible;      /* 1: reproducible products, of the formats that have them */
-    int      brief;             /* 1: three small matrices and one product of integers with each: for simulators */
-    void   (*report)(void *user, const spmv_check *check); /* called when a variant begins and when it ends; may be NULL */
-    void    *user;
-} spmv_check_desc;
-
-typedef struct spmv_check_counts {
-    uint64_t variants;          /* tried: the sum of the next four */
-    uint64_t usable, refused, failed, wrong;
-    uint64_t products;
-} spmv_check_counts;
-
-/* Tries the variants on device. It compiles about as many programs as there are variants and keeps none.
- *   desc    NULL: all zero
- *   counts  gets what was found
- * SPMV_OK if the check itself could run, whatever it found; messages about variants go to report only. */
-SPMV_API spmv_status spmv_self_check(spmv_device *device, const spmv_check_desc *desc, spmv_check_counts *counts);
-
 /* ======================================== convert ========================================
  * conversion on a device: fills the arrays of parts there, from CSR.
  *
@@ -592,7 +534,6 @@ SPMV_API spmv_status spmv_self_check(spmv_device *device, const spmv_check_desc 
 /* 1 if converting on the device is expected to be faster than on the host: it is neither a CPU nor a device that shares the memory of the
  * host. 0 for NULL. */
 SPMV_API int spmv_convert_here(const spmv_device *device);
-
 
 #ifdef __cplusplus
 }

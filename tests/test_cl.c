@@ -5,6 +5,7 @@
 #include "self/defect.h"
 #define SPMV_IMPLEMENTATION
 #include "../spmv.h"
+#include "../tools/measure/selfcheck.h"
 #include <criterion/criterion.h>
 #include "final.h"
 #include <math.h>
@@ -1853,24 +1854,24 @@ Test(device, several_at_once, .timeout = 120)
 static unsigned begun, ended, last_result;
 static char reason[1024];
 
-static void note(void *user, const spmv_check *c)
+static void note(void *user, const selfcheck_variant *c)
 {
     (void)user;
-    if (c->result == SPMV_CHECK_BEGINS) {
+    if (c->result == SELFCHECK_BEGINS) {
         begun++;
         return;
     }
     ended++;
     last_result = c->result;
-    cr_assert_eq(c->result == SPMV_CHECK_USABLE, c->built && c->exact && c->bound);
-    cr_assert_eq(c->result == SPMV_CHECK_USABLE, c->message[0] == 0, "%s/%s: %s", c->plan, c->variant, c->message);
-    if (c->result != SPMV_CHECK_USABLE) snprintf(reason, sizeof reason, "%s/%s: %s", c->plan, c->variant, c->message);
+    cr_assert_eq(c->result == SELFCHECK_USABLE, c->built && c->exact && c->bound);
+    cr_assert_eq(c->result == SELFCHECK_USABLE, c->message[0] == 0, "%s/%s: %s", c->plan, c->variant, c->message);
+    if (c->result != SELFCHECK_USABLE) snprintf(reason, sizeof reason, "%s/%s: %s", c->plan, c->variant, c->message);
 }
 
-static spmv_check_counts check(spmv_device *d, spmv_format f, const char *defect)
+static selfcheck_counts check(spmv_device *d, spmv_format f, const char *defect)
 {
-    spmv_check_desc desc = { 0 };
-    spmv_check_counts n;
+    selfcheck_desc desc = { 0 };
+    selfcheck_counts n;
     desc.formats = 1u << f;
     desc.types = 1u << SPMV_F32;
     desc.report = note;
@@ -1878,7 +1879,7 @@ static spmv_check_counts check(spmv_device *d, spmv_format f, const char *defect
     reason[0] = 0;
     if (defect) setenv("SPMV_DEFECT", defect, 1);
     else unsetenv("SPMV_DEFECT");
-    cr_assert_eq(spmv_self_check(d, &desc, &n), SPMV_OK, "%s", said);
+    cr_assert_eq(selfcheck_run(d, &desc, &n), SPMV_OK, "%s", said);
     unsetenv("SPMV_DEFECT");
     cr_assert_eq(n.variants, n.usable + n.refused + n.failed + n.wrong);
     cr_assert_eq(n.variants, ended);
@@ -1889,7 +1890,7 @@ static spmv_check_counts check(spmv_device *d, spmv_format f, const char *defect
 Test(self_check, finds_planted_defects, .timeout = 300)
 {
     spmv_device d = open_device();
-    spmv_check_counts sound, n;
+    selfcheck_counts sound, n;
     OPENCL_ONLY(d); /* into whose calls the defects are planted */
     sound = check(&d, SPMV_DIA, NULL);
     cr_assert_gt(sound.usable, 4);
@@ -1913,17 +1914,17 @@ Test(self_check, limits_are_refusals, .timeout = 120)
 {
     spmv_device d = open_device();
     const spmv_device_info real = d.info;
-    spmv_check_desc desc = { 0 };
-    spmv_check_counts n;
+    selfcheck_desc desc = { 0 };
+    selfcheck_counts n;
     d.info.group_size = 32;
     n = check(&d, SPMV_DIA, NULL);
     cr_assert(n.refused > 0 && n.usable > 0 && n.wrong + n.failed == 0, "%s", reason);
-    cr_assert_eq(last_result, SPMV_CHECK_USABLE);
+    cr_assert_eq(last_result, SELFCHECK_USABLE);
     d.info = real;
     d.info.f64 = 0;
     desc.formats = 1u << SPMV_ELL | 1u << SPMV_DIA;
     desc.types = 1u << SPMV_F64;
-    cr_assert_eq(spmv_self_check(&d, &desc, &n), SPMV_OK);
+    cr_assert_eq(selfcheck_run(&d, &desc, &n), SPMV_OK);
     cr_assert_eq(n.refused, n.variants);
     cr_assert_gt(n.refused, 0);
     cr_assert_eq(n.products, 0);
@@ -1933,8 +1934,8 @@ Test(self_check, limits_are_refusals, .timeout = 120)
 Test(self_check, allocations_fail, .timeout = 300)
 {
     spmv_device_desc desc = { 0 };
-    spmv_check_desc some = { 0 };
-    spmv_check_counts n;
+    selfcheck_desc some = { 0 };
+    selfcheck_counts n;
     spmv_status s = SPMV_ERR_MEMORY;
     spmv_device d;
     long most;
@@ -1949,7 +1950,7 @@ Test(self_check, allocations_fail, .timeout = 300)
         long held = blocks;
         cr_assert_lt(most, 1000000);
         budget = most;
-        s = spmv_self_check(&d, &some, &n);
+        s = selfcheck_run(&d, &some, &n);
         cr_assert(s == SPMV_OK || s == SPMV_ERR_MEMORY, "allocation %ld: %s: %s", most, spmv_status_name(s), said);
         cr_assert_eq(blocks, held, "allocation %ld", most);
     }

@@ -755,7 +755,6 @@ Test(device, that_is_not_open_is_refused)
 {
     spmv_device none;
     spmv_device_matrix m;
-    spmv_check_counts counts;
     void *buffer = &none, *program = &none, *taken = &none;
     size_t bytes = 1;
     char byte = 0;
@@ -774,7 +773,6 @@ Test(device, that_is_not_open_is_refused)
     cr_assert_null(program);
     cr_assert_eq(spmv_device_matrix_create(&m, &none, 0, 0, SPMV_F32, NULL, 0, NULL), SPMV_ERR_ARGUMENT);
     cr_assert_null(m.device);
-    cr_assert_eq(spmv_self_check(&none, NULL, &counts), SPMV_ERR_ARGUMENT);
 }
 
 Test(device, images_are_refused_where_there_are_none)

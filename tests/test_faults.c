@@ -174,6 +174,7 @@ TAKER(clReleaseEvent, cl_event, -1)
 #define SPMV_IMPLEMENTATION
 #include "../spmv.h"
 #include "../spmv_group.h"
+#include "../tools/measure/selfcheck.h"
 
 /* ---- a matrix with a few diagonals, so that dia is the best plan; its values are small integers ---------------------- */
 enum { N = 8000, NNZ = 5 * N };
@@ -677,8 +678,8 @@ Test(choice, is_measured_on_a_device, .timeout = 120)
 Test(faults, the_self_check_leaves_nothing, .timeout = 120)
 {
     spmv_device_desc own = device_desc();
-    spmv_check_desc some;
-    spmv_check_counts n;
+    selfcheck_desc some;
+    selfcheck_counts n;
     spmv_device d;
     long before;
     __lsan_disable();
@@ -688,7 +689,7 @@ Test(faults, the_self_check_leaves_nothing, .timeout = 120)
     some.brief = 1;
     cr_assert_eq(spmv_device_create(&d, &own), SPMV_OK, "%s", said);
     before = holding();
-    cr_assert_eq(spmv_self_check(&d, &some, &n), SPMV_OK, "%s", said);
+    cr_assert_eq(selfcheck_run(&d, &some, &n), SPMV_OK, "%s", said);
     cr_assert(n.usable > 0);
     cr_assert_eq(holding(), before);
     spmv_device_destroy(&d);

@@ -106,7 +106,6 @@ Test(null, formats)
     spmv_view v = { &a, NULL, 0, NULL, 2 };
     spmv_csr c;
     spmv_part p;
-    uint32_t wide[] = { 0, 1, 2 }, index[] = { 0, 1 };
     char text[8] = "q";
     cr_assert_eq(spmv_type_from(NULL), SPMV_TYPE_COUNT);
     cr_assert_eq(spmv_format_from(NULL), SPMV_FORMAT_COUNT);
@@ -135,11 +134,6 @@ Test(null, formats)
     REFUSED_AND_ZEROED("parts", c, spmv_parts_to_csr(&c, 2, NULL, 1, &h));
     FINE(spmv_parts_to_csr(&c, 0, NULL, 0, &h));
     spmv_csr_destroy(&c);
-    REFUSED_UNHEARD(spmv_csr_to_cmrs(2, 4, NULL, 32, index));
-    REFUSED_UNHEARD(spmv_csr_to_cmrs(2, 4, wide, 32, NULL));
-    REFUSED_UNHEARD(spmv_cmrs_to_csr(2, 4, NULL, 32, index));
-    REFUSED_UNHEARD(spmv_cmrs_to_csr(2, 4, wide, 32, NULL));
-    FINE(spmv_csr_to_cmrs(0, 4, NULL, 32, NULL));
     cr_assert_null(spmv_alloc(NULL, 0, 8));
     spmv_free(NULL, NULL);
     cr_assert_eq(spmv_log(&h, SPMV_ERR_PLAN, NULL), SPMV_ERR_PLAN);
@@ -246,8 +240,6 @@ Test(null, files)
     spmv_source src = spmv_source_memory(&memory, NULL), dead = spmv_source_memory(NULL, NULL);
     spmv_sink sink = { NULL, swallow, NULL }, shut = spmv_sink_stream(NULL, NULL);
     spmv_csr c;
-    void *vector;
-    uint64_t n;
     double number;
     REFUSED("out", spmv_mm_read(NULL, &src, NULL, NULL, &h));
     REFUSED_AND_ZEROED("src", c, spmv_mm_read(&c, NULL, NULL, NULL, &h));
@@ -262,10 +254,6 @@ Test(null, files)
     REFUSED_AND_ZEROED("data", c, spmv_mm_read_memory(&c, NULL, 9, NULL, NULL, NULL, &h));
     FINE(spmv_mm_read_memory(&c, file, sizeof file - 1, NULL, NULL, NULL, &h));
     spmv_csr_destroy(&c);
-    REFUSED("out", spmv_mm_read_vector(NULL, &n, &src, NULL, NULL, &h));
-    REFUSED("n", spmv_mm_read_vector(&vector, NULL, &src, NULL, NULL, &h));
-    REFUSED("src", spmv_mm_read_vector(&vector, &n, NULL, NULL, NULL, &h));
-    REFUSED("src->read", spmv_mm_read_vector(&vector, &n, &dead, NULL, NULL, &h));
     REFUSED("sink", spmv_mm_write(NULL, &a, &h));
     REFUSED("sink->write", spmv_mm_write(&shut, &a, &h));
     REFUSED("a", spmv_mm_write(&sink, NULL, &h));
@@ -404,7 +392,6 @@ Test(null, devices, .timeout = 120)
     spmv_variant v;
     spmv_device_matrix m, zero;
     spmv_exec e, never;
-    spmv_check_counts counts;
     const spmv_backend *all[] = { spmv_opencl(), NULL };
     void *program = NULL, *buffer;
     size_t bytes = 0;
@@ -519,10 +506,6 @@ Test(null, devices, .timeout = 120)
     REFUSED_UNHEARD(spmv_exec_seconds(NULL, &took));
     cr_assert(took <= 0);
     REFUSED_UNHEARD(spmv_exec_seconds(&e, NULL));
-    REFUSED("counts", spmv_self_check(&d, NULL, NULL));
-    memset(&counts, 0x5a, sizeof counts);
-    REFUSED_UNHEARD(spmv_self_check(NULL, NULL, &counts));
-    cr_assert(zeroed(&counts, sizeof counts));
     spmv_exec_destroy(&e);
     spmv_exec_destroy(NULL);
     spmv_device_matrix_destroy(&m);
@@ -746,22 +729,6 @@ Test(null, matrices_made_by_hand)
     c.col = cols;
     c.val = NULL;
     check_doors(&c, SPMV_ERR_ARGUMENT, ": val is NULL");
-}
-
-Test(null, pointers_of_cmrs_made_by_hand)
-{
-    uint64_t starts[] = { 0, 1000, 2, 3 }, late[] = { 1, 1, 2, 3 }, right[] = { 0, 1, 2, 3 }, strips[] = { 0, 3, 77 };
-    uint32_t starts32[] = { 0, 1000, 2, 3 }, index[] = { 0, 16, 32 };
-    cr_assert_eq(spmv_csr_to_cmrs(3, 4, starts, 64, index), SPMV_ERR_INDEX);
-    cr_assert_eq(spmv_csr_to_cmrs(3, 4, starts32, 32, index), SPMV_ERR_INDEX);
-    cr_assert_eq(spmv_csr_to_cmrs(3, 4, late, 64, index), SPMV_ERR_INDEX);
-    cr_assert_eq(spmv_cmrs_to_csr(3, 1, starts, 64, index), SPMV_ERR_INDEX);
-    cr_assert_eq(spmv_cmrs_to_csr(3, 1, starts32, 32, index), SPMV_ERR_INDEX);
-    cr_assert_eq(spmv_cmrs_to_csr(3, 1, late, 64, index), SPMV_ERR_INDEX);
-    cr_assert(starts[1] == 1000 && index[1] == 16 && index[2] == 32); /* nothing was changed */
-    cr_assert_eq(spmv_cmrs_to_csr(2, 2, strips, 64, index), SPMV_OK); /* the pointer behind those of strips is not looked at */
-    cr_assert_eq(strips[2], 3);
-    FINE(spmv_csr_to_cmrs(3, 4, right, 64, index));
 }
 
 Test(null, views_and_parts_made_by_hand)

@@ -6,7 +6,7 @@
 #define SPMV__DEVICE_BUFFERS_H
 
 #include "convert.h"
-#include "check.h"
+#include "many.h"
 
 enum { SPMV__BACKENDS = 2 }; /* the most that a build can have: one for each statement below */
 

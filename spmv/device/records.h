@@ -167,7 +167,6 @@ typedef struct spmv__dev_format {
     int columns, bases; /* the array of columns that may be of 16 bits and that of their bases; SPMV__NO_ARRAY: there are none */
     int repeat_lanes;   /* L of reproducible products (SPMV_REPEATS); 1 where there are none */
     int carry_rows;     /* 1: each carry has the number of its row beside it, in a second buffer */
-    const char *check;  /* plans that the self-check tries, separated by spaces */
 
     /* Elements in an average row or block row, fill included, by which L has its default; block_rows: how many there are. */
     uint64_t (*mean)(const spmv_part *p, const spmv_variant *variant, uint64_t block_rows);
@@ -373,7 +372,6 @@ static void spmv__dense_cut(const spmv_part *p, const spmv__dev_span *span, spmv
 
 static const spmv__dev_format spmv__dense_device = {
     1, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, 1, 0,
-    "dense dense:rows=nonempty",
     spmv__dense_mean, spmv__dev_grains_rows, spmv__dev_grain_row_itself, spmv__dense_cut,
     spmv__dense_defaults, NULL, NULL, NULL, NULL, NULL, spmv__dense_height, NULL, NULL, NULL, NULL
 };
@@ -437,7 +435,6 @@ static void spmv__coo_cut(const spmv_part *p, const spmv__dev_span *span, spmv_p
 
 static const spmv__dev_format spmv__coo_device = {
     0, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, 1, 1,
-    "coo",
     spmv__dev_mean_nonzeros, spmv__coo_grains, spmv__coo_grain_row, spmv__coo_cut,
     NULL, spmv__coo_matters, NULL, spmv__coo_allowed, NULL, NULL, NULL, spmv__coo_local, spmv__coo_deal, spmv__coo_arguments, NULL
 };
@@ -562,7 +559,6 @@ static void spmv__csr_cut(const spmv_part *p, const spmv__dev_span *span, spmv_p
 
 static const spmv__dev_format spmv__csr_device = {
     1, SPMV_CSR_PTR, SPMV_CSR_COL, SPMV_CSR_BASE, SPMV__CSR_LANES, 0,
-    "csr csr:rows=sorted csr:run=64 csr:rows=nonempty,run=1024,idx=16",
     spmv__dev_mean_nonzeros, spmv__csr_grains, spmv__csr_grain_row, spmv__csr_cut,
     spmv__csr_defaults, spmv__csr_matters, NULL, NULL, spmv__csr_options, NULL, NULL, spmv__csr_local, spmv__csr_deal,
     spmv__csr_arguments, spmv__csr_grain_free
@@ -589,7 +585,6 @@ static void spmv__dia_cut(const spmv_part *p, const spmv__dev_span *span, spmv_p
 
 static const spmv__dev_format spmv__dia_device = {
     1, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, 1, 0,
-    "dia",
     spmv__dev_mean_slots, spmv__dev_grains_padded, spmv__dev_grain_row_padded, spmv__dia_cut,
     spmv__dia_defaults, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 };
@@ -639,7 +634,6 @@ static void spmv__bdia_cut(const spmv_part *p, const spmv__dev_span *span, spmv_
 
 static const spmv__dev_format spmv__bdia_device = {
     1, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, 1, 0,
-    "bdia",
     spmv__bdia_mean, spmv__dev_grains_padded, spmv__dev_grain_row_padded, spmv__bdia_cut,
     spmv__bdia_defaults, spmv__bdia_matters, NULL, NULL, NULL, NULL, NULL, spmv__bdia_local, NULL, NULL, NULL
 };
@@ -681,7 +675,6 @@ static void spmv__ell_cut(const spmv_part *p, const spmv__dev_span *span, spmv_p
 
 static const spmv__dev_format spmv__ell_device = {
     1, SPMV__NO_ARRAY, SPMV_ELL_COL, SPMV_ELL_BASE, 1, 0,
-    "ell ell:rows=sorted,idx=16 ell:rowmajor=1",
     spmv__dev_mean_slots, spmv__dev_grains_padded, spmv__dev_grain_row_padded, spmv__ell_cut,
     spmv__ell_defaults, spmv__ell_matters, spmv__ell_fit, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 };
@@ -773,7 +766,6 @@ static void spmv__sell_cut(const spmv_part *p, const spmv__dev_span *span, spmv_
 
 static const spmv__dev_format spmv__sell_device = {
     1, SPMV_SELL_PTR, SPMV_SELL_COL, SPMV_SELL_BASE, 1, 0,
-    "sell:h=8 sell:h=64,rows=sorted,idx=16 sell:h=64,grow=0.3",
     spmv__dev_mean_slots, spmv__sell_grains, spmv__sell_grain_row, spmv__sell_cut,
     spmv__sell_defaults, spmv__sell_matters, spmv__sell_fit, spmv__sell_allowed, NULL, spmv__sell_macro, NULL, spmv__sell_local,
     spmv__sell_deal, NULL, NULL
@@ -801,7 +793,6 @@ static void spmv__bell_cut(const spmv_part *p, const spmv__dev_span *span, spmv_
 
 static const spmv__dev_format spmv__bell_device = {
     1, SPMV__NO_ARRAY, SPMV_BELL_COL, SPMV_BELL_BASE, 1, 0,
-    "bell:b=4x4 bell:b=3x3,idx=16",
     spmv__dev_mean_slots, spmv__dev_grains_blocks, spmv__dev_grain_row_blocks, spmv__bell_cut,
     spmv__bell_defaults, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 };
@@ -827,7 +818,6 @@ static void spmv__sbell_defaults(const spmv_device *device, const spmv_part *p, 
 
 static const spmv__dev_format spmv__sbell_device = {
     1, SPMV_SBELL_PTR, SPMV_SBELL_COL, SPMV_SBELL_BASE, 1, 0,
-    "sbell:b=4x4,h=4 sbell:b=3x3,h=4,idx=16",
     spmv__dev_mean_slots, spmv__sbell_grains, spmv__sbell_grain_row, spmv__sbell_cut,
     spmv__sbell_defaults, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 };
@@ -855,7 +845,6 @@ static void spmv__bcsr_cut(const spmv_part *p, const spmv__dev_span *span, spmv_
 
 static const spmv__dev_format spmv__bcsr_device = {
     1, SPMV_BCSR_PTR, SPMV_BCSR_COL, SPMV_BCSR_BASE, SPMV__BCSR_LANES, 0,
-    "bcsr:b=4x4 bcsr:b=3x3,idx=16",
     spmv__dev_mean_slots, spmv__dev_grains_blocks, spmv__dev_grain_row_blocks, spmv__bcsr_cut,
     spmv__bcsr_defaults, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 };
@@ -892,7 +881,6 @@ static void spmv__cmrs_cut(const spmv_part *p, const spmv__dev_span *span, spmv_
 
 static const spmv__dev_format spmv__cmrs_device = {
     1, SPMV_CMRS_PTR, SPMV__NO_ARRAY, SPMV__NO_ARRAY, 1, 0,
-    "cmrs cmrs:rows=nonempty,h=16,sort=1,wide=1",
     spmv__dev_mean_nonzeros, spmv__cmrs_grains, spmv__cmrs_grain_row, spmv__cmrs_cut,
     spmv__cmrs_defaults, NULL, NULL, NULL, NULL, NULL, spmv__cmrs_height, spmv__cmrs_local, NULL, NULL, NULL
 };
@@ -1020,7 +1008,6 @@ static void spmv__tcsr_cut(const spmv_part *p, const spmv__dev_span *span, spmv_
 
 static const spmv__dev_format spmv__tcsr_device = {
     0, SPMV__NO_ARRAY, SPMV_TCSR_COL, SPMV_TCSR_BASE, 1, 0,
-    "tcsr tcsr:tile=512 tcsr:rows=nonempty,tile=2048 tcsr:idx=16",
     spmv__dev_mean_nonzeros, spmv__tcsr_grains, spmv__tcsr_grain_row, spmv__tcsr_cut,
     spmv__tcsr_defaults, spmv__tcsr_matters, NULL, spmv__tcsr_allowed, spmv__tcsr_options, NULL, NULL, spmv__tcsr_local, spmv__tcsr_deal,
     spmv__tcsr_arguments, spmv__tcsr_grain_free
@@ -1062,7 +1049,6 @@ static void spmv__extra_defaults(const spmv_device *device, const spmv_part *p, 
 #define SPMV__EXTRA_DEVICE(NAME, name, text)                                                                                  \
     static const spmv__dev_format spmv__##name##_device = {                                                                   \
         1, SPMV__OFFSETS_##NAME, SPMV__NO_ARRAY, SPMV__NO_ARRAY, 1, 0,                                                        \
-        #name,                                                                                                                \
         spmv__dev_mean_nonzeros, spmv__extra_grains, spmv__extra_grain_row, spmv__extra_cut,                                  \
         spmv__extra_defaults, NULL, NULL, NULL, NULL, NULL, spmv__extra_height, NULL, NULL, NULL, NULL                        \
     };

@@ -284,7 +284,7 @@ SPMV_API spmv_status spmv_mm_read_file(spmv_csr *out, const char *path, const sp
     if (info) memset(info, 0, sizeof *info);
     if (!file) return SPMV_ERR_IO;
     src = spmv_source_stream(file, path);
-    s = spmv__mm_read(out, &src, opt, info, 0, hooks);
+    s = spmv_mm_read(out, &src, opt, info, hooks);
     fclose(file);
     return s;
 }

@@ -338,8 +338,8 @@ static uint64_t spmv__mm_array_entries(const spmv_mm_info *info)
     return n * (info->symmetry == SPMV_MM_SYMMETRIC ? n + 1 : n - 1) / 2;
 }
 
-/* Reads the line of sizes into info. vector: 1 if only one column is accepted. */
-static spmv_status spmv__mm_sizes(spmv__mm_in *in, spmv_mm_info *info, int vector)
+/* Reads the line of sizes into info. */
+static spmv_status spmv__mm_sizes(spmv__mm_in *in, spmv_mm_info *info)
 {
     char text[64];
     int found;
@@ -351,8 +351,6 @@ static spmv_status spmv__mm_sizes(spmv__mm_in *in, spmv_mm_info *info, int vecto
     if (!s && !info->array) s = spmv__mm_size(in, "a number of entries", SPMV__MM_MOST_ENTRIES, &info->stored);
     if (s) return s;
     spmv_print(text, sizeof text, "%llu x %llu", (spmv__ull)info->rows, (spmv__ull)info->cols);
-    if (vector && info->cols != 1)
-        return spmv__mm_refuse_at(in, SPMV_ERR_PARSE, in->line_start, "a vector, of one column", text);
     if (info->symmetry != SPMV_MM_GENERAL && info->rows != info->cols)
         return spmv__mm_refuse_at(in, SPMV_ERR_PARSE, in->line_start, "as many rows as columns", text);
     if (info->stored && (!info->rows || !info->cols))
@@ -367,7 +365,6 @@ typedef struct spmv__mm_coo {
     double *val;         /* NULL for pattern */
     uint64_t count, room;
     int pattern;
-    int zeros;           /* 1: zeros of array files are entries too */
     uint64_t sizes_line; /* for messages: where the sizes stand */
     uint64_t cut_line;   /* and where a number may be cut, 0: nowhere */
 } spmv__mm_coo;
@@ -487,7 +484,7 @@ static spmv_status spmv__mm_element(spmv__mm_in *in, const spmv_mm_info *info, s
     double v = 0;
     spmv_status s = spmv__mm_value(in, info, in->p, &v);
     if (s) return s;
-    if (v != 0 || coo->zeros) {
+    if (v != 0) {
         if (coo->count == coo->room) s = spmv__mm_grow(coo, in, info);
         if (!s) spmv__mm_push(coo, row, col, v);
     }
@@ -544,7 +541,7 @@ static spmv_status spmv__mm_finish(spmv__mm_in *in, const spmv_mm_info *info, co
 
 /* Reads a whole file into entries. */
 static spmv_status spmv__mm_parse(spmv__mm_coo *coo, const spmv_source *src, uint64_t max_dim, spmv_mm_info *info,
-                                  int vector, const spmv_hooks *hooks)
+                                  const spmv_hooks *hooks)
 {
     spmv__mm_in in;
     spmv_status s;
@@ -553,9 +550,8 @@ static spmv_status spmv__mm_parse(spmv__mm_coo *coo, const spmv_source *src, uin
     in.hooks = hooks;
     s = spmv__mm_open(&in);
     if (!s) s = spmv__mm_banner(&in, info);
-    if (!s) s = spmv__mm_sizes(&in, info, vector);
+    if (!s) s = spmv__mm_sizes(&in, info);
     coo->pattern = info->field == SPMV_MM_PATTERN;
-    coo->zeros = vector;
     if (!s) s = info->array ? spmv__mm_array(&in, info, coo) : spmv__mm_coordinate(&in, info, coo);
     if (!s) s = spmv__mm_finish(&in, info, coo, max_dim);
     coo->sizes_line = in.sizes_line;
@@ -566,10 +562,11 @@ static spmv_status spmv__mm_parse(spmv__mm_coo *coo, const spmv_source *src, uin
     return s;
 }
 
-/* Reads a matrix; vector: 1 if it must have one column and zeros of array files are kept. */
-static spmv_status spmv__mm_read(spmv_csr *out, const spmv_source *src, const spmv_mm_options *opt, spmv_mm_info *info,
-                                 int vector, const spmv_hooks *hooks)
+SPMV_API spmv_status spmv_mm_read(spmv_csr *out, const spmv_source *src, const spmv_mm_options *opt, spmv_mm_info *info,
+                                  const spmv_hooks *hooks)
 {
+    if (!out || !src || !src->read)
+        return spmv__null(hooks, "spmv_mm_read", !out ? "out" : !src ? "src" : "src->read", out, sizeof *out);
     spmv_mm_info unwanted;
     spmv__mm_coo coo;
     uint64_t max_dim = opt ? opt->max_dim : 0;
@@ -578,7 +575,7 @@ static spmv_status spmv__mm_read(spmv_csr *out, const spmv_source *src, const sp
     memset(out, 0, sizeof *out);
     memset(info, 0, sizeof *info);
     memset(&coo, 0, sizeof coo);
-    s = spmv__mm_parse(&coo, src, max_dim, info, vector, hooks);
+    s = spmv__mm_parse(&coo, src, max_dim, info, hooks);
     if (!s) s = spmv__mm_to_csr(out, &coo, info, opt, hooks);
     spmv_free(hooks, coo.row);
     spmv_free(hooks, coo.col);
@@ -592,14 +589,6 @@ static spmv_status spmv__mm_read(spmv_csr *out, const spmv_source *src, const sp
                     spmv__io_name(src->name, "input"), (spmv__ull)coo.cut_line);
 }
 
-SPMV_API spmv_status spmv_mm_read(spmv_csr *out, const spmv_source *src, const spmv_mm_options *opt, spmv_mm_info *info,
-                                  const spmv_hooks *hooks)
-{
-    if (!out || !src || !src->read)
-        return spmv__null(hooks, "spmv_mm_read", !out ? "out" : !src ? "src" : "src->read", out, sizeof *out);
-    return spmv__mm_read(out, src, opt, info, 0, hooks);
-}
-
 SPMV_API spmv_status spmv_mm_read_memory(spmv_csr *out, const void *data, size_t bytes, const char *name,
                                          const spmv_mm_options *opt, spmv_mm_info *info, const spmv_hooks *hooks)
 {
@@ -610,36 +599,7 @@ SPMV_API spmv_status spmv_mm_read_memory(spmv_csr *out, const void *data, size_t
     memory.bytes = bytes;
     memory.at = 0;
     src = spmv_source_memory(&memory, name);
-    return spmv__mm_read(out, &src, opt, info, 0, hooks);
-}
-
-SPMV_API spmv_status spmv_mm_read_vector(void **out, uint64_t *n, const spmv_source *src, const spmv_mm_options *opt,
-                                         spmv_mm_info *info, const spmv_hooks *hooks)
-{
-    if (!out || !n || !src || !src->read)
-        return spmv__null(hooks, "spmv_mm_read_vector", !out ? "out" : !n ? "n" : !src ? "src" : "src->read", NULL, 0);
-    spmv_mm_options options;
-    spmv_csr a;
-    uint64_t i;
-    spmv_status s;
-    int f32;
-    memset(&options, 0, sizeof options);
-    if (opt) options = *opt;
-    options.drop_zeros = 0; /* -0 counts */
-    f32 = options.store == SPMV_F32;
-    options.store = f32 ? SPMV_F32 : SPMV_F64;
-    *out = NULL;
-    *n = 0;
-    s = spmv__mm_read(&a, src, &options, info, 1, hooks);
-    if (!s) s = spmv__new(hooks, out, a.rows, spmv_vector_size(options.store), 0);
-    if (!s) *n = a.rows;
-    for (i = 0; i < *n; i++) {
-        if (a.ptr[i] == a.ptr[i + 1]) continue;
-        if (f32) ((float *)*out)[i] = ((const float *)a.val)[a.ptr[i]];
-        else ((double *)*out)[i] = ((const double *)a.val)[a.ptr[i]];
-    }
-    spmv_csr_destroy(&a);
-    return s;
+    return spmv_mm_read(out, &src, opt, info, hooks);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------------

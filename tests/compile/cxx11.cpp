@@ -31,7 +31,7 @@ static int all_zeroes() {
 #endif
 #ifndef SPMV_NO_DEVICES
     ZERO(spmv_device_info) ZERO(spmv_device_desc) ZERO(spmv_device) ZERO(spmv_variant) ZERO(spmv_device_part) ZERO(spmv_device_matrix)
-    ZERO(spmv_exec) ZERO(spmv_check) ZERO(spmv_check_desc) ZERO(spmv_check_counts)
+    ZERO(spmv_exec)
 #endif
     ZERO(spmv_group) ZERO(spmv_group_desc) ZERO(spmv_group_vector) ZERO(spmv_group_part) ZERO(spmv_group_block) ZERO(spmv_group_message)
     ZERO(spmv_source) ZERO(spmv_sink) ZERO(spmv_memory) ZERO(spmv_mm_options) ZERO(spmv_mm_info)

@@ -82,21 +82,6 @@ static void fuzz_round_trip(const spmv_csr *a, const spmv_mm_options *opt, const
     free(text.data);
 }
 
-static void fuzz_vector(const uint8_t *data, size_t bytes, const spmv_mm_options *opt, const spmv_hooks *h)
-{
-    spmv_memory m;
-    spmv_source src;
-    void *x;
-    uint64_t n;
-    m.data = data;
-    m.bytes = bytes;
-    m.at = 0;
-    src = spmv_source_memory(&m, "vector");
-    src.bytes = 0;
-    if (spmv_mm_read_vector(&x, &n, &src, opt, NULL, h)) FUZZ_CHECK(!x && !n);
-    spmv_free(h, x);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
@@ -120,8 +105,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         fuzz_round_trip(&a, &opt, &h);
     }
     spmv_csr_destroy(&a);
-    fuzz_limit = 16 * bytes + 16 * 4098 + 131072;
-    fuzz_vector(data, bytes, &opt, &h);
     return 0;
 }
 

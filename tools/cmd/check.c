@@ -7,6 +7,7 @@
 #include "../cli/options.h"
 #include "commands.h"
 #include "../measure/device.h"
+#include "../measure/selfcheck.h"
 #include "spmv.h"
 #include <stdio.h>
 #include <string.h>
@@ -22,17 +23,17 @@ typedef struct checker {
     tool              *t;
     const char        *device;
     int                json;
-    spmv_check_counts *counts;
+    selfcheck_counts *counts;
 } checker;
 
-static const char *check_word(spmv_check_result r)
+static const char *check_word(selfcheck_result r)
 {
-    return r == SPMV_CHECK_USABLE ? "usable" : r == SPMV_CHECK_REFUSED ? "refused" :
-           r == SPMV_CHECK_FAILED ? "FAILED" : "WRONG";
+    return r == SELFCHECK_USABLE ? "usable" : r == SELFCHECK_REFUSED ? "refused" :
+           r == SELFCHECK_FAILED ? "FAILED" : "WRONG";
 }
 
 /* Prints a variant's result as the JSON object of its line. */
-static void check_json(const checker *c, const spmv_check *v)
+static void check_json(const checker *c, const selfcheck_variant *v)
 {
     putchar('{');
     json_text("device", c->device); json_next();
@@ -48,19 +49,19 @@ static void check_json(const checker *c, const spmv_check *v)
     puts("}");
 }
 
-/* spmv_check_desc.report: prints a line for each variant with JSON, otherwise one for each that cannot be used. */
-static void check_report(void *user, const spmv_check *v)
+/* selfcheck_desc.report: prints a line for each variant with JSON, otherwise one for each that cannot be used. */
+static void check_report(void *user, const selfcheck_variant *v)
 {
     const checker *c = (const checker *)user;
     char what[160], *p;
     char why[400];
-    if (v->result == SPMV_CHECK_BEGINS) {
+    if (v->result == SELFCHECK_BEGINS) {
         snprintf(what, sizeof what, "%llu: %s %s/%s", (unsigned long long)c->counts->variants + 1,
                  spmv_type_name(v->type), v->plan, v->variant);
         cli_progress(c->t, what, -1);
         return;
     }
-    if (!c->json && v->result == SPMV_CHECK_USABLE) return;
+    if (!c->json && v->result == SELFCHECK_USABLE) return;
     cli_progress_clear(c->t);
     snprintf(why, sizeof why, "%s", v->message); /* a compiler's message in one line */
     for (p = why; *p; p++) if (*p == '\n') *p = ' ';
@@ -70,7 +71,7 @@ static void check_report(void *user, const spmv_check *v)
 }
 
 /* Selects the formats that the arguments name. DONE, or USAGE after a message. */
-static int check_formats(tool *t, const arguments *args, spmv_check_desc *desc)
+static int check_formats(tool *t, const arguments *args, selfcheck_desc *desc)
 {
     int i;
     for (i = 0; i < args->files; i++) {
@@ -83,9 +84,9 @@ static int check_formats(tool *t, const arguments *args, spmv_check_desc *desc)
 
 /* Runs the self-check and prints the counts. FAILED if a variant was wrong or failed, or if none was usable; a variant that was refused
  * beside usable ones is no failure, and neither is a selection without variants. */
-static int check_run(tool *t, const arguments *args, spmv_check_desc *desc, spmv_device *d)
+static int check_run(tool *t, const arguments *args, selfcheck_desc *desc, spmv_device *d)
 {
-    spmv_check_counts counts;
+    selfcheck_counts counts;
     checker c;
     spmv_status s;
     c.t = t;
@@ -95,7 +96,7 @@ static int check_run(tool *t, const arguments *args, spmv_check_desc *desc, spmv
     desc->report = check_report;
     desc->user = &c;
     cli_progress_begin(t);
-    s = spmv_self_check(d, desc, &counts);
+    s = selfcheck_run(d, desc, &counts);
     cli_progress_clear(t);
     fprintf(c.json ? stderr : stdout,
             "%s: %llu variants: %llu usable, %llu refused, %llu failed, %llu wrong; %llu products\n", c.device,
@@ -107,7 +108,7 @@ static int check_run(tool *t, const arguments *args, spmv_check_desc *desc, spmv
 
 int check_command(tool *t, const arguments *args)
 {
-    spmv_check_desc desc;
+    selfcheck_desc desc;
     spmv_device *d = NULL;
     const char *which = args->value[OPT_DEVICE] ? args->value[OPT_DEVICE] : "";
     int result = DONE;
