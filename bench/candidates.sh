@@ -24,7 +24,7 @@ case $set-$class in
 all-gpu | short-gpu)
     knobs='csr/L=2 csr/L=4 csr/L=8 csr/L=16 csr/L=32 csr:run=1024/NT=0 csr:run=2048/UNROLL=4 ell/UNROLL=4 ell:idx=16/UNROLL=4
         sell/UNROLL=4 sell/V=4 sell:idx=16/UNROLL=2 sell:idx=16/UNROLL=4 sell:idx=16/UNROLL=8,NT=1 sell:idx=16/UNROLL=4,WG=64
-        sell:h=128/SLICE=1 dia/V=4 dia/UNROLL=4 bdia/STAGE=0 sbell:b=3x3,idx=16/WG=64 bcsr:b=3x3,idx=16/L=8 cmrs/ALIGN=1' ;;
+        dia/V=4 dia/UNROLL=4 bdia/STAGE=0 sbell:b=3x3,idx=16/WG=64 bcsr:b=3x3,idx=16/L=8 cmrs/ALIGN=1' ;;
 all-cpu | short-cpu)
     knobs='csr/WG=16 csr:run=1024/WG=64 ell/V=16 sell/V=16 sell/V=4 dia/V=8 bdia/STAGE=0 bell:b=4x4/V=4 coo/PER=63' ;;
 esac

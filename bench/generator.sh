@@ -75,7 +75,6 @@ for type in '' .f32; do
         tried csr$type csr csr $L vector=$v
         tried csr$type csr csr SHUF=1 vector=$v
     done
-    hand flat$type csr 'GEN=2|4'
     hand flat$type csr:run=1024 'SHUF=0|1'
     hand flat$type tcsr -
 done

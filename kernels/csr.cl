@@ -46,9 +46,6 @@
 #ifndef NT
 #define NT 0 // tune: 0 1
 #endif
-#ifndef GEN
-#define GEN 0 // tune: 0 2 4
-#endif
 #ifndef RUN
 #define RUN 0 /* the most nonzeros in a run; 0: no runs */ // lint: RUN=96 ; RUN=96 VECTORS=8 ; RUN=96 VECTORS=2 SUBS=4
 #endif
@@ -93,12 +90,10 @@ INLINE SUM sum_slots(__global const VAL *restrict val, __global const COLUMN *re
 }
 
 #if !RUN
-#if !GEN /* else kernels/gen/csr.cl, which follows this file, has the body */
 INLINE void BODY(SUM *acc, ROW_PARAMS, PARAMS)
 {
     acc[0] += sum_slots(val, col, (IDX)ptr[r] + lane, (IDX)ptr[(size_t)r + 1], L, 0, X_ARGS);
 }
-#endif
 
 #else
 #define OWN_SHELL /* in place of shell.cl */

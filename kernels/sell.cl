@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * sell: sliced ELLPACK. The k-th entry of row i of slice s lies at ptr[s] + k * height + i. An item takes V rows, as in ell.
- * STAGE 1 loads the slice pointers to local memory (clSpMV 4.3.2). SLICE 1 assigns a group to each slice, with several items for
- * each row if the slice is lower than the group (Grewe 5.1). */
+ * STAGE 1 loads the slice pointers to local memory (clSpMV 4.3.2). */
 #ifndef WG
 #define WG 128 // tune: 1 32 64 128 256 512
 #endif
@@ -19,9 +18,6 @@
 #endif
 #ifndef STAGE
 #define STAGE 0 // tune: 0 1
-#endif
-#ifndef SLICE
-#define SLICE 0 // tune: 0 1
 #endif
 #ifndef H
 #define H 32 /* slice height, a multiple of V; 0: slices of varying height, slice s begins at row slice_row[s], and V is 1 */
@@ -62,49 +58,6 @@
             top_ = middle_; \
     }
 
-#if SLICE
-#define OWN_SHELL
-
-/* The host makes sure that a group has at least as many items as the highest slice has rows. */
-KERNEL void spmv(PARAMS, ulong rows, ulong cols UNUSED, LIST_PARAM PRODUCT_PARAMS)
-{
-    LOCAL VEC scratch[WG];
-    const uint lid = (uint)get_local_id(0);
-    const uint s = (uint)get_group_id(0);
-#if H
-    const uint top = (uint)((ulong)s * H);
-    const uint height = H;
-#else
-    const uint top = slice_row[s];
-    const uint height = slice_row[s + 1] - top;
-#endif
-    const uint lanes = WG / height;
-    const uint first UNUSED = BASE(base, s);
-    const IDX begin = (IDX)ptr[s];
-    const IDX size = (IDX)ptr[s + 1] - begin;
-    VEC sum = 0;
-
-    BEGIN(x, y);
-    if (lid < lanes * height) {
-#if UNROLL > 1
-        #pragma unroll UNROLL
-#endif
-        for (IDX k = lid; k < size; k += lanes * height) {
-            const uint c = COL(col, begin + k, first, 1);
-            const VAL v = LOAD_VAL(val, begin + k);
-            if (c != PAD && WANTED(v))
-                MULADD(sum, VALUE(v), X(c));
-        }
-    }
-    scratch[lid] = sum;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (lid < height && top + lid < rows) {
-        for (uint i = lid + height; i < lanes * height; i += height)
-            sum += scratch[i];
-        put(y, Y_ROW(top + lid), alpha, sum, beta);
-    }
-}
-#else
 INLINE void BODY(SUM *acc, ROW_PARAMS, PARAMS)
 {
     SUM sum[V] = { 0 };
@@ -164,4 +117,3 @@ INLINE void BODY(SUM *acc, ROW_PARAMS, PARAMS)
     for (uint w = 0; w < V; w++)
         acc[w] += sum[w];
 }
-#endif

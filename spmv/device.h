@@ -292,7 +292,7 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *device);
 #define SPMV_KNOB_LIST(X)                                                                                             \
     X(L,     0,   1,  "lanes: work-items that share a row or block row; default 0: by the mean row length and the "   \
                       "number of rows")                                                                               \
-    X(WG,    128, 1,  "work-items in a work-group; default on CPUs with lanes 32, with SLICE or with STAGE of sell and bdia 64, " \
+    X(WG,    128, 1,  "work-items in a work-group; default on CPUs with lanes 32, with STAGE of sell and bdia 64, " \
                       "for csr with run and STREAM=1: 16; "                                                           \
                       "on GPUs for csr with run: 256, tcsr: a 16th of the tile")                                     \
     X(PER,   7,  511, "coo: nonzeros for each work-item")                                                             \
@@ -318,10 +318,7 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *device);
     X(SEQ,   1,   0,  "block rows (csr with run: runs) for each work-item, one after another; 0: its share of all")   \
     X(IMG,   0,   0,  "1 reads x through an image")                                                                   \
     X(ZERO,  0,   0,  "1 tests a value before it loads x for it; zeros then ignore an Inf or NaN in x")               \
-    X(ALIGN, 0,   0,  "cmrs: 1 aligns the lanes' steps")                                                              \
-    X(SLICE, 0,   0,  "sell: 1 gives a work-group to each slice")                                                     \
-    X(GEN,   0,   0,  "csr without run: 0 the hand-written body; 2, 4 the one that spmvgen wrote, with vectors of so many " \
-                      "slots")
+    X(ALIGN, 0,   0,  "cmrs: 1 aligns the lanes' steps")
 
 typedef enum spmv_knob {
 #define X(NAME, gpu, cpu, text) SPMV_KNOB_##NAME,

@@ -148,7 +148,7 @@ plans)
            csr:run=32/STREAM=0 csr:run=32/STREAM=1,WG=64,UNROLL=2 csr:run=128,idx=16,rows=nonempty/STREAM=1,WG=128
            csr:run=1024/STREAM=1,WG=32 csr:run=32/STREAM=0,FINISH=1 csr:run=33,rows=nonempty/STREAM=1,WG=64,FINISH=1
            coo/ATOMIC=1 coo/ATOMIC=2 ell:idx=16 ell:rowmajor=1/L=2 sell:idx=16 bcsr:b=3x3,idx=16 dense/L=8,V=4,SEQ=4 ell/V=4,L=2
-           sell/STAGE=1,L=2,V=4 sell:grow=0.2/STAGE=1 sell:grow=0.2/SLICE=1 sell:h=7,idx=16/SLICE=1 bdia/STAGE=1,V=4,L=2 dia/L=4,V=8
+           sell/STAGE=1,L=2,V=4 sell:grow=0.2/STAGE=1 bdia/STAGE=1,V=4,L=2 dia/L=4,V=8
            bcsr/L=4,SEQ=4 bell/L=2,SEQ=4,V=4 cmrs/STAGE=1,ALIGN=1,L=8,SEQ=4 tcsr:tile=512/STREAM=0,FINISH=1
            tcsr:tile=1024,rows=nonempty/STREAM=1,UNROLL=16 tcsr:tile=512,idx=16/STREAM=1 tcsr:idx=16/STREAM=0'
     skew

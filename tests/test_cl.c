@@ -732,12 +732,11 @@ Test(images, limits)
     spmv_device d = open_device();
     const spmv_device_info real = d.info;
     matrix m = matrix_make(&shapes[22], 0);
-    spmv_store store, grown, high, by_rows;
+    spmv_store store, grown, by_rows;
     spmv_variant v;
     spmv_device_matrix a;
     cr_assert(store_make(&store, &m, "sell:h=7", SPMV_F32, 0));
     cr_assert(store_make(&grown, &m, "sell:grow=0.2", SPMV_F32, 0));
-    cr_assert(store_make(&high, &m, "sell:h=128", SPMV_F32, 0));
     cr_assert(store_make(&by_rows, &m, "ell:rowmajor=1", SPMV_F32, 0));
 #define REFUSED(s, text, status, word)                                                                                   \
     cr_assert_eq(spmv__variant_parse(&v, (s).part[0].spec.format, text, NULL), SPMV_OK);                                  \
@@ -751,16 +750,8 @@ Test(images, limits)
     REFUSED(store, "V=4", SPMV_ERR_UNSUPPORTED, "V=4 does not divide the slice height 7");
     REFUSED(grown, "V=4", SPMV_ERR_UNSUPPORTED, "vary");
     REFUSED(by_rows, "V=4", SPMV_ERR_UNSUPPORTED, "V=4 is not possible with rowmajor=1");
-    REFUSED(high, "SLICE=1,WG=64", SPMV_ERR_LIMIT, "slice height 128 exceeds the work-group size 64");
-    if (real.group_size >= 128) {
-        cr_assert_eq(spmv__variant_parse(&v, SPMV_SELL, "SLICE=1", NULL), SPMV_OK);
-        cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F32, high.part, 1, &v), SPMV_OK, "%s", said);
-        cr_assert_geq(spmv_device_matrix_variant(&a, 0)->value[SPMV_KNOB_WG], 128);
-        spmv_device_matrix_destroy(&a);
-    }
     spmv_store_destroy(&store);
     spmv_store_destroy(&grown);
-    spmv_store_destroy(&high);
     spmv_store_destroy(&by_rows);
     spmv_device_destroy(&d);
 }
@@ -1010,7 +1001,6 @@ Test(variant, lanes_that_load_more_have_registers)
     cr_assert(gpu_knob_by(&cuda, "", SPMV_KNOB_REGS, SPMV_SELL, SPMV_F32, 1000, 4000, 1) == 40, "sell, f32");
     cr_assert(gpu_knob_by(&cuda, "", SPMV_KNOB_REGS, SPMV_CSR, SPMV_F64, 1000000, 4000000, 1) == 0, "csr, many rows");
     cr_assert(gpu_knob_by(&cuda, "UNROLL=4", SPMV_KNOB_REGS, SPMV_CSR, SPMV_F64, 1000, 4000, 1) == 0, "csr, fewer entries wanted");
-    cr_assert(gpu_knob_by(&cuda, "GEN=2", SPMV_KNOB_REGS, SPMV_CSR, SPMV_F64, 1000, 4000, 1) == 0, "csr, generated");
     cr_assert(gpu_knob_by(spmv_opencl(), "", SPMV_KNOB_REGS, SPMV_CSR, SPMV_F64, 1000, 4000, 1) == 0, "OpenCL");
 }
 

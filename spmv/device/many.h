@@ -18,7 +18,7 @@ static int spmv__dev_is_wide(const spmv_device_part *p)
 {
     const spmv_variant *v = &p->variant;
     if (!spmv__dev_walks_rows((int)p->format) || (p->counters && !v->value[SPMV_KNOB_STREAM])) return 0;
-    return !v->value[SPMV_KNOB_IMG] && !v->value[SPMV_KNOB_SLICE] && !v->value[SPMV_KNOB_GEN];
+    return !v->value[SPMV_KNOB_IMG];
 }
 
 /* How many of so many vectors an item multiplies: all of them on a CPU, else as many as one load brings. */

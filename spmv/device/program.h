@@ -534,7 +534,7 @@ static void spmv__dev_fill_in(const spmv_device *device, const spmv_part *p, con
 /* Reproducible products add in the order of SPMV_REPEATS, so the knobs that would change it have only one legal value. */
 static spmv_status spmv__dev_fix_order(const spmv_device *device, const spmv_part *p, spmv_variant *variant)
 {
-    static const spmv_knob knobs[] = { SPMV_KNOB_L, SPMV_KNOB_STAGE, SPMV_KNOB_SLICE, SPMV_KNOB_GEN };
+    static const spmv_knob knobs[] = { SPMV_KNOB_L, SPMV_KNOB_STAGE };
     int i, lanes = spmv__dev_format_of(p->spec.format)->repeat_lanes;
     for (i = 0; p->reproducible && i < (int)(sizeof knobs / sizeof *knobs); i++) {
         spmv_knob knob = knobs[i];

@@ -451,11 +451,9 @@ static int spmv__csr_matters(const spmv_part *p, const spmv_variant *variant, sp
     int runs = spmv__csr_in_runs(p);
     switch (knob) {
     case SPMV_KNOB_L: return !runs;
-    case SPMV_KNOB_GEN: return !runs && !p->codes; /* generated bodies read values */
     case SPMV_KNOB_STREAM: return runs;
     case SPMV_KNOB_SEQ: return !runs || !variant->value[SPMV_KNOB_STREAM];
     case SPMV_KNOB_FINISH: return runs && p->n[SPMV_CSR_LONGS] != 0;
-    case SPMV_KNOB_UNROLL: return runs || !variant->value[SPMV_KNOB_GEN];
     case SPMV_KNOB_SHUF:
         if (runs) return variant->value[SPMV_KNOB_STREAM];
         return variant->value[SPMV_KNOB_L] > 1 && variant->value[SPMV_KNOB_L] <= SPMV__SHUFFLE_LANES;
@@ -491,7 +489,7 @@ static void spmv__csr_defaults(const spmv_device *device, const spmv_part *p, co
     /* FINISH=1, which is faster [M15], relies on the order in which work-groups see each other's writes */
     if (device->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(device, wish, variant, SPMV_KNOB_FINISH, 0, 0);
     if (!spmv__csr_in_runs(p)) {
-        if (!variant->value[SPMV_KNOB_GEN]) spmv__dev_deep_defaults(device, p, wish, variant);
+        spmv__dev_deep_defaults(device, p, wish, variant);
         return;
     }
     spmv__dev_default(device, wish, variant, SPMV_KNOB_WG, SPMV__RUN_GROUP, variant->value[SPMV_KNOB_STREAM] ? 16 : 1);
@@ -692,8 +690,7 @@ static uint64_t spmv__sell_macro(const spmv_part *p, int i)
 
 static int spmv__sell_matters(const spmv_part *p, const spmv_variant *variant, spmv_knob knob)
 {
-    if (knob == SPMV_KNOB_UNROLL) return variant->value[SPMV_KNOB_SLICE] || spmv__ell_matters(p, variant, knob);
-    if (variant->value[SPMV_KNOB_SLICE] && (knob == SPMV_KNOB_V || knob == SPMV_KNOB_STAGE || knob == SPMV_KNOB_SEQ)) return 0;
+    if (knob == SPMV_KNOB_UNROLL) return spmv__ell_matters(p, variant, knob);
     return knob != SPMV_KNOB_SEQ || !variant->value[SPMV_KNOB_STAGE]; /* which keeps the pointers for the rows that a group takes at once */
 }
 
@@ -704,14 +701,12 @@ static void spmv__sell_defaults(const spmv_device *device, const spmv_part *p, c
     /* as for ell; in f64, slices of 32 rows beyond the caches take 0.6 to 0.9 of the time with 16 rows (PoCL and Intel's runtime) */
     spmv__dev_default(device, wish, variant, SPMV_KNOB_V, 1, p->type == SPMV_F32 ? 8 : 16);
     spmv__dev_default(device, wish, variant, SPMV_KNOB_UNROLL, spmv__dev_unroll_default(device, p, variant), 1);
-    spmv__dev_default(device, wish, variant, SPMV_KNOB_WG, 128,
-                      variant->value[SPMV_KNOB_STAGE] || variant->value[SPMV_KNOB_SLICE] ? SPMV__STAGE_GROUP : 1);
-    if (!variant->value[SPMV_KNOB_SLICE] && variant->value[SPMV_KNOB_V] == 1 && spmv__dev_unroll_default(device, p, variant) > 1)
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_WG, 128, variant->value[SPMV_KNOB_STAGE] ? SPMV__STAGE_GROUP : 1);
+    if (variant->value[SPMV_KNOB_V] == 1 && spmv__dev_unroll_default(device, p, variant) > 1)
         spmv__dev_deep_defaults(device, p, wish, variant);
 }
 
-/* The V rows of a work-item must lie in one slice: a default of V is lowered, a V that the caller set is refused. With SLICE=1 a
- * default of WG is raised until there is a work-item for each row of a slice. */
+/* The V rows of a work-item must lie in one slice: a default of V is lowered, a V that the caller set is refused. */
 static spmv_status spmv__sell_fit(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
 {
     uint64_t h = p->n[SPMV_SELL_H];
@@ -722,32 +717,14 @@ static spmv_status spmv__sell_fit(const spmv_device *device, const spmv_part *p,
         return spmv_log(&device->hooks, SPMV_ERR_UNSUPPORTED, "sell: V=%d is not possible with slices of varying height", *rows);
     if (*rows > 1 && h % (uint64_t)*rows)
         return spmv_log(&device->hooks, SPMV_ERR_UNSUPPORTED, "sell: V=%d does not divide the slice height %llu", *rows, (spmv__ull)h);
-    if (!variant->value[SPMV_KNOB_SLICE] || spmv__dev_knob_set(wish, SPMV_KNOB_WG)) return SPMV_OK;
-    while ((uint64_t)variant->value[SPMV_KNOB_WG] < h && variant->value[SPMV_KNOB_WG] < 512) variant->value[SPMV_KNOB_WG] *= 2;
     return SPMV_OK;
 }
 
-static spmv_status spmv__sell_allowed(const spmv_device *device, const spmv_part *p, const spmv_variant *variant)
-{
-    if (!variant->value[SPMV_KNOB_SLICE] || p->n[SPMV_SELL_H] <= (uint64_t)variant->value[SPMV_KNOB_WG]) return SPMV_OK;
-    return spmv_log(&device->hooks, SPMV_ERR_LIMIT, "sell: SLICE=1: slice height %llu exceeds the work-group size %d",
-                    (spmv__ull)p->n[SPMV_SELL_H], variant->value[SPMV_KNOB_WG]);
-}
-
-/* With SLICE=1, a sum for each work-item. Else STAGE=1 keeps the pointers of all slices that the rows of a work-group lie in; slices of
- * varying height may have as little as one row. */
+/* STAGE=1 keeps the pointers of all slices that the rows of a work-group lie in; slices of varying height may have as little as one row. */
 static uint64_t spmv__sell_local(const spmv_part *p, const spmv_variant *variant)
 {
-    uint64_t rows, h = spmv__sell_macro(p, SPMV_SELL_H);
-    if (variant->value[SPMV_KNOB_SLICE]) return (uint64_t)variant->value[SPMV_KNOB_WG] * spmv_vector_size(p->type);
-    rows = spmv__dev_group_rows(p, variant);
+    const uint64_t rows = spmv__dev_group_rows(p, variant), h = spmv__sell_macro(p, SPMV_SELL_H);
     return spmv__dev_local_staged(p, variant, 4 * (h ? rows / h + 3 : rows + 2));
-}
-
-static spmv_status spmv__sell_deal(spmv_device_part *out, const spmv_device *device, const spmv_part *p)
-{
-    if (!out->variant.value[SPMV_KNOB_SLICE]) return spmv__dev_deal_rows(out, device, p);
-    return spmv__dev_groups(device, p->n[SPMV_SELL_SLICES], 1, (uint64_t)out->variant.value[SPMV_KNOB_WG], &out->groups);
 }
 
 static uint64_t spmv__sell_grains(const spmv_part *p) { return p->n[SPMV_SELL_SLICES]; }
@@ -767,8 +744,7 @@ static void spmv__sell_cut(const spmv_part *p, const spmv__dev_span *span, spmv_
 static const spmv__dev_format spmv__sell_device = {
     1, SPMV_SELL_PTR, SPMV_SELL_COL, SPMV_SELL_BASE, 1, 0,
     spmv__dev_mean_slots, spmv__sell_grains, spmv__sell_grain_row, spmv__sell_cut,
-    spmv__sell_defaults, spmv__sell_matters, spmv__sell_fit, spmv__sell_allowed, NULL, spmv__sell_macro, NULL, spmv__sell_local,
-    spmv__sell_deal, NULL, NULL
+    spmv__sell_defaults, spmv__sell_matters, spmv__sell_fit, NULL, NULL, spmv__sell_macro, NULL, spmv__sell_local, NULL, NULL, NULL
 };
 
 /* ---- bell -------------------------------------------------------------------------------------------------------- */

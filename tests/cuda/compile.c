@@ -36,7 +36,7 @@ static void compile(spmv_device *d, spmv_format f, const char *type, const char 
     printf("%s: %s\n", spmv_format_name(f), options);
 }
 
-/* SLICE=1 has no STAGE; pictures of x are not there. */
+/* Pictures of x are not there. */
 static void compile_format(spmv_device *d, spmv_format f)
 {
     int values[32], i;
@@ -47,7 +47,7 @@ static void compile_format(spmv_device *d, spmv_format f)
             if (i == SPMV_KNOB_IMG) continue;
             n = spmv_knob_values(f, (spmv_knob)i, values, 32);
             for (k = 0; k < n; k++)
-                compile(d, f, types[t], f == SPMV_CSR && i != SPMV_KNOB_L && i != SPMV_KNOB_GEN ? "-DRUN=96" : "",
+                compile(d, f, types[t], f == SPMV_CSR && i != SPMV_KNOB_L ? "-DRUN=96" : "",
                         spmv__knob_name((spmv_knob)i), values[k]);
         }
     }
