@@ -58,7 +58,6 @@ typedef struct spmv_group_desc {
     spmv_device *const *device;  /* count of them, each open and with a queue in order; NULL is the host. They must outlive the group and
                                     not move. The same device may be given twice. The array is needed only during the call */
     size_t      count;           /* at least 1 */
-    const char *const *plan;     /* a plan for each device's block, in place of desc.plan; NULL: none. So may be single elements */
     spmv_group_division divide;
     const double *shares;        /* count weights of at least 0 and not all 0: each device gets that share of the nonzeros, or of the
                                     rows with SPMV_GROUP_BY_ROWS; rates are then not looked at. NULL: equal shares, or rates */

@@ -693,32 +693,6 @@ SPMV_API void spmv_part_destroy(spmv_part *p)
     memset(p, 0, sizeof *p);
 }
 
-/* ---- the product to compare with ------------------------------------------------------------------------------------
- * y = y + A x as mathematics has it, entry by entry: the function each of a format says where an entry stands. Tests compare the fast
- * products with it. */
-typedef struct spmv__reference {
-    const spmv_part *p;
-    const double    *x;
-    double          *y;
-} spmv__reference;
-
-static void spmv__reference_add(void *user, uint64_t i, uint64_t j, uint64_t slot)
-{
-    const spmv__reference *reference = (const spmv__reference *)user;
-    const spmv_array *val = &reference->p->a[SPMV_VAL];
-    reference->y[spmv__part_row(reference->p, i)] += (val->width == 8 ? ((const double *)val->data)[slot]
-                                                                      : ((const float *)val->data)[slot]) * reference->x[j];
-}
-
-SPMV__SHARED void spmv__reference_mul(const spmv_part *p, const double *x, double *y)
-{
-    spmv__reference reference;
-    reference.p = p;
-    reference.x = x;
-    reference.y = y;
-    spmv__table[p->spec.format].each(p, spmv__reference_add, &reference);
-}
-
 /* ---- back to CSR ------------------------------------------------------------------------------------------------- */
 
 /* The entries that spmv_parts_to_csr has found so far. */

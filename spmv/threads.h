@@ -158,8 +158,6 @@ SPMV__APART void spmv__parallel(spmv__task task, void *job, size_t count, size_t
 #ifndef SPMV__DEALS
 #if defined(__GNUC__) && (defined(SPMV_PARALLEL) || defined(_OPENMP))
 #define SPMV__DEALS 0
-#elif !defined(SPMV_PARALLEL) && defined(_OPENMP) && _OPENMP >= 201107 /* atomic capture */
-#define SPMV__DEALS 0
 #else
 #define SPMV__DEALS 1
 #endif
@@ -178,15 +176,9 @@ SPMV__SHARED size_t spmv__take_number(size_t *counter, size_t dealt)
 #if SPMV__DEALS
     (void)counter;
     return dealt;
-#elif defined(__GNUC__)
+#else
     (void)dealt;
     return __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
-#else
-    size_t number;
-    (void)dealt;
-    #pragma omp atomic capture
-    number = (*counter)++;
-    return number;
 #endif
 }
 

@@ -452,8 +452,8 @@ static void spmv__analysis_range(const spmv__blocks *blocks, uint64_t *low, uint
     for (i = 0; i < blocks->rows; i++) {
         uint64_t last;
         if (blocks->at[i] >= blocks->end[i]) continue;
-        last = spmv__block_of(blocks->view->a->col[blocks->end[i] - 1], blocks->bw);
-        *low = spmv__smaller(*low, spmv__block_of(blocks->next[i], blocks->bw));
+        last = spmv__divide_by(blocks->by, blocks->view->a->col[blocks->end[i] - 1]);
+        *low = spmv__smaller(*low, spmv__divide_by(blocks->by, blocks->next[i]));
         *high = last > *high ? last : *high;
     }
 }
@@ -534,8 +534,8 @@ static uint64_t spmv__analysis_columns(spmv__blocks *blocks, uint64_t first, uin
     taken = (uint64_t)(share * (double)n) + 1;
     taken = spmv__smaller(taken < least ? least : taken, n);
     begin = a->ptr[longest] + (uint64_t)(spmv__spread(first) * (double)(n - taken + 1));
-    low = spmv__block_of(a->col[begin], blocks->bw) * blocks->bw;
-    high = (spmv__block_of(a->col[begin + taken - 1], blocks->bw) + (uint64_t)1) * blocks->bw;
+    low = spmv__divide_by(blocks->by, a->col[begin]) * blocks->bw;
+    high = (spmv__divide_by(blocks->by, a->col[begin + taken - 1]) + (uint64_t)1) * blocks->bw;
     for (i = 0, r = first; r < end; i++, r++) {
         uint64_t from = spmv__entry_from(a, r, low);
         blocks->end[i] = spmv__entry_from(a, r, high);

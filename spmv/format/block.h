@@ -33,18 +33,6 @@
 #define SPMV__ANY_BLOCK
 #endif
 
-/* The block column of a column. Division by a constant is fast, which matters as there is one for each nonzero. */
-SPMV__SHARED uint32_t spmv__block_of(uint32_t c, uint64_t bw)
-{
-    switch (bw) {
-    case 2: return c / 2;
-    case 3: return c / 3;
-    case 4: return c / 4;
-    case 6: return c / 6;
-    default: return c / 8;
-    }
-}
-
 /* Division of columns by the width of blocks, for loops over many of them: column * times >> shift. */
 typedef struct spmv__block_division {
     uint64_t times;
@@ -72,6 +60,7 @@ enum { SPMV__BLOCK_SIDE = 8 /* the most rows of a block, and the most columns */
 typedef struct spmv__blocks {
     const spmv_view *view;
     uint64_t         bw;
+    spmv__block_division by;                     /* a column by bw */
     uint64_t         rows;                       /* of the block row, fewer at the end of the matrix */
     uint64_t         from[SPMV__BLOCK_SIDE];     /* the entries of each row in the current block, with those of other parts among them */
     uint64_t         at[SPMV__BLOCK_SIDE];       /* ... up to this one, the first nonzero of the view after the block */
@@ -93,6 +82,7 @@ SPMV__SHARED void spmv__blocks_begin(spmv__blocks *blocks, const spmv_view *view
     uint64_t i;
     blocks->view = view;
     blocks->bw = bw;
+    blocks->by = spmv__block_divisor(bw);
     blocks->rows = first < view->a->rows ? spmv__smaller(view->a->rows - first, bh) : 0;
     for (i = 0; i < blocks->rows; i++) {
         blocks->end[i] = view->a->ptr[first + i + 1];
@@ -109,7 +99,7 @@ SPMV__SHARED uint32_t spmv__blocks_next(spmv__blocks *blocks)
     for (i = 0; i < blocks->rows; i++)
         if (blocks->next[i] < c) c = blocks->next[i];
     if (c == SPMV__NO_BLOCK) return c;
-    c = spmv__block_of(c, blocks->bw);
+    c = spmv__divide_by(blocks->by, c);
     limit = (uint32_t)spmv__smaller(((uint64_t)c + 1) * blocks->bw, SPMV__NO_BLOCK);
     for (i = 0; i < blocks->rows; i++) {
         blocks->from[i] = blocks->at[i];

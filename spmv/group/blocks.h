@@ -117,8 +117,6 @@ static spmv_status spmv__group_range(const spmv__group_maker *maker, const spmv_
 static spmv_desc spmv__group_desc_of(const spmv__group_maker *maker, const spmv_group_block *block)
 {
     spmv_desc desc = maker->desc->desc;
-    size_t i = (size_t)(block - maker->group->block);
-    if (maker->desc->plan && maker->desc->plan[i]) desc.plan = maker->desc->plan[i];
     desc.device = block->device;
     desc.csr = NULL;
     memset(&desc.matrix, 0, sizeof desc.matrix);
@@ -171,15 +169,6 @@ static spmv_status spmv__group_estimate(const spmv__group_maker *maker, const sp
     spmv_free(&maker->group->hooks, choice);
     return s;
 }
-#else
-static spmv_status spmv__group_estimate(const spmv__group_maker *maker, const spmv_group_block *block, const spmv_csr *a, double *seconds)
-{
-    (void)maker;
-    (void)block;
-    (void)a;
-    *seconds = 0;
-    return SPMV_OK;
-}
 #endif
 
 /* How many blocks with rows share the processor of block i, itself included. */
@@ -200,7 +189,9 @@ static spmv_status spmv__group_predict(const spmv__group_maker *maker, spmv_grou
     s = spmv__group_range(maker, block, &a);
     if (!s && maker->desc->measure && maker->desc->divide == SPMV_GROUP_BY_RATE)
         s = spmv__group_measure(maker, block, &a, &block->predicted);
+#ifndef SPMV_NO_AUTO
     else if (!s) s = spmv__group_estimate(maker, block, &a, &block->predicted);
+#endif
     spmv_csr_destroy(&a);
     block->predicted *= (double)spmv__group_sharing(maker->group, (size_t)(block - maker->group->block));
     return spmv__group_blame(maker->group, block, s);
@@ -549,7 +540,7 @@ static spmv_status spmv__group_list_sends(const spmv__group_maker *maker)
         if (!from->device || halo[message->count - 1] - halo[0] != message->count - 1) from->direct_ = 0;
         from->staged_ |= !message->peer;
         to->receives_ |= !message->peer;
-        if (message->peer) s = spmv__group_peer_open(to->device, from->device);
+        if (message->peer) s = SPMV__ON_DEVICE(spmv__group_peer_open(to->device, from->device));
         else if (!from->stage_of_) from->stage_of_ = from->device ? from->device : to->device;
     }
     return s;
@@ -560,7 +551,7 @@ static spmv_status spmv__group_stage(const spmv_group *group, spmv_group_block *
 {
     uint64_t bytes = block->sends * spmv_vector_size(group->type);
     if (!block->staged_) return SPMV_OK;
-    if (block->stage_of_) return spmv__group_pin(block, bytes);
+    if (block->stage_of_) return SPMV__ON_DEVICE(spmv__group_pin(block, bytes));
     return spmv__room(&group->hooks, &block->stage_, bytes, 1);
 }
 
@@ -645,7 +636,7 @@ static spmv_status spmv__group_store_csr(const spmv__group_maker *maker, spmv_gr
     block->pieces++;
     piece->row = row;
     piece->nonzero = maker->a->nnz ? maker->a->ptr[row] : 0;
-    piece->image = spmv__group_has_image(&piece->m);
+    piece->image = SPMV__ON_DEVICE(spmv__group_has_image(&piece->m));
     return SPMV_OK;
 }
 
@@ -831,14 +822,14 @@ static spmv_status spmv__group_store(const spmv__group_maker *maker)
     size_t i;
     spmv_status s = SPMV_OK;
     for (i = 0; !s && i < group->count; i++) {
-        s = spmv__group_queue_create(&group->block[i]);
+        s = SPMV__ON_DEVICE(spmv__group_queue_create(&group->block[i]));
         if (!s) s = spmv__group_store_block(maker, &group->block[i]);
         s = spmv__group_blame(group, &group->block[i], s);
     }
     if (!s) s = spmv__group_list_sends(maker);
     for (i = 0; !s && i < group->count; i++) {
         s = spmv__group_stage(group, &group->block[i]);
-        if (!s) s = spmv__group_sender(group, &group->block[i]);
+        if (!s) s = SPMV__ON_DEVICE(spmv__group_sender(group, &group->block[i]));
         s = spmv__group_blame(group, &group->block[i], s);
     }
     return s;
@@ -953,10 +944,12 @@ static void spmv__group_block_destroy(const spmv_group *group, spmv_group_block 
         spmv_destroy(&block->piece[block->pieces - 1].m);
         spmv_free(&group->hooks, block->piece[block->pieces - 1].from_);
     }
+#ifdef SPMV_DEVICE_H
     spmv__group_queue_destroy(block);
-    spmv_free(&group->hooks, block->index_);
     if (block->stage_ && block->stage_of_) spmv__group_unpin(block);
-    else spmv_free(&group->hooks, block->stage_);
+#endif
+    spmv_free(&group->hooks, block->index_);
+    spmv_free(&group->hooks, block->stage_);
 }
 
 /* Waits, but not in a process that was forked off. */
@@ -965,7 +958,8 @@ static spmv_status spmv__group_finish(spmv_group *group)
     spmv_status s = SPMV_OK, one;
     size_t i;
     for (i = 0; i < group->count; i++) {
-        one = group->block[i].device ? spmv__group_blame(group, &group->block[i], spmv__group_finish_device(&group->block[i])) : SPMV_OK;
+        if (!group->block[i].device) continue;
+        one = spmv__group_blame(group, &group->block[i], SPMV__ON_DEVICE(spmv__group_finish_device(&group->block[i])));
         if (!s) s = one;
     }
     return s;

@@ -62,9 +62,11 @@ static spmv_status spmv__group_blame(const spmv_group *group, const spmv_group_b
 }
 
 /* ---- on a device ----------------------------------------------------------------------------------------------------
- * All that is different between a device and the host. */
+ * All that is different between a device and the host. SPMV__ON_DEVICE is what a call returns; in a build without devices, where no
+ * block has one, nothing is called. */
 
 #ifdef SPMV_DEVICE_H
+#define SPMV__ON_DEVICE(call) (call)
 static const spmv_transfer *spmv__group_transfer(const spmv_device *device) { return device->info.backend->transfer; }
 
 /* Refuses a device that cannot be part of a group. */
@@ -180,6 +182,7 @@ static void spmv__group_unpin(spmv_group_block *block)
 {
     if (spmv__dev_is_here(block->stage_of_))
         spmv__group_transfer(block->stage_of_)->unpin(block->stage_of_, block->stage_, block->stage_handle_);
+    block->stage_ = NULL;
 }
 
 /* Does any kernel of the matrix read x through an image? */
@@ -190,12 +193,6 @@ static int spmv__group_has_image(const spmv_matrix *matrix)
     for (i = 0; matrix->exec && i < matrix->exec->count; i++) any |= matrix->exec->launch[i].texel != 0;
     return any;
 }
-
-static spmv_status spmv__group_room_device(const spmv_device *device, uint64_t bytes, void **out)
-{
-    return spmv_buffer_create(device, bytes, out);
-}
-static void spmv__group_room_free_device(const spmv_device *device, void *at) { spmv_buffer_destroy(device, at); }
 
 /* Enqueues a copy between host memory and a piece of a vector, behind products. */
 static spmv_status spmv__group_copy_device(const spmv_device *device, const spmv_group_part *p, uint64_t size, void *to, const void *from)
@@ -214,11 +211,6 @@ static spmv_status spmv__group_finish_device(const spmv_group_block *block)
     if (block->queue_) s = back->finish(block->device, block->queue_);
     other = back->finish(block->device, block->device->queue);
     return s ? s : other;
-}
-
-static spmv_status spmv__group_piece_device(spmv_group_piece *piece, double alpha, void *x, uint64_t x0, double beta, void *y, uint64_t y0)
-{
-    return spmv_exec_mul(piece->m.exec, alpha, x, x0, beta, y, y0);
 }
 
 /* What is enqueued in the block's own queue from now on comes after all that is in the queue of its device. */
@@ -344,7 +336,7 @@ static spmv_status spmv__group_go(const spmv_group_block *block)
     return transfer->start ? transfer->start(block->device, block->device->queue) : SPMV_OK;
 }
 #else
-/* A build without devices: no block has one, so that none of these is reached. */
+#define SPMV__ON_DEVICE(call) SPMV_OK
 static spmv_status spmv__group_check_device(const spmv_device *device, size_t i, const spmv_hooks *hooks)
 {
     if (!device) return SPMV_OK;
@@ -354,59 +346,6 @@ static int spmv__group_is_peer(const spmv_device *from, const spmv_device *to) {
 static int spmv__group_is_same(const spmv_device *device, const spmv_device *other) { return device == other; }
 static int spmv__group_is_alike(const spmv_device *device, const spmv_device *other) { return device == other; }
 static int spmv__group_is_cpu(const spmv_device *device) { return device != NULL; }
-static spmv_status spmv__group_peer_open(const spmv_device *to, const spmv_device *from) { (void)to; (void)from; return SPMV_OK; }
-static spmv_status spmv__group_queue_create(spmv_group_block *block) { (void)block; return SPMV_OK; }
-static spmv_status spmv__group_sender(const spmv_group *group, spmv_group_block *block) { (void)group; (void)block; return SPMV_OK; }
-static void spmv__group_queue_destroy(spmv_group_block *block) { (void)block; }
-static spmv_status spmv__group_pin(spmv_group_block *block, uint64_t bytes) { (void)block; (void)bytes; return SPMV_OK; }
-static void spmv__group_unpin(spmv_group_block *block) { (void)block; }
-static int spmv__group_has_image(const spmv_matrix *matrix) { (void)matrix; return 0; }
-static spmv_status spmv__group_room_device(const spmv_device *device, uint64_t bytes, void **out)
-{
-    (void)device;
-    (void)bytes;
-    (void)out;
-    return SPMV_OK;
-}
-static void spmv__group_room_free_device(const spmv_device *device, void *at) { (void)device; (void)at; }
-static spmv_status spmv__group_copy_device(const spmv_device *device, const spmv_group_part *p, uint64_t size, void *to, const void *from)
-{
-    (void)device;
-    (void)p;
-    (void)size;
-    (void)to;
-    (void)from;
-    return SPMV_OK;
-}
-static spmv_status spmv__group_finish_device(const spmv_group_block *block) { (void)block; return SPMV_OK; }
-static spmv_status spmv__group_piece_device(spmv_group_piece *piece, double alpha, void *x, uint64_t x0, double beta, void *y, uint64_t y0)
-{
-    (void)x0;
-    (void)y0;
-    return spmv_mul(&piece->m, alpha, x, beta, y);
-}
-static spmv_status spmv__group_begin_device(const spmv_group_block *block) { (void)block; return SPMV_OK; }
-static spmv_status spmv__group_end_device(const spmv_group_block *block) { (void)block; return SPMV_OK; }
-static spmv_status spmv__group_release_device(const spmv_group *group, const spmv_group_block *block)
-{
-    (void)group;
-    (void)block;
-    return SPMV_OK;
-}
-static spmv_status spmv__group_send_device(const spmv_group *group, spmv_group_block *block, const spmv_group_part *x)
-{
-    (void)group;
-    (void)block;
-    (void)x;
-    return SPMV_OK;
-}
-static spmv_status spmv__group_receive_device(const spmv_group *group, spmv_group_block *block, const spmv_group_part *x)
-{
-    return spmv__group_send_device(group, block, x);
-}
-static spmv_status spmv__group_wait_sent(const spmv_group_block *block) { (void)block; return SPMV_OK; }
-static spmv_status spmv__group_wait_arrived(const spmv_group_block *block) { (void)block; return SPMV_OK; }
-static spmv_status spmv__group_go(const spmv_group_block *block) { (void)block; return SPMV_OK; }
 #endif
 
 #endif

@@ -18,7 +18,7 @@ static spmv_status spmv__group_part_create(const spmv_group *group, const spmv_g
     p->count = vector->is_x ? block->cols : block->rows;
     p->offset = vector->is_x ? block->before : 0;
     all = p->count + (vector->is_x ? block->before + block->after : 0);
-    if (block->device) return spmv__group_room_device(block->device, all * size, &p->at);
+    if (block->device) return SPMV__ON_DEVICE(spmv_buffer_create(block->device, all * size, &p->at));
     return spmv__room(&group->hooks, &p->at, all, size);
 }
 
@@ -55,7 +55,9 @@ SPMV_API void spmv_group_vector_destroy(spmv_group_vector *vector)
     spmv__group_finish(group);
     for (i = 0; i < group->count; i++) {
         if (!group->block[i].device) spmv_free(&group->hooks, vector->part[i].at);
-        else if (vector->part[i].at) spmv__group_room_free_device(group->block[i].device, vector->part[i].at);
+#ifdef SPMV_DEVICE_H
+        else spmv_buffer_destroy(group->block[i].device, vector->part[i].at);
+#endif
     }
     spmv_free(&group->hooks, vector->part);
     memset(vector, 0, sizeof *vector);
@@ -74,7 +76,8 @@ static spmv_status spmv__group_copy(const spmv_group_vector *vector, void *to, c
         const unsigned char *in = to ? NULL : (const unsigned char *)from + p->begin * size;
         if (!p->count) continue;
         if (group->block[i].device)
-            s = spmv__group_blame(group, &group->block[i], spmv__group_copy_device(group->block[i].device, p, size, out, in));
+            s = spmv__group_blame(group, &group->block[i],
+                                  SPMV__ON_DEVICE(spmv__group_copy_device(group->block[i].device, p, size, out, in)));
         else if (to) memcpy(out, (const unsigned char *)p->at + p->offset * size, (size_t)(p->count * size));
         else memcpy((unsigned char *)p->at + p->offset * size, in, (size_t)(p->count * size));
     }
@@ -124,7 +127,7 @@ static spmv_status spmv__group_mul_piece(const spmv__group_run *run, size_t i, s
     uint64_t size = spmv_vector_size(run->group->type), x0 = piece->own ? run->x[i].offset : 0;
     uint64_t y0 = run->y[i].offset + (piece->row - block->row);
     double beta = piece->adds ? 1 : run->beta;
-    if (block->device) return spmv__group_piece_device(piece, run->alpha, run->x[i].at, x0, beta, run->y[i].at, y0);
+    if (block->device) return SPMV__ON_DEVICE(spmv_exec_mul(piece->m.exec, run->alpha, run->x[i].at, x0, beta, run->y[i].at, y0));
     return spmv_mul(&piece->m, run->alpha, spmv__group_at(run->x[i].at, x0 * size), beta, spmv__group_at(run->y[i].at, y0 * size));
 }
 
@@ -156,7 +159,7 @@ static spmv_status spmv__group_begin(const spmv__group_run *run)
     spmv_status s = SPMV_OK;
     for (i = 0; !s && i < group->count; i++)
         if (spmv__group_is_aside(&group->block[i]))
-            s = spmv__group_blame(group, &group->block[i], spmv__group_begin_device(&group->block[i]));
+            s = spmv__group_blame(group, &group->block[i], SPMV__ON_DEVICE(spmv__group_begin_device(&group->block[i])));
     return s;
 }
 
@@ -187,7 +190,7 @@ static spmv_status spmv__group_receive_host(const spmv__group_run *run, size_t t
         const spmv_group_message *message = &group->message[i];
         const spmv_group_block *from = &group->block[message->from];
         if (message->to != to) continue;
-        if (from->device) s = spmv__group_blame(group, from, spmv__group_wait_sent(from));
+        if (from->device) s = spmv__group_blame(group, from, SPMV__ON_DEVICE(spmv__group_wait_sent(from)));
         if (!s) memcpy((unsigned char *)run->x[to].at + message->into * size, (const unsigned char *)from->stage_ + message->at * size,
                        (size_t)(message->count * size));
     }
@@ -202,10 +205,10 @@ static spmv_status spmv__group_send(const spmv__group_run *run)
     spmv_status s = SPMV_OK;
     for (i = 0; !s && i < group->count; i++)
         if (group->block[i].device && group->block[i].receives_)
-            s = spmv__group_blame(group, &group->block[i], spmv__group_wait_arrived(&group->block[i]));
+            s = spmv__group_blame(group, &group->block[i], SPMV__ON_DEVICE(spmv__group_wait_arrived(&group->block[i])));
     for (i = 0; !s && i < group->count; i++)
         if (group->block[i].device)
-            s = spmv__group_blame(group, &group->block[i], spmv__group_send_device(group, &group->block[i], &run->x[i]));
+            s = spmv__group_blame(group, &group->block[i], SPMV__ON_DEVICE(spmv__group_send_device(group, &group->block[i], &run->x[i])));
     return s;
 }
 
@@ -218,7 +221,7 @@ static spmv_status spmv__group_early(const spmv__group_run *run)
     for (i = 0; !s && i < group->count; i++)
         if (group->block[i].device) s = spmv__group_blame(group, &group->block[i], spmv__group_mul_block(run, i, SPMV__GROUP_EARLY));
     for (i = 0; !s && i < group->count; i++) /* after all are enqueued: starting them takes time, too */
-        if (group->block[i].device) s = spmv__group_blame(group, &group->block[i], spmv__group_go(&group->block[i]));
+        if (group->block[i].device) s = spmv__group_blame(group, &group->block[i], SPMV__ON_DEVICE(spmv__group_go(&group->block[i])));
     return s;
 }
 
@@ -229,8 +232,8 @@ static spmv_status spmv__group_rest_of(const spmv__group_run *run, size_t i)
     spmv_group_block *block = &group->block[i];
     spmv_status s = SPMV_OK;
     if (!spmv__group_is_aside(block)) return SPMV_OK;
-    if (run->exchange && block->before + block->after) s = spmv__group_receive_device(group, block, run->x);
-    if (!s) s = spmv__group_end_device(block);
+    if (run->exchange && block->before + block->after) s = SPMV__ON_DEVICE(spmv__group_receive_device(group, block, run->x));
+    if (!s) s = SPMV__ON_DEVICE(spmv__group_end_device(block));
     return s ? s : spmv__group_mul_block(run, i, SPMV__GROUP_LATE);
 }
 
@@ -246,8 +249,8 @@ static spmv_status spmv__group_rest(const spmv__group_run *run)
     for (i = 0; !s && i < group->count; i++) {
         spmv_group_block *block = &group->block[i];
         if (!spmv__group_is_aside(block)) continue;
-        if (run->exchange) s = spmv__group_release_device(group, block);
-        if (!s) s = spmv__group_go(block);
+        if (run->exchange) s = SPMV__ON_DEVICE(spmv__group_release_device(group, block));
+        if (!s) s = SPMV__ON_DEVICE(spmv__group_go(block));
         s = spmv__group_blame(group, block, s);
     }
     return s;

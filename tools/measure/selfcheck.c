@@ -8,10 +8,10 @@
 #ifndef SPMV_NO_DEVICES
 /* The layouts that are tried; a format without one here is tried by its name alone. */
 static const char *const layouts[] = {
-    "dense", "dense:rows=nonempty", "coo", "csr", "csr:rows=sorted", "csr:run=64", "csr:rows=nonempty,run=1024,idx=16", "dia", "bdia", "ell",
-    "ell:rows=sorted,idx=16", "ell:rowmajor=1", "sell:h=8", "sell:h=64,rows=sorted,idx=16", "sell:h=64,grow=0.3", "bell:b=4x4",
-    "bell:b=3x3,idx=16", "sbell:b=4x4,h=4", "sbell:b=3x3,h=4,idx=16", "bcsr:b=4x4", "bcsr:b=3x3,idx=16", "cmrs",
-    "cmrs:rows=nonempty,h=16,sort=1,wide=1", "tcsr", "tcsr:tile=512", "tcsr:rows=nonempty,tile=2048", "tcsr:idx=16"
+    "dense", "dense:rows=nonempty", "coo", "csr", "csr:rows=sorted", "csr:run=64", "csr:rows=nonempty,run=1024,idx=16", "dia", "bdia",
+    "ell", "ell:rows=sorted,idx=16", "ell:rowmajor=1", "sell:h=8", "sell:h=64,rows=sorted,idx=16", "sell:h=64,grow=0.3",
+    "bell:b=4x4", "bell:b=3x3,idx=16", "sbell:b=4x4,h=4", "sbell:b=3x3,h=4,idx=16", "bcsr:b=4x4", "bcsr:b=3x3,idx=16",
+    "cmrs", "cmrs:rows=nonempty,h=16,sort=1,wide=1", "tcsr", "tcsr:tile=512", "tcsr:rows=nonempty,tile=2048", "tcsr:idx=16"
 };
 
 /* A buffer of x holds whole numbers from an aligned element on, then reals from an odd one. y lies between canaries. */
