@@ -497,8 +497,9 @@ static int spmv__columns_sound(spmv__columns *all, uint64_t count, uint64_t base
 /* Are so many numbers of 32 bits below limit? */
 SPMV__SHARED int spmv__numbers_sound(const spmv_array *array, uint64_t count, uint64_t limit)
 {
-    static const spmv_array none = { 0 };
-    spmv__columns all = { 0 };
+    static const spmv_array none = { NULL, 0, 0, 0 };
+    spmv__columns all;
+    memset(&all, 0, sizeof all);
     all.col = array;
     all.base = &none;
     all.limit = limit;
@@ -511,7 +512,8 @@ SPMV__SHARED int spmv__columns_by(const spmv_part *p, const spmv_array *col, con
                                   uint64_t scale, int pads)
 {
     const uint64_t last = ptr->count - 1;
-    spmv__columns all = { 0 };
+    spmv__columns all;
+    memset(&all, 0, sizeof all);
     all.col = col;
     all.base = base;
     all.ptr = ptr;
@@ -526,7 +528,8 @@ SPMV__SHARED int spmv__columns_by(const spmv_part *p, const spmv_array *col, con
 SPMV__SHARED int spmv__columns_across(const spmv_part *p, const spmv_array *col, const spmv_array *base, uint64_t per, uint64_t count,
                                       uint64_t bases, uint64_t scale)
 {
-    spmv__columns all = { 0 };
+    spmv__columns all;
+    memset(&all, 0, sizeof all);
     all.col = col;
     all.base = base;
     all.limit = p->cols;

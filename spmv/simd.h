@@ -80,7 +80,6 @@
 #define SPMV__GET2(G) G(0), G(1)
 #define SPMV__GET4(G) SPMV__GET2(G), G(2), G(3)
 #define SPMV__GET8(G) SPMV__GET4(G), G(4), G(5), G(6), G(7)
-#define SPMV__GET16(G) SPMV__GET8(G), G(8), G(9), G(10), G(11), G(12), G(13), G(14), G(15)
 #define SPMV__AT(k) x[c[k]]
 #define SPMV__AT_OR_0(k) *(c[k] == pad ? &none : x + c[k])
 /* Gathers of n lanes. */
