@@ -44,35 +44,6 @@ const char *spmv_error_name(int status) { return spmv_status_name((spmv_status)s
 
 /* ---- devices ------------------------------------------------------------------------------------------------------- */
 
-typedef struct spmv__queued spmv__queued;
-
-#ifdef SPMV_NO_CUDA
-#define spmv__is_there(device, name, buffer) ((void)(device), (void)(buffer), (spmv_status)SPMV_OK)
-#define spmv__settle(device) ((void)(device), (spmv_status)SPMV_OK)
-#else
-static int spmv__is_cuda(const spmv_device *device) { return device && device->info.backend == spmv_cuda() && spmv__dev_is_here(device); }
-
-/* Refuses memory of another GPU, since a kernel that cannot reach it ends all work of the process there. */
-static spmv_status spmv__is_there(const spmv_device *device, const char *name, const void *buffer)
-{
-    enum { DEVICE_ORDINAL = 9 }; /* CU_POINTER_ATTRIBUTE_... */
-    int number = -1;
-    if (!buffer || !spmv__is_cuda(device)) return SPMV_OK;
-    if (spmv__cuda_api.p_cuPointerGetAttribute(&number, DEVICE_ORDINAL, spmv__cuda_address(buffer)) || number < 0) return SPMV_OK;
-    if (number == spmv__cuda_device(device)) return SPMV_OK;
-    return spmv_log(&spmv__c_hooks, SPMV_ERR_ARGUMENT, "%s lies on GPU %d, the matrix on GPU %d", name, number,
-                    spmv__cuda_device(device));
-}
-
-/* Waits for what may still use or write buffers, in whatever queue. */
-static spmv_status spmv__settle(const spmv_device *device)
-{
-    spmv_status s = SPMV_OK;
-    if (spmv__is_cuda(device)) SPMV__CUDA_IN(s, device, cuCtxSynchronize, ());
-    return s;
-}
-#endif
-
 #ifdef SPMV_DEVICE_H
 /* An open device. Programs that it has compiled are there for the next matrix, so all with the same text share it. */
 typedef struct spmv__open_device {
@@ -151,31 +122,82 @@ static void spmv__leave_device(const spmv_device *device)
     }
     spmv__unlock(&spmv__devices_lock);
 }
+#else
+static spmv_status spmv__use_device(spmv_device **out, const char *which)
+{
+    (void)out;
+    return spmv_log(&spmv__c_hooks, SPMV_ERR_UNSUPPORTED, "device \"%s\": this build has no devices", which);
+}
 
-/* What products of a matrix in one queue need. */
+static void spmv__leave_device(const spmv_device *device) { (void)device; }
+#endif
+
+/* ---- arrays on a GPU ------------------------------------------------------------------------------------------------- */
+
+typedef struct spmv__queued spmv__queued;
+
+static spmv_status spmv__not_cuda(const char *function)
+{
+    return spmv_log(&spmv__c_hooks, SPMV_ERR_ARGUMENT, "%s: the matrix is not on a CUDA device", function);
+}
+
+#ifdef SPMV_NO_CUDA
+#define spmv__is_there(device, function, name, buffer) ((void)(device), (void)(buffer), spmv__not_cuda(function))
+#define spmv__settle(device) ((void)(device), (spmv_status)SPMV_OK)
+#define spmv__mul_there(all, stream, matrix, count, by_rows, alpha, x, ldx, beta, y, ldy)                                     \
+    ((void)(stream), (void)(matrix), (void)(count), (void)(by_rows), (void)(alpha), (void)(ldx), (void)(beta), (void)(ldy), \
+     (spmv_status)SPMV_OK)
+#define spmv__update_there(matrix, val) (spmv_status)SPMV_OK
+
+static void spmv__leave_streams(spmv__queued *all) { (void)all; }
+#else
+static int spmv__is_cuda(const spmv_device *device) { return device && device->info.backend == spmv_cuda(); }
+
+/* Refuses memory of another GPU, since a kernel that cannot reach it ends all work of the process there. */
+static spmv_status spmv__is_there(const spmv_device *device, const char *function, const char *name, const void *buffer)
+{
+    enum { DEVICE_ORDINAL = 9 }; /* CU_POINTER_ATTRIBUTE_... */
+    int number = -1;
+    if (!spmv__is_cuda(device)) return spmv__not_cuda(function);
+    if (!buffer || !spmv__dev_is_here(device)) return SPMV_OK;
+    if (spmv__cuda_api.p_cuPointerGetAttribute(&number, DEVICE_ORDINAL, spmv__cuda_address(buffer)) || number < 0) return SPMV_OK;
+    if (number == spmv__cuda_device(device)) return SPMV_OK;
+    return spmv_log(&spmv__c_hooks, SPMV_ERR_ARGUMENT, "%s: %s lies on GPU %d, the matrix on GPU %d", function, name, number,
+                    spmv__cuda_device(device));
+}
+
+/* Waits for what may still use or write arrays there, in whatever stream. */
+static spmv_status spmv__settle(const spmv_device *device)
+{
+    spmv_status s = SPMV_OK;
+    if (spmv__is_cuda(device) && spmv__dev_is_here(device)) SPMV__CUDA_IN(s, device, cuCtxSynchronize, ());
+    return s;
+}
+
+/* What products of a matrix in one stream need. */
 struct spmv__queued {
     spmv__queued *next;
-    void         *queue;
-    const void   *thread; /* whose queue it is, if each has its own */
+    void         *stream;
+    const void   *thread; /* whose stream it is, if each has its own */
     spmv_exec     exec;
 };
 
-static spmv_status spmv__exec_for(spmv__queued **all, const spmv_device_matrix *matrix, void *queue, spmv_exec **out)
+static spmv_status spmv__exec_for(spmv__queued **all, const spmv_device_matrix *matrix, void *stream, spmv_exec **out)
 {
     enum { PER_THREAD = 2 }; /* CU_STREAM_PER_THREAD */
-    const void *thread = (uintptr_t)queue == PER_THREAD ? &spmv__last_status : NULL; /* each thread has one */
+    const void *thread = (uintptr_t)stream == PER_THREAD ? &spmv__last_status : NULL; /* each thread has one */
     void *block;
     spmv__queued *p;
     spmv_status s = SPMV_OK;
     spmv__lock(&spmv__devices_lock);
     p = *all;
-    while (p && (p->exec.matrix != matrix || p->queue != queue || p->thread != thread)) p = p->next;
+    while (p && (p->exec.matrix != matrix || p->stream != stream || p->thread != thread)) p = p->next;
     if (!p) {
         s = spmv__new(&spmv__c_hooks, &block, 1, sizeof *p, 0);
         p = (spmv__queued *)block;
-        if (!s) s = spmv_exec_create(&p->exec, matrix, queue);
+        if (!s) s = spmv_exec_create(&p->exec, matrix, stream);
         if (!s) {
-            p->queue = queue;
+            p->stream = stream;
             p->thread = thread;
             p->next = *all;
             *all = p;
@@ -188,18 +210,19 @@ static spmv_status spmv__exec_for(spmv__queued **all, const spmv_device_matrix *
     return s;
 }
 
-/* A product of vectors in buffers. */
-static spmv_status spmv__mul_there(spmv__queued **all, void *queue, const spmv_matrix *matrix, uint64_t count, int by_rows, double alpha,
+static spmv_status spmv__mul_there(spmv__queued **all, void *stream, const spmv_matrix *matrix, uint64_t count, int by_rows, double alpha,
                                    void *x, uint64_t ldx, double beta, void *y, uint64_t ldy)
 {
     spmv_exec *exec = NULL;
-    const spmv_status s = spmv__exec_for(all, matrix->on_device, queue, &exec);
+    const spmv_status s = spmv__exec_for(all, matrix->on_device, stream, &exec);
     if (s) return s;
     if (count == 1 && (!by_rows || (ldx <= 1 && ldy <= 1))) return spmv_exec_mul(exec, alpha, x, 0, beta, y, 0);
     return spmv_exec_mul_many(exec, count, by_rows ? SPMV_SIDE_BY_SIDE : SPMV_ONE_AFTER_ANOTHER, alpha, x, 0, ldx, beta, y, 0, ldy);
 }
 
-static void spmv__leave_queues(spmv__queued *all)
+#define spmv__update_there(matrix, val) spmv_update_buffer((matrix), (val))
+
+static void spmv__leave_streams(spmv__queued *all)
 {
     while (all) {
         spmv__queued *next = all->next;
@@ -208,21 +231,6 @@ static void spmv__leave_queues(spmv__queued *all)
         all = next;
     }
 }
-#else
-#define spmv__mul_there(all, queue, matrix, count, by_rows, alpha, x, ldx, beta, y, ldy)                                     \
-    ((void)(queue), (void)(matrix), (void)(count), (void)(by_rows), (void)(alpha), (void)(ldx), (void)(beta), (void)(ldy), \
-     (spmv_status)SPMV_OK)
-#define spmv_update_buffer(matrix, val) (spmv_status)SPMV_OK
-
-static void spmv__leave_queues(spmv__queued *all) { (void)all; }
-
-static spmv_status spmv__use_device(spmv_device **out, const char *which)
-{
-    (void)out;
-    return spmv_log(&spmv__c_hooks, SPMV_ERR_UNSUPPORTED, "device \"%s\": this build has no devices", which);
-}
-
-static void spmv__leave_device(const spmv_device *device) { (void)device; }
 #endif
 
 /* ---- threads ------------------------------------------------------------------------------------------------------- */
@@ -322,12 +330,12 @@ static spmv_status spmv__create_explained(spmv_handle *handle, const spmv_desc *
 }
 #endif
 
-/* Sees to it that the arrays can be used on the device. */
+/* Sees to it that arrays on a GPU can be used there. */
 static spmv_status spmv__are_there(const spmv_desc *desc)
 {
-    spmv_status s = spmv__is_there(desc->device, "ptr", desc->matrix.ptr);
-    if (!s) s = spmv__is_there(desc->device, "col", desc->matrix.col);
-    if (!s) s = spmv__is_there(desc->device, "val", desc->matrix.val);
+    spmv_status s = spmv__is_there(desc->device, "spmv_new", "ptr", desc->matrix.ptr);
+    if (!s) s = spmv__is_there(desc->device, "spmv_new", "col", desc->matrix.col);
+    if (!s) s = spmv__is_there(desc->device, "spmv_new", "val", desc->matrix.val);
     return s ? s : spmv__settle(desc->device);
 }
 
@@ -396,7 +404,7 @@ spmv_handle *spmv_new_csr(int64_t rows, int64_t cols, const void *ptr, int ptr_b
 void spmv_delete(spmv_handle *handle)
 {
     if (!handle) return;
-    spmv__leave_queues(handle->queued);
+    spmv__leave_streams(handle->queued);
     spmv_destroy(&handle->matrix);
     if (handle->device) spmv__leave_device(handle->device);
     spmv_free(&spmv__c_hooks, handle->explanation);
@@ -437,32 +445,27 @@ int spmv_handle_mul_many(const spmv_handle *handle, int transposed, uint64_t cou
     return (int)s;
 }
 
-static spmv_status spmv__on_host(const char *function)
-{
-    return spmv_log(&spmv__c_hooks, SPMV_ERR_ARGUMENT, "%s: the matrix is on the host", function);
-}
-
 int spmv_handle_mul_buffers(spmv_handle *handle, int transposed, uint64_t count, int by_rows, double alpha, const void *x, uint64_t ldx,
-                            double beta, void *y, uint64_t ldy, void *queue)
+                            double beta, void *y, uint64_t ldy, void *stream)
 {
+    static const char function[] = "spmv_handle_mul_buffers";
     const spmv_matrix *matrix;
-    spmv_status s = spmv__matrix_of(&matrix, handle, transposed, "spmv_handle_mul_buffers");
-    if (!s && !handle->device) s = spmv__on_host("spmv_handle_mul_buffers");
-    if (!s) s = spmv__is_there(handle->device, "x", x);
-    if (!s) s = spmv__is_there(handle->device, "y", y);
-    if (!s) s = spmv__mul_there(&handle->queued, queue, matrix, count, by_rows, alpha, (void *)(uintptr_t)x, ldx, beta, y, ldy);
+    spmv_status s = spmv__matrix_of(&matrix, handle, transposed, function);
+    if (!s) s = spmv__is_there(handle->device, function, "x", x);
+    if (!s) s = spmv__is_there(handle->device, function, "y", y);
+    if (!s) s = spmv__mul_there(&handle->queued, stream, matrix, count, by_rows, alpha, (void *)(uintptr_t)x, ldx, beta, y, ldy);
     return (int)s;
 }
 
-/* New values from the host or, with there 1, from a buffer. */
+/* New values from the host or, with there 1, from a GPU. */
 static int spmv__handle_update(spmv_handle *handle, const char *function, int there, void *val)
 {
     spmv_status s = handle ? spmv__settle(handle->device) : spmv__null(&spmv__c_hooks, function, "handle", NULL, 0);
     int before;
-    if (!s && there) s = handle->device ? spmv__is_there(handle->device, "val", val) : spmv__on_host(function);
+    if (!s && there) s = spmv__is_there(handle->device, function, "val", val);
     if (s) return (int)s;
     before = spmv__set_threads(handle->threads);
-    s = there ? spmv_update_buffer(&handle->matrix, val) : spmv_update(&handle->matrix, val);
+    s = there ? spmv__update_there(&handle->matrix, val) : spmv_update(&handle->matrix, val);
     spmv__set_threads(before);
     return (int)s;
 }
@@ -489,15 +492,6 @@ uint64_t spmv_handle_rows(const spmv_handle *handle) { return handle ? spmv_rows
 uint64_t spmv_handle_cols(const spmv_handle *handle) { return handle ? spmv_cols(&handle->matrix) : 0; }
 uint64_t spmv_handle_nnz(const spmv_handle *handle) { return handle ? spmv_nnz(&handle->matrix) : 0; }
 uint64_t spmv_handle_bytes(const spmv_handle *handle) { return handle ? spmv_bytes(&handle->matrix) : 0; }
-
-const char *spmv_handle_backend(const spmv_handle *handle)
-{
-#ifdef SPMV_DEVICE_H
-    if (handle && handle->device) return handle->device->info.backend->name;
-#endif
-    (void)handle;
-    return "";
-}
 
 size_t spmv_handle_plan(const spmv_handle *handle, int transposed, char *out, size_t size)
 {

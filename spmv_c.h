@@ -42,8 +42,8 @@ enum {
     SPMV_HALF_SYMMETRIC = 128, /* the arrays hold one half of a symmetric matrix */
     SPMV_HALF_SKEW      = 256, /* or of a skew-symmetric one */
     SPMV_BY_COLUMNS     = 512, /* blocks of bsr are stored column by column */
-    SPMV_ON_DEVICE      = 1024 /* the arrays are buffers of device (CUdeviceptr, cl_mem), in the form that spmv_desc.buffers wants. With
-                                  CUDA the call waits for all work of the device before */
+    SPMV_ON_DEVICE      = 1024 /* the arrays lie on the device, which is of CUDA, in the form that spmv_desc.buffers wants: ptr, col and val
+                                  are CUdeviceptr of the primary context, as from cudaMalloc. What is in its streams is waited for */
 };
 
 /* Prepares a matrix for products. The arrays are needed only during the call.
@@ -91,16 +91,17 @@ SPMV_C_API int spmv_handle_mul(const spmv_handle *handle, int transposed, double
 SPMV_C_API int spmv_handle_mul_many(const spmv_handle *handle, int transposed, uint64_t count, int by_rows, double alpha, const void *x,
                                     uint64_t ldx, double beta, void *y, uint64_t ldy);
 
-/* The same for a matrix on a device and vectors in buffers there. The product is enqueued behind what is in queue, and is not waited for.
- *   x, y    CUdeviceptr or cl_mem
- *   queue   CUstream (1: CU_STREAM_LEGACY, 2: CU_STREAM_PER_THREAD) or cl_command_queue. What products in it need is made before the first
- *           of either direction and kept until handle is deleted. NULL: the library's own
- * Threads may multiply at once in different queues. */
+/* The same for a matrix on a CUDA device and vectors that lie there, as x and y of spmv_cuda_mul do. The product is enqueued in a stream,
+ * and is not waited for.
+ *   x, y    CUdeviceptr of the device's primary context
+ *   stream  CUstream; 1: CU_STREAM_LEGACY, 2: CU_STREAM_PER_THREAD; NULL: the library's own. What products there need is made before the
+ *           first and kept until handle is deleted
+ * Threads may multiply at once in different streams. */
 SPMV_C_API int spmv_handle_mul_buffers(spmv_handle *handle, int transposed, uint64_t count, int by_rows, double alpha, const void *x,
-                                       uint64_t ldx, double beta, void *y, uint64_t ldy, void *queue);
+                                       uint64_t ldx, double beta, void *y, uint64_t ldy, void *stream);
 
-/* Replaces the values, of which there are as many as were given, in their order; _buffer: by those in a buffer of the device. No other
- * call may use handle meanwhile, and no product may be running; with CUDA they wait for it. */
+/* Replaces the values, of which there are as many as were given, in their order; _buffer: by those at a CUdeviceptr. No other call may
+ * use handle meanwhile; products in streams are waited for. */
 SPMV_C_API int spmv_handle_update(spmv_handle *handle, const void *val);
 SPMV_C_API int spmv_handle_update_buffer(spmv_handle *handle, void *val);
 
@@ -112,9 +113,6 @@ SPMV_C_API uint64_t spmv_handle_rows(const spmv_handle *handle);
 SPMV_C_API uint64_t spmv_handle_cols(const spmv_handle *handle);
 SPMV_C_API uint64_t spmv_handle_nnz(const spmv_handle *handle);
 SPMV_C_API uint64_t spmv_handle_bytes(const spmv_handle *handle);
-
-/* The back end of the device, "CUDA" or "OpenCL". "": the host. */
-SPMV_C_API const char *spmv_handle_backend(const spmv_handle *handle);
 
 /* The plan of A or of its transpose as text, and why it was chosen (SPMV_WITH_EXPLAIN). As snprintf does, they write at most size bytes, a
  * 0 at the end included, and return the length of the whole text. */

@@ -192,9 +192,8 @@ class Matrix(Operator):
 
     def _mul_on_gpu(self, x: Any, out: Any, alpha: float, beta: float) -> Any:
         """Enqueues the product of arrays that lie on the matrix's GPU, in the stream that they name."""
-        if self._backend != "CUDA":
-            raise TypeError(f'arrays lie on a GPU, but the matrix does not (device="{self.device}"): make it with device="cuda", '
-                            "or give arrays in memory of the host, such as x.get()")
+        if self.device == "host":
+            raise TypeError('x or out lies on a GPU, but the matrix does not: make it with device="cuda", or give x.get()')
         given = GpuArray(x, "x")
         self._check_shape(given)
         if given.dtype != self.dtype:

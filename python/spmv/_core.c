@@ -184,11 +184,11 @@ static PyObject *operator_T(PyObject *object, void *unused)
 
 /* ---- products ------------------------------------------------------------------------------------------------------ */
 
-/* How several vectors lie, and whether that is on the device; queue is of those. */
+/* How several vectors lie, and whether that is on a GPU, in a stream. */
 typedef struct several {
     unsigned long long count, ldx, ldy;
     int                by_rows, there;
-    void              *queue;
+    void              *stream;
 } several;
 
 /* Multiplies by several vectors. */
@@ -197,7 +197,7 @@ static int multiply_many(const operator_object *self, const several *many, doubl
     const int transposed = self->owner != NULL;
     if (many->there)
         return spmv_handle_mul_buffers(self->handle, transposed, many->count, many->by_rows, alpha, x, many->ldx, beta, y, many->ldy,
-                                       many->queue);
+                                       many->stream);
     return spmv_handle_mul_many(self->handle, transposed, many->count, many->by_rows, alpha, x, many->ldx, beta, y, many->ldy);
 }
 
@@ -314,15 +314,15 @@ static PyObject *operator_many(PyObject *object, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* _there(x, y, count, by_rows, ldx, ldy, alpha, beta, queue): the same for addresses on a GPU */
+/* _there(x, y, count, by_rows, ldx, ldy, alpha, beta, stream): the same for addresses on a GPU */
 static PyObject *operator_there(PyObject *object, PyObject *args)
 {
     several m;
     double alpha, beta;
-    unsigned long long x, y, queue;
-    if (!PyArg_ParseTuple(args, "KKKpKKddK", &x, &y, &m.count, &m.by_rows, &m.ldx, &m.ldy, &alpha, &beta, &queue)) return NULL;
+    unsigned long long x, y, stream;
+    if (!PyArg_ParseTuple(args, "KKKpKKddK", &x, &y, &m.count, &m.by_rows, &m.ldx, &m.ldy, &alpha, &beta, &stream)) return NULL;
     m.there = 1;
-    m.queue = (void *)(uintptr_t)queue;
+    m.stream = (void *)(uintptr_t)stream;
     if (multiply((operator_object *)object, &m, alpha, (const void *)(uintptr_t)x, beta, (void *)(uintptr_t)y)) return NULL;
     Py_RETURN_NONE;
 }
@@ -394,12 +394,6 @@ static PyObject *operator_explanation(PyObject *object, void *unused)
     return text_of((operator_object *)object, write_explanation);
 }
 
-static PyObject *operator_backend(PyObject *object, void *unused)
-{
-    (void)unused;
-    return PyUnicode_FromString(spmv_handle_backend(((operator_object *)object)->handle));
-}
-
 static PyObject *operator_nnz(PyObject *object, void *unused)
 {
     (void)unused;
@@ -455,7 +449,6 @@ static PyGetSetDef operator_getset[] = {
     { "dtype", operator_dtype, NULL, "Of x and y.", NULL },
     { "nnz", operator_nnz, NULL, "Stored entries, after duplicates are summed.", NULL },
     { "nbytes", operator_nbytes, NULL, "Bytes of the matrix that a product reads.", NULL },
-    { "_backend", operator_backend, NULL, NULL, NULL },
     { "_explanation", operator_explanation, NULL, NULL, NULL },
     { "_owner", operator_owner, NULL, NULL, NULL },
     { NULL, NULL, NULL, NULL, NULL }
