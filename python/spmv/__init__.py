@@ -51,7 +51,7 @@ def matrix(
 
     The arrays of A are kept for pickling and for explain, but products do not read them.
     """
-    given = _arrays_on_gpu(A, device) if on_gpu(getattr(A, "data", None)) else _arrays_of(A)
+    given = _arrays_on_gpu(A, device) if hasattr(A, "tocsr") and on_gpu(getattr(A, "data", None)) else _arrays_of(A)
     if type is None:
         type = "f32" if given[5].dtype == np.float32 else "f64"
     flags = (_BOTH if both else 0) | (_UPDATE if updatable else 0) | (_STRICT if strict else 0)

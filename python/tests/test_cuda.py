@@ -2,6 +2,7 @@
 """Matrices and vectors on a GPU, by CUDA's driver or the one of tests/cuda/fake.c, which computes nothing but knows what it was asked for:
 LD_LIBRARY_PATH leads to its libcuda.so.1. Run: python python/tests/test_cuda.py"""
 import ctypes
+import os
 import pickle
 import sys
 import threading
@@ -273,6 +274,23 @@ class OnGpu(unittest.TestCase):
         with self.assertRaisesRegex(spmv.Error, "ptr lies on GPU 0, the matrix on GPU 1"):
             spmv.matrix(Csr(driver, self.A), device="cuda:1")
 
+    @unittest.skipUnless(hasattr(os, "fork"), "there is no fork")
+    def test_fork(self):
+        """A child may use neither the GPU nor the driver."""
+        x, y = Array(driver, self.x), Array(driver, np.ones(40))
+        M = spmv.matrix(Csr(driver, self.A), device="cuda", updatable=True)
+        M.mul(x, y)
+        child = os.fork()
+        if not child:
+            said = []
+            for x.said["stream"], call in ((1, lambda: M.mul(x, y)), (2, lambda: M.mul(x, y)), (1, lambda: M.update(M._given[5]))):
+                try:
+                    call()
+                except spmv.Error as error:
+                    said.append(error.name)
+            os._exit(said != 3 * ["SPMV_ERR_BACKEND"])
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+
     def test_libraries(self):
         """New arrays are of the library that x is of."""
         made = []
@@ -349,8 +367,10 @@ class OnGpu(unittest.TestCase):
         )[:5 if driver.fake else 6]:  # it is the GPU that finds the last
             with self.assertRaisesRegex(error, says):
                 spmv.matrix(Csr(driver, self.A, **arrays), **options)
+        dense = Array(driver, np.ones((3, 3)))
+        dense.data = dense  # as of PyTorch
         with self.assertRaisesRegex(TypeError, "dense"):
-            spmv.matrix(Array(driver, np.ones((3, 3))), device="cuda")
+            spmv.matrix(dense, device="cuda")
 
     def test_update_on_gpu(self):
         there, values = Csr(driver, self.A), Array(driver, self.A.data * 2)
