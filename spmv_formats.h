@@ -631,6 +631,19 @@ typedef struct spmv_tail {
     uint64_t    sums_offset;
 } spmv_tail;
 
+/* ---- CMRS in place (Koza et al. 2013, 3) ---------------------------------------------------------------------------
+ * Converts the arrays of a CSR matrix to CMRS and back without further memory. The order of the entries stays, so val needs no change.
+ * Nothing is changed on failure.
+ *   rows       rows of the matrix
+ *   height     rows of a strip: 1, 2, 4, 8 or 16
+ *   ptr        rows + 1 row pointers; in CMRS, the strip pointers take the first ceil(rows / height) + 1 entries
+ *   ptr_bits   size of a pointer: 32 or 64
+ *   col        column of each entry; in CMRS, column * 16 + row in the strip. Columns must be below 2^28, else SPMV_ERR_OVERFLOW
+ * SPMV_ERR_INDEX if the pointers do not begin with 0 or fall. spmv_cmrs_to_csr returns SPMV_ERR_ARGUMENT for a strip that was sorted by
+ * column (key sort), whose rows are no longer together. */
+SPMV_API spmv_status spmv_csr_to_cmrs(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col);
+SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col);
+
 /* ---- where products run ------------------------------------------------------------------------------------------
  * X(NAME, "name"): the classes of devices that tuning tables and estimates distinguish. */
 #define SPMV_DEVICE_CLASS_LIST(X)                    \

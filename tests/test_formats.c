@@ -2860,6 +2860,73 @@ Test(sell, defaults_align_to_128_bytes)
     cr_assert(checks_done > 20);
 }
 
+/* ---- cmrs in place ------------------------------------------------------------------------------------------------ */
+
+static void in_place(const matrix *m, int height, int bits)
+{
+    uint64_t rows = m->rows, strips = (rows + (uint64_t)height - 1) / (uint64_t)height, r, k, h = (uint64_t)height;
+    size_t bytes = (rows + 1) * (size_t)bits / 8;
+    void *ptr = indices(m->ptr, rows + 1, bits, 0), *old = indices(m->ptr, rows + 1, bits, 0);
+    uint32_t *col = (uint32_t *)need_exact(m->nnz * 4);
+    if (m->nnz) memcpy(col, m->col, m->nnz * 4);
+    CHECK(spmv_csr_to_cmrs(rows, height, ptr, bits, col) == SPMV_OK, "%s", m->name);
+    for (r = 0; r <= strips; r++)
+        CHECK((bits == 64 ? ((const uint64_t *)ptr)[r] : ((const uint32_t *)ptr)[r]) == m->ptr[r * h < rows ? r * h : rows],
+              "%s, height %d: strip %d", m->name, height, (int)r);
+    for (r = 0; r < rows; r++)
+        for (k = m->ptr[r]; k < m->ptr[r + 1]; k++) CHECK(col[k] == m->col[k] * 16 + r % h, "%s: entry %d", m->name, (int)k);
+    CHECK(spmv_cmrs_to_csr(rows, height, ptr, bits, col) == SPMV_OK, "%s", m->name);
+    CHECK(!memcmp(ptr, old, bytes) && (!m->nnz || !memcmp(col, m->col, m->nnz * 4)), "%s, height %d, %d bits", m->name, height, bits);
+    free(ptr);
+    free(old);
+    free(col);
+}
+
+Test(cmrs, in_place_both_ways)
+{
+    matrix m;
+    int i, height;
+    for (i = 0; matrix_awkward(&m, i, INTEGERS); i++, matrix_free(&m))
+        for (height = 1; height <= 16; height *= 2) {
+            in_place(&m, height, 32);
+            in_place(&m, height, 64);
+        }
+    cr_assert(checks_done > 1000);
+}
+
+static void unchanged(int to_csr, int height, int bits, const uint32_t *ptr, const uint32_t *col, uint64_t rows, uint64_t nnz,
+                      spmv_status want)
+{
+    uint32_t p[16], c[16];
+    spmv_status s;
+    memcpy(p, ptr, (rows + 1) * 4);
+    memcpy(c, col, nnz * 4);
+    s = to_csr ? spmv_cmrs_to_csr(rows, height, p, bits, c) : spmv_csr_to_cmrs(rows, height, p, bits, c);
+    CHECK(s == want, "height %d: %s", height, spmv_status_name(s));
+    CHECK(!memcmp(p, ptr, (rows + 1) * 4) && !memcmp(c, col, nnz * 4), "height %d: changed", height);
+}
+
+Test(cmrs, refusals_change_nothing)
+{
+    static const uint32_t ptr[] = { 0, 2, 3, 5 }, col[] = { 0, 3, 1, 0, 1u << 28 }, fine[] = { 0, 3, 1, 0, 2 };
+    static const uint32_t strip[] = { 0, 3, 5, 5 }, by_column[] = { 0, 17, 48, 0, 32 }, outside[] = { 0, 48, 17, 0, 33 };
+    static const int heights[] = { 0, 3, 5, 6, 7, 9, 17, 32, -1, -4 };
+    size_t i;
+    unchanged(0, 2, 32, ptr, col, 3, 5, SPMV_ERR_OVERFLOW);
+    for (i = 0; i < sizeof heights / sizeof *heights; i++) {
+        unchanged(0, heights[i], 32, ptr, fine, 3, 5, SPMV_ERR_ARGUMENT);
+        unchanged(1, heights[i], 32, ptr, fine, 3, 5, SPMV_ERR_ARGUMENT);
+    }
+    unchanged(0, 2, 16, ptr, fine, 3, 5, SPMV_ERR_ARGUMENT);
+    unchanged(1, 2, 0, ptr, fine, 3, 5, SPMV_ERR_ARGUMENT);
+    unchanged(1, 2, 32, strip, by_column, 3, 5, SPMV_ERR_ARGUMENT);
+    unchanged(1, 2, 32, strip, outside, 3, 5, SPMV_ERR_ARGUMENT);
+    cr_assert(spmv_csr_to_cmrs(1, 2, NULL, 32, NULL) == SPMV_ERR_ARGUMENT);
+    cr_assert(spmv_cmrs_to_csr(1, 2, NULL, 32, NULL) == SPMV_ERR_ARGUMENT);
+    cr_assert(spmv_csr_to_cmrs(0, 2, NULL, 32, NULL) == SPMV_OK);
+    cr_assert(spmv_cmrs_to_csr(0, 2, NULL, 32, NULL) == SPMV_OK);
+}
+
 /* ---- every allocation fails once ----------------------------------------------------------------------------------- */
 
 typedef struct operation {

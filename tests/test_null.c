@@ -106,6 +106,7 @@ Test(null, formats)
     spmv_view v = { &a, NULL, 0, NULL, 2 };
     spmv_csr c;
     spmv_part p;
+    uint32_t wide[] = { 0, 1, 2 }, index[] = { 0, 1 };
     char text[8] = "q";
     cr_assert_eq(spmv_type_from(NULL), SPMV_TYPE_COUNT);
     cr_assert_eq(spmv_format_from(NULL), SPMV_FORMAT_COUNT);
@@ -134,6 +135,11 @@ Test(null, formats)
     REFUSED_AND_ZEROED("parts", c, spmv_parts_to_csr(&c, 2, NULL, 1, &h));
     FINE(spmv_parts_to_csr(&c, 0, NULL, 0, &h));
     spmv_csr_destroy(&c);
+    REFUSED_UNHEARD(spmv_csr_to_cmrs(2, 4, NULL, 32, index));
+    REFUSED_UNHEARD(spmv_csr_to_cmrs(2, 4, wide, 32, NULL));
+    REFUSED_UNHEARD(spmv_cmrs_to_csr(2, 4, NULL, 32, index));
+    REFUSED_UNHEARD(spmv_cmrs_to_csr(2, 4, wide, 32, NULL));
+    FINE(spmv_csr_to_cmrs(0, 4, NULL, 32, NULL));
     cr_assert_null(spmv_alloc(NULL, 0, 8));
     spmv_free(NULL, NULL);
     cr_assert_eq(spmv_log(&h, SPMV_ERR_PLAN, NULL), SPMV_ERR_PLAN);
@@ -729,6 +735,22 @@ Test(null, matrices_made_by_hand)
     c.col = cols;
     c.val = NULL;
     check_doors(&c, SPMV_ERR_ARGUMENT, ": val is NULL");
+}
+
+Test(null, pointers_of_cmrs_made_by_hand)
+{
+    uint64_t starts[] = { 0, 1000, 2, 3 }, late[] = { 1, 1, 2, 3 }, right[] = { 0, 1, 2, 3 }, strips[] = { 0, 3, 77 };
+    uint32_t starts32[] = { 0, 1000, 2, 3 }, index[] = { 0, 16, 32 };
+    cr_assert_eq(spmv_csr_to_cmrs(3, 4, starts, 64, index), SPMV_ERR_INDEX);
+    cr_assert_eq(spmv_csr_to_cmrs(3, 4, starts32, 32, index), SPMV_ERR_INDEX);
+    cr_assert_eq(spmv_csr_to_cmrs(3, 4, late, 64, index), SPMV_ERR_INDEX);
+    cr_assert_eq(spmv_cmrs_to_csr(3, 1, starts, 64, index), SPMV_ERR_INDEX);
+    cr_assert_eq(spmv_cmrs_to_csr(3, 1, starts32, 32, index), SPMV_ERR_INDEX);
+    cr_assert_eq(spmv_cmrs_to_csr(3, 1, late, 64, index), SPMV_ERR_INDEX);
+    cr_assert(starts[1] == 1000 && index[1] == 16 && index[2] == 32); /* nothing was changed */
+    cr_assert_eq(spmv_cmrs_to_csr(2, 2, strips, 64, index), SPMV_OK); /* the pointer behind those of strips is not looked at */
+    cr_assert_eq(strips[2], 3);
+    FINE(spmv_csr_to_cmrs(3, 4, right, 64, index));
 }
 
 Test(null, views_and_parts_made_by_hand)

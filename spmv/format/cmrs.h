@@ -171,6 +171,90 @@ SPMV__SHARED int spmv__cmrs_sound(const spmv_part *p)
 }
 #endif
 
+/* Entry r of an array of 32-bit or 64-bit pointers. */
+static uint64_t spmv__ptr_get(const void *ptr, int bits, uint64_t r)
+{
+    return bits == 64 ? ((const uint64_t *)ptr)[r] : ((const uint32_t *)ptr)[r];
+}
+
+static void spmv__ptr_set(void *ptr, int bits, uint64_t r, uint64_t v)
+{
+    if (bits == 64) ((uint64_t *)ptr)[r] = v;
+    else ((uint32_t *)ptr)[r] = (uint32_t)v;
+}
+
+/* 1 if the height of a strip and the size of a pointer are possible. */
+static int spmv__cmrs_height_ok(int h, int bits)
+{
+    return (h == 1 || h == 2 || h == 4 || h == 8 || h == 16) && (bits == 32 || bits == 64);
+}
+
+/* 1 if pointers 0 to n begin with 0 and never fall. */
+static int spmv__ptr_rises(const void *ptr, int bits, uint64_t n)
+{
+    uint64_t r;
+    if (spmv__ptr_get(ptr, bits, 0)) return 0;
+    for (r = 0; r < n; r++)
+        if (spmv__ptr_get(ptr, bits, r) > spmv__ptr_get(ptr, bits, r + 1)) return 0;
+    return 1;
+}
+
+/* Packs the columns first, while the row pointers are still there, then overwrites these with strip pointers. */
+SPMV_API spmv_status spmv_csr_to_cmrs(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col)
+{
+    uint64_t h = (uint64_t)height, r, k, strips;
+    if (!spmv__cmrs_height_ok(height, ptr_bits)) return SPMV_ERR_ARGUMENT;
+    if (rows && (!ptr || (!col && spmv__ptr_get(ptr, ptr_bits, rows))))
+        return spmv__null(NULL, "spmv_csr_to_cmrs", ptr ? "col" : "ptr", NULL, 0);
+    if (rows && !spmv__ptr_rises(ptr, ptr_bits, rows)) return SPMV_ERR_INDEX;
+    for (k = 0; rows && k < spmv__ptr_get(ptr, ptr_bits, rows); k++)
+        if (col[k] >> 28) return SPMV_ERR_OVERFLOW;
+    strips = spmv__ceil_div(rows, h);
+    for (r = 0; r < rows; r++)
+        for (k = spmv__ptr_get(ptr, ptr_bits, r); k < spmv__ptr_get(ptr, ptr_bits, r + 1); k++)
+            col[k] = col[k] << 4 | (uint32_t)(r % h);
+    for (r = 1; r <= strips; r++)
+        spmv__ptr_set(ptr, ptr_bits, r, spmv__ptr_get(ptr, ptr_bits, r * h < rows ? r * h : rows));
+    return SPMV_OK;
+}
+
+/* 1 if the rows of each strip follow one another, as spmv_csr_to_cmrs leaves them. */
+static int spmv__cmrs_grouped(uint64_t rows, uint64_t h, const void *ptr, int bits, const uint32_t *col)
+{
+    uint64_t t, k;
+    for (t = 0; t < spmv__ceil_div(rows, h); t++) {
+        uint64_t n = rows - t * h < h ? rows - t * h : h, last = 0;
+        for (k = spmv__ptr_get(ptr, bits, t); k < spmv__ptr_get(ptr, bits, t + 1); k++) {
+            if ((col[k] & 15) >= n || (col[k] & 15) < last) return 0;
+            last = col[k] & 15;
+        }
+    }
+    return 1;
+}
+
+/* Works backwards from the last strip, so that row pointers overwrite only strip pointers that are no longer needed. */
+SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col)
+{
+    uint64_t h = (uint64_t)height, t, i, k, strips;
+    if (!spmv__cmrs_height_ok(height, ptr_bits)) return SPMV_ERR_ARGUMENT;
+    strips = spmv__ceil_div(rows, h);
+    if (rows && (!ptr || (!col && spmv__ptr_get(ptr, ptr_bits, strips))))
+        return spmv__null(NULL, "spmv_cmrs_to_csr", ptr ? "col" : "ptr", NULL, 0);
+    if (rows && !spmv__ptr_rises(ptr, ptr_bits, strips)) return SPMV_ERR_INDEX;
+    if (!spmv__cmrs_grouped(rows, h, ptr, ptr_bits, col)) return SPMV_ERR_ARGUMENT;
+    for (t = strips; t--;) {
+        uint64_t first = spmv__ptr_get(ptr, ptr_bits, t), end = spmv__ptr_get(ptr, ptr_bits, t + 1), count[17];
+        memset(count, 0, sizeof count);
+        for (k = first; k < end; k++) {
+            count[(col[k] & 15) + 1]++;
+            col[k] >>= 4;
+        }
+        for (i = 0; i < 16; i++) count[i + 1] += count[i];
+        for (i = rows - t * h < h ? rows - t * h : h; i; i--) spmv__ptr_set(ptr, ptr_bits, t * h + i, first + count[i]);
+    }
+    return SPMV_OK;
+}
+
 #endif
 
 /* ---- products on the host, for each level and type (products.h) -------------------------------------------------- */
