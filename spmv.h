@@ -138,7 +138,8 @@ typedef struct spmv_desc {
                                 suits it and the same members of this description but for the next three, and takes as much memory again;
                                 with updatable 16 bytes for each nonzero besides, and its CSR form. Nothing is stored twice where it is the
                                 matrix itself: where matrix.symmetry says so or, without updatable, where every entry has its mirror image.
-                                It is made on the host, to which buffers are copied for that */
+                                It is made on the host, to which buffers are copied for that; but of buffers on the device if that converts
+                                and updatable is 0, as a matrix that is in buffers itself */
     const char     *plan_transposed, *variant_transposed; /* as plan and variant, for the transpose. Both NULL: it is given those */
     const spmv_build_hints *hints_transposed; /* NULL: hints, but for measure, choice and steps, which are of the matrix itself */
     spmv_hooks      hooks;   /* where memory comes from and where messages go; zero: the C library and stderr */
@@ -292,7 +293,7 @@ SPMV_API spmv_target spmv_target_of(const spmv_device *device);
 
 static spmv_status spmv__plan_and_store(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr, const spmv_build *how,
                                         spmv_format only);
-SPMV__APART spmv_status spmv__make_transposed(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr);
+SPMV__APART spmv_status spmv__make_transposed(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr, const spmv_input *turned);
 
 /* The plan of the description, or what stands for it, as text: in a build without the choice csr or, if that was left out, the first format
  * that was not. */
@@ -530,14 +531,14 @@ static void spmv__describe_transposed(spmv_desc *of, const spmv_desc *desc)
     of->hooks.transposed = 1;
 }
 
-/* Makes the transpose of csr a matrix of its own, unless it is csr. */
-SPMV__APART spmv_status spmv__make_transposed(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr)
+/* Makes the transpose of csr a matrix of its own, unless it is csr. Without csr, turned is the transpose, in buffers. */
+SPMV__APART spmv_status spmv__make_transposed(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr, const spmv_input *turned)
 {
     spmv_desc of = *desc;
     spmv_build_hints hints;
     void *block;
     spmv_status s;
-    if (spmv__stays_symmetric(desc, csr)) return SPMV_OK;
+    if (csr && spmv__stays_symmetric(desc, csr)) return SPMV_OK;
     memset(&hints, 0, sizeof hints);
     if (desc->hints) hints = *desc->hints;
     hints.measure = NULL;
@@ -545,9 +546,11 @@ SPMV__APART spmv_status spmv__make_transposed(spmv_matrix *matrix, const spmv_de
     hints.steps = NULL;
     memset(&of.matrix, 0, sizeof of.matrix);
     of.matrix.transpose = 1;
+    if (turned) of.matrix = *turned;
     of.csr = csr;
     of.type = spmv__desc_type(desc);
-    of.buffers = of.both = 0;
+    of.buffers = turned != NULL;
+    of.both = 0;
     if (desc->hints) of.hints = &hints;
     spmv__describe_transposed(&of, desc);
     s = spmv__new(&desc->hooks, &block, 1, sizeof *matrix, 0);
@@ -617,7 +620,7 @@ SPMV_API spmv_status spmv_create(spmv_matrix *matrix, const spmv_desc *desc)
     s = desc->buffers ? spmv__take_buffers(matrix, desc, &only) : spmv__take_input(&csr, &matrix->own, desc);
     matrix->borrowed_csr = desc->buffers || csr != &matrix->own;
     if (!s) s = spmv__plan_and_convert(matrix, desc, csr, &how, only);
-    if (!s && desc->both) s = desc->buffers ? spmv__transpose_buffers(matrix, desc) : spmv__make_transposed(matrix, desc, csr);
+    if (!s && desc->both) s = desc->buffers ? spmv__transpose_buffers(matrix, desc) : spmv__make_transposed(matrix, desc, csr, NULL);
     matrix->both = desc->both;
     if (!s) s = spmv__keep_lent(matrix, desc);
     if (s) spmv_destroy(matrix);

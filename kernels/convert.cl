@@ -46,8 +46,9 @@
  * that follow from them. They are two because a compiler takes long for both, and compiles them at the same time. */
 #endif
 #ifndef CHECK
-#define CHECK 0 // tune: 0 1 2
-/* 1: no conversion; kernels that look at the row pointers and columns instead; 2: those that look at the columns of a part */
+#define CHECK 0 // tune: 0 1 2 3
+/* 1: no conversion; kernels that look at the row pointers and columns instead; 2: those that look at the columns of a part; 3: those that
+ * make the transpose */
 #endif
 
 #if FLOATS
@@ -151,6 +152,27 @@ INLINE uint count_before(uint mine, uint id, __local uint *sum, uint *all)
 }
 #endif
 
+#if PLACE == BY_BLOCK || CHECK == 3
+/* Replaces each of n numbers by the sum of those before it, and returns the sum of all. Items take PER adjacent numbers at a time. */
+INLINE uint sum_before(__global uint *restrict of, ulong n, uint id, __local uint *sum)
+{
+    uint so_far = 0, all, j;
+    ulong g;
+    for (g = id * PER; g < n + id * PER; g += WG * PER) {
+        uint mine = 0, less;
+        for (j = 0; j < PER; j++) mine += g + j < n ? of[g + j] : 0;
+        less = so_far + count_before(mine, id, sum, &all);
+        for (j = 0; j < PER && g + j < n; j++) {
+            const uint here = of[g + j];
+            of[g + j] = less;
+            less += here;
+        }
+        so_far += all;
+    }
+    return so_far;
+}
+#endif
+
 #if TILES
 /* Stores the column of a slot of tcsr. base has the lowest column of each warp, high_at how many warps before it have high bytes. */
 INLINE void set_tile_column(__global COLUMN *restrict col, __global uchar *restrict high UNUSED, __global const uint *restrict base UNUSED,
@@ -227,6 +249,99 @@ KERNEL void longest(ulong rows, ulong height, ulong slices, __global const OFF *
         before = here;
     }
     most[t] = n;
+}
+#elif CHECK == 3
+#define DIGITS 256                /* that 8 bits of a column can be */
+#define ROUNDS (4 * PER)          /* in which a group takes its nonzeros; the host knows it */
+#define MASKS ((WG + 31) / 32)    /* words with a bit for each item */
+
+/* The nonzeros are sorted by column, by a digit in each pass, the lowest first. Those with the same digit keep their order, so that rows
+ * rise within each column in the end, whatever the device. count: for each digit the nonzeros of each group that have it, which become
+ * those before them; behind these the nonzeros of each digit, likewise. */
+KERNEL void digits(ulong nnz, ulong shift, ulong groups, __global const uint *restrict col, __global uint *restrict count)
+{
+    LOCAL uint held[DIGITS];
+    const uint id = (uint)get_local_id(0);
+    const ulong group = (ulong)get_group_id(0), begin = group * (WG * ROUNDS) + id;
+    uint j;
+    FOLLOW();
+    for (j = id; j < DIGITS; j += WG) held[j] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (j = 0; j < ROUNDS; j++)
+        if (begin + j * WG < nnz) atomic_inc(&held[col[begin + j * WG] >> shift & (DIGITS - 1)]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (j = id; j < DIGITS; j += WG) count[j * groups + group] = held[j];
+}
+
+/* Sums up n numbers of count for each group, from element first on, and writes their sums behind all of them. */
+KERNEL void sums(ulong n, ulong first, __global uint *restrict count)
+{
+    LOCAL uint sum[WG];
+    const uint id = (uint)get_local_id(0);
+    const ulong group = (ulong)get_group_id(0), groups = (ulong)get_num_groups(0);
+    uint all;
+    FOLLOW();
+    all = sum_before(count + first + group * n, n, id, sum);
+    if (!id) count[first + groups * n + group] = all;
+}
+
+/* Moves each nonzero to its place in a pass. Before the first pass, when shift is 0, its row follows from ptr. words: of a value. */
+KERNEL void move(ulong rows, ulong nnz, ulong shift, ulong groups, ulong words, __global const OFF *restrict ptr,
+                 __global const uint *restrict from_col, __global const uint *restrict from_row, __global const uint *restrict from_val,
+                 __global const uint *restrict count, __global uint *restrict col, __global uint *restrict row,
+                 __global uint *restrict val)
+{
+    LOCAL uint next[DIGITS], mask[DIGITS * MASKS]; /* mask: the items of this round with each digit */
+    const uint id = (uint)get_local_id(0), bit = 1u << id % 32;
+    const ulong group = (ulong)get_group_id(0), begin = group * (WG * ROUNDS) + id;
+    uint j, w;
+    FOLLOW();
+    for (j = id; j < DIGITS; j += WG) next[j] = count[j * groups + group] + count[DIGITS * groups + j];
+    for (j = id; j < DIGITS * MASKS; j += WG) mask[j] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (j = 0; j < ROUNDS; j++) {
+        const ulong k = begin + j * WG;
+        const uint c = k < nnz ? from_col[k] : 0, digit = c >> shift & (DIGITS - 1), at = digit * MASKS;
+        uint before = 0, all = 0;
+        ulong to;
+        if (k < nnz) atomic_or(&mask[at + id / 32], bit);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (w = 0; w < MASKS; w++) {
+            before += popcount(w < id / 32 ? mask[at + w] : w == id / 32 ? mask[at + w] & (bit - 1) : 0);
+            all += popcount(mask[at + w]);
+        }
+        to = next[digit] + before;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (k < nnz && !before) {
+            next[digit] += all;
+            for (w = 0; w < MASKS; w++) mask[at + w] = 0;
+        }
+        if (k < nnz) {
+            col[to] = c;
+            row[to] = shift ? from_row[k] : run_of(ptr, 0, (uint)rows - 1, (OFF)k);
+            for (w = 0; w < words; w++) val[to * words + w] = from_val[k * words + w];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+/* The row pointers of the transpose: how many of the columns, which rise, are below each. */
+KERNEL void begins(ulong cols, ulong nnz, __global const uint *restrict col, __global ulong *restrict ptr)
+{
+    const ulong c = (ulong)get_group_id(0) * WG + get_local_id(0);
+    FOLLOW();
+    if (c <= cols) ptr[c] = c && col[0] < c ? (ulong)slice_of(col, 0, (uint)nnz - 1, (uint)c - 1) + 1 : 0;
+}
+
+/* Sets differs unless the matrix is its transpose, with the same bits. */
+KERNEL void same(ulong rows, ulong nnz, ulong words, __global const OFF *restrict ptr, __global const uint *restrict col,
+                 __global const uint *restrict val, __global const ulong *restrict turned_ptr, __global const uint *restrict turned_col,
+                 __global const uint *restrict turned_val, __global uint *restrict differs)
+{
+    const ulong i = (ulong)get_group_id(0) * WG + get_local_id(0);
+    FOLLOW();
+    if ((i <= rows && ptr[i] != turned_ptr[i]) || (i < nnz && col[i] != turned_col[i]) || (i < nnz * words && val[i] != turned_val[i]))
+        atomic_or(differs, 1u);
 }
 #elif CHECK
 /* The lowest column of each row of a part, and behind those of all rows the highest of each; PAD and 0 if the row is empty. list: the row
@@ -918,25 +1033,12 @@ KERNEL void find(PARAMETERS)
     if (!id) begun[get_group_id(0)] = all;
 }
 
-/* Sums up begun. One group, whose items take PER adjacent numbers at a time. */
+/* Sums up begun. One group. */
 KERNEL void sum_up(PARAMETERS)
 {
     LOCAL uint sum[WG];
-    const uint id = (uint)get_local_id(0);
-    uint so_far = 0, all, j;
-    ulong g;
     FOLLOW();
-    for (g = id * PER; g < groups + id * PER; g += WG * PER) {
-        uint mine = 0, less;
-        for (j = 0; j < PER; j++) mine += g + j < groups ? begun[g + j] : 0;
-        less = so_far + count_before(mine, id, sum, &all);
-        for (j = 0; j < PER && g + j < groups; j++) {
-            const uint here = begun[g + j];
-            begun[g + j] = less;
-            less += here;
-        }
-        so_far += all;
-    }
+    sum_before(begun, groups, (uint)get_local_id(0), sum);
 }
 
 /* The blocks that begin before nonzero k, modulo 2^32. */

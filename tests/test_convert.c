@@ -1115,6 +1115,7 @@ Test(convert, every_request_of_memory_from_buffers_fails)
             spmv_matrix made;
             ledger l;
             buffers_plan(&b, &desc, &d, &a, 64, some[j]);
+            desc.both = 1;
             desc.max_bytes = 1u << 30;
             desc.hooks = ledger_hooks(&l);
             l.fail_at = k;
@@ -1126,6 +1127,182 @@ Test(convert, every_request_of_memory_from_buffers_fails)
             cr_assert_eq(l.live, 0, "%s: request %ld", some[j], k);
         }
         cr_assert_gt(k, 5, "%s", some[j]);
+    }
+    buffers_free(&b, &d);
+    free_banded(&a);
+    spmv_device_destroy(&d);
+}
+
+/* Compares the transpose that the device makes of a matrix in buffers with that which the host makes, for both widths of row pointers and
+ * of values. */
+static void check_transpose(spmv_device *d, const spmv_csr *of, const char *name)
+{
+    uint32_t *narrow = (uint32_t *)need_exact((of->rows + 1) * 4);
+    uint64_t *ptr = (uint64_t *)need_exact((of->cols + 1) * 8), i;
+    uint32_t *row = (uint32_t *)need_exact(of->nnz * 4);
+    unsigned char *val = (unsigned char *)need_exact(of->nnz * 8);
+    float *narrow_val = (float *)need_exact(of->nnz * 8);
+    in_buffers b[2];
+    int k;
+    for (i = 0; i <= of->rows; i++) narrow[i] = (uint32_t)of->ptr[i];
+    for (i = 0; i < 2 * of->nnz; i++) narrow_val[i] = i < of->nnz ? (float)((const double *)of->val)[i] : 0;
+    buffers_make(&b[0], d, of->ptr, of->rows, 8, of->col, (const double *)of->val, of->nnz);
+    buffers_make(&b[1], d, narrow, of->rows, 4, of->col, (const double *)(const void *)narrow_val, of->nnz);
+    for (k = 0; k < 2; k++) {
+        spmv_csr a = *of, want;
+        spmv_input in;
+        spmv__transpose job;
+        int same = -1;
+        if (k) a.val = narrow_val;
+        a.type = k ? SPMV_F32 : SPMV_F64;
+        memset(&in, 0, sizeof in);
+        in.rows = (int64_t)a.rows;
+        in.cols = (int64_t)a.cols;
+        in.ptr = a.ptr;
+        in.ptr_bits = 64;
+        in.col = a.col;
+        in.val = a.val;
+        in.val_type = a.type;
+        in.transpose = 1;
+        cr_assert_eq(spmv_csr_create(&want, &in, a.type, NULL), SPMV_OK);
+        cr_assert_eq(spmv__transpose_make(&job, d, &a, b[k].at[0], k ? 32 : 64, b[k].at[1], b[k].at[2], &same), SPMV_OK);
+        cr_assert_eq(spmv_buffer_read(d, job.turned_ptr, (a.cols + 1) * 8, ptr), SPMV_OK);
+        cr_assert_eq(spmv_buffer_read(d, job.set[0].row, a.nnz * 4, row), SPMV_OK);
+        cr_assert_eq(spmv_buffer_read(d, job.set[0].val, a.nnz * (k ? 4 : 8), val), SPMV_OK);
+        cr_assert(!memcmp(ptr, want.ptr, (a.cols + 1) * 8), "%s: row pointers", name);
+        cr_assert(!memcmp(row, want.col, a.nnz * 4), "%s: columns", name);
+        cr_assert(!memcmp(val, want.val, a.nnz * (k ? 4 : 8)), "%s: values", name);
+        cr_assert_eq(same, spmv__is_symmetric(&a), "%s: %d", name, same);
+        spmv__transpose_end(&job, 0);
+        spmv_csr_destroy(&want);
+        buffers_free(&b[k], d);
+    }
+    free(narrow);
+    free(ptr);
+    free(row);
+    free(val);
+    free(narrow_val);
+}
+
+/* A symmetric matrix, or one that is nearly that: odd says which entry is not like its mirror image. */
+static void check_mirrored(spmv_device *d, int odd)
+{
+    enum { N = 100 };
+    uint64_t ptr[N + 1], n = 0;
+    uint32_t col[3 * N], i;
+    double val[3 * N];
+    spmv_csr a;
+    memset(&a, 0, sizeof a);
+    for (ptr[0] = i = 0; i < N; ptr[++i] = n) {
+        if (i) col[n++] = i - 1;
+        col[n++] = i;
+        if (i + 1 < N && !(odd == 2 && i == 7)) col[n++] = i + 1;
+    }
+    for (i = 0; i < n; i++) val[i] = 3;
+    if (odd == 1) val[n - 2] = -3;
+    if (odd == 3) col[n - 1] = N - 3; /* the diagonal is not there */
+    a.rows = a.cols = N;
+    a.nnz = n;
+    a.ptr = ptr;
+    a.col = col;
+    a.val = val;
+    if (odd == 3) col[n - 2] = N - 4;
+    a.type = SPMV_F64;
+    cr_assert_eq(spmv__is_symmetric(&a), !odd);
+    check_transpose(d, &a, "mirrored");
+}
+
+/* One column has an entry in every row, another one in every second; in between, rows have up to three. */
+static void check_long_column(spmv_device *d)
+{
+    enum { ROWS = 90001 };
+    uint64_t *ptr = (uint64_t *)need_exact((ROWS + 1) * 8), n = 0, r;
+    uint32_t *col = (uint32_t *)need_exact(5 * ROWS * 4);
+    double *val = (double *)need_exact(5 * ROWS * 8);
+    spmv_csr a;
+    memset(&a, 0, sizeof a);
+    for (ptr[0] = r = 0; r < ROWS; ptr[++r] = n) {
+        if (r & 1) col[n++] = 3;
+        if (r % 7 > 2) col[n++] = 4 + (uint32_t)(r % 250);
+        col[n++] = 256;
+        if (r % 5 == 1) col[n++] = 257 + (uint32_t)(r * 31 % 700);
+    }
+    for (r = 0; r < n; r++) val[r] = (double)r + 0.1;
+    a.rows = ROWS;
+    a.cols = 1000;
+    a.nnz = n;
+    a.type = SPMV_F64;
+    a.ptr = ptr;
+    a.col = col;
+    a.val = val;
+    check_transpose(d, &a, "long column");
+    free(ptr);
+    free(col);
+    free(val);
+}
+
+Test(convert, transposes_there)
+{
+    spmv_device d;
+    spmv_csr a;
+    matrix m;
+    int i;
+    open_device(&d);
+    for (i = 0; matrix_awkward(&m, i, REALS); i++, matrix_free(&m)) {
+        a = matrix_csr(&m, SPMV_F64);
+        if (a.nnz) check_transpose(&d, &a, m.name);
+    }
+    for (i = 0; i < 5; i++) {
+        make_tiled(&a, i); /* with up to 25 bits of columns */
+        check_transpose(&d, &a, "tiled");
+        free_banded(&a);
+    }
+    for (i = 0; i < 4; i++) check_mirrored(&d, i);
+    check_long_column(&d);
+    spmv_device_destroy(&d);
+}
+
+/* Both directions from buffers: products have the bits of those made from the arrays, and of a matrix that stays on the device no array is
+ * copied to the host. */
+Test(convert, both_directions_from_buffers)
+{
+    static const char *const some[] = { "tcsr", "sell:h=8", "csr:run=64", "ell:w=3+coo" };
+    spmv_device d;
+    spmv_csr a;
+    in_buffers b;
+    size_t j;
+    open_device(&d);
+    make_tiled(&a, 1);
+    buffers_make(&b, &d, a.ptr, a.rows, 8, a.col, (const double *)a.val, a.nnz);
+    for (j = 0; j < sizeof some / sizeof *some; j++) {
+        double *x = (double *)need_exact(a.rows * 8), *y[2];
+        spmv_desc desc;
+        spmv_matrix made;
+        uint64_t i;
+        int k;
+        for (i = 0; i < a.rows; i++) x[i] = rng_real();
+        for (k = 0; k < 2; k++) {
+            meter l;
+            y[k] = (double *)need_exact(a.cols * 8);
+            buffers_plan(&b, &desc, &d, &a, 64, some[j]);
+            desc.hooks = meter_hooks(&l);
+            desc.both = 1;
+            if (!k) {
+                memset(&desc.matrix, 0, sizeof desc.matrix);
+                desc.csr = &a;
+                desc.buffers = 0;
+            }
+            cr_assert_eq(spmv_create(&made, &desc), SPMV_OK, "%s", some[j]);
+            cr_assert(!k || j > 1 || l.most < a.nnz * 4, "%s: %d bytes", some[j], (int)l.most);
+            cr_assert_neq(spmv_transposed(&made), &made);
+            cr_assert_eq(spmv_mul_transposed(&made, 0.7, x, 0, y[k]), SPMV_OK);
+            spmv_destroy(&made);
+            cr_assert_eq(l.now, 0);
+        }
+        cr_assert(!memcmp(y[0], y[1], a.cols * 8), "%s", some[j]);
+        free(x);
+        free(y[0]);
+        free(y[1]);
     }
     buffers_free(&b, &d);
     free_banded(&a);

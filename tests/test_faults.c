@@ -339,6 +339,19 @@ static spmv_status everything_of_a_group(const char *plan, const char *variant, 
     return s;
 }
 
+static int both; /* 1: matrices in buffers are made for both directions */
+
+/* 1 if y is A^T x. */
+static int right_transposed(const float *y)
+{
+    static float turned[N];
+    int r, k;
+    memset(turned, 0, sizeof turned);
+    for (r = 0; r < N; r++)
+        for (k = ptr[r]; k < ptr[r + 1]; k++) turned[col[k]] += val[k] * x[r];
+    return !memcmp(y, turned, sizeof turned);
+}
+
 /* The same for a matrix whose CSR form is in buffers of the given device; they are not what is tested. */
 static spmv_status everything_in_buffers(const char *plan, const char *variant, spmv_device *given)
 {
@@ -361,12 +374,15 @@ static spmv_status everything_in_buffers(const char *plan, const char *variant, 
     desc.variant = variant;
     desc.convert = SPMV_CONVERT_ON_DEVICE;
     desc.buffers = 1;
+    desc.both = both;
     desc.matrix.ptr = buffer[0];
     desc.matrix.col = buffer[1];
     desc.matrix.val = buffer[2];
     s = spmv_create(&m, &desc);
     if (!s) s = spmv_mul(&m, 1, x, 0, y);
     if (!s) cr_assert(right(y), "%s: wrong", failed);
+    if (!s && both) s = spmv_mul_transposed(&m, 1, x, 0, y);
+    if (!s && both) cr_assert(right_transposed(y), "%s: transposed: wrong", failed);
     spmv_destroy(&m);
     for (k = 0; k < 3; k++) spmv_buffer_destroy(given, buffer[k]);
     return s;
@@ -458,6 +474,9 @@ Test(thorough, every_call_in_buffers_fails_once, .timeout = 300)
     every_call_of(everything_in_buffers, "tcsr:tile=512,idx=16", NULL, &d);
     every_call_of(everything_in_buffers, "ell:w=1+bdia", NULL, &d);
     every_call_of(everything_in_buffers, "ell:w=1+dia:d=0.1+csr", NULL, &d);
+    both = 1;
+    every_call_of(everything_in_buffers, "ell", NULL, &d);
+    both = 0;
     every_call_of(everything_in_buffers, "sell:w=3,rows=sorted,idx=16+csr:run=64,idx=16,rows=nonempty", NULL, &d);
     spmv_device_destroy(&d);
     cr_assert(!holding() && !over_released && !blocks);

@@ -5,7 +5,7 @@
 #ifndef SPMV__DEVICE_BUFFERS_H
 #define SPMV__DEVICE_BUFFERS_H
 
-#include "convert.h"
+#include "transpose.h"
 #include "many.h"
 
 enum { SPMV__BACKENDS = 2 }; /* the most that a build can have: one for each statement below */
@@ -368,7 +368,7 @@ SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *matrix, const spmv_desc 
 }
 
 /* Makes the transpose of a matrix in buffers on the host. */
-SPMV__APART spmv_status spmv__transpose_buffers(spmv_matrix *matrix, const spmv_desc *desc)
+SPMV__APART spmv_status spmv__transpose_here(spmv_matrix *matrix, const spmv_desc *desc)
 {
     const spmv_type stored = spmv__stored_type(spmv__desc_type(desc));
     const uint64_t size[3] = { desc->matrix.ptr_bits == 64 ? 8u : 4u, 4, spmv_value_size(stored) };
@@ -388,9 +388,39 @@ SPMV__APART spmv_status spmv__transpose_buffers(spmv_matrix *matrix, const spmv_
     in.val_type = stored;
     in.borrow = 1;
     if (!s) s = spmv_csr_create(&csr, &in, stored, &desc->hooks);
-    if (!s) s = spmv__make_transposed(matrix, desc, &csr);
+    if (!s) s = spmv__make_transposed(matrix, desc, &csr, NULL);
     spmv_csr_destroy(&csr);
     for (i = 0; i < 3; i++) spmv_free(&desc->hooks, array[i]);
+    return s;
+}
+
+/* Makes the transpose of a matrix in buffers: on the device if that converts. Updates need its CSR form on the host. */
+SPMV__APART spmv_status spmv__transpose_buffers(spmv_matrix *matrix, const spmv_desc *desc)
+{
+    const spmv_csr *own = &matrix->own;
+    spmv_input in;
+    spmv__transpose job;
+    int same = 0;
+    spmv_status s;
+    if (!own->nnz || desc->updatable || !spmv__converts_there(desc)) return spmv__transpose_here(matrix, desc);
+    s = spmv__transpose_make(&job, desc->device, own, (void *)(uintptr_t)desc->matrix.ptr, desc->matrix.ptr_bits == 64 ? 64 : 32,
+                             (void *)(uintptr_t)desc->matrix.col, (void *)(uintptr_t)desc->matrix.val, &same);
+    if (s) {
+        spmv_log(&desc->hooks, SPMV_OK, "the matrix could not be transposed on the device (%s); the host transposes it",
+                 spmv_status_text(s));
+        return spmv__transpose_here(matrix, desc);
+    }
+    memset(&in, 0, sizeof in);
+    in.rows = (int64_t)own->cols;
+    in.cols = (int64_t)own->rows;
+    in.nnz = (int64_t)own->nnz;
+    in.ptr = job.turned_ptr;
+    in.ptr_bits = 64;
+    in.col = job.set[0].row;
+    in.val = job.set[0].val;
+    in.val_type = own->type;
+    if (!same) s = spmv__make_transposed(matrix, desc, NULL, &in);
+    spmv__transpose_end(&job, 0);
     return s;
 }
 

@@ -311,7 +311,7 @@ static spmv_status spmv__convert_upload(spmv_device *device, const void *from, u
 /* ---- kernels that scan row pointers and columns ------------------------------------------------------------------- */
 
 /* Programs of such kernels: CHECK of kernels/convert.cl. */
-enum { SPMV__CHECK_MATRIX = 1, SPMV__CHECK_PART };
+enum { SPMV__CHECK_MATRIX = 1, SPMV__CHECK_PART, SPMV__CHECK_TRANSPOSE };
 
 /* A kernel of one of these programs, and its arguments, which the caller sets. */
 typedef struct spmv__convert_scan {
@@ -320,8 +320,8 @@ typedef struct spmv__convert_scan {
     void              *kernel;
 } spmv__convert_scan;
 
-/* Creates a kernel. One that scans the matrix reads row pointers of ptr_bits bits, one that scans a part those of 64. Destroy it also
- * after a failure. */
+/* Creates a kernel. One that scans or transposes the matrix reads row pointers of ptr_bits bits, one that scans a part those of 64. Destroy
+ * it also after a failure. */
 static spmv_status spmv__convert_scan_create(spmv__convert_scan *scan, spmv_device *device, int check, const char *name, int ptr_bits)
 {
     void *program = NULL;

@@ -21,7 +21,7 @@ static const char *const conversions[] = { "-DPLACE=BY_ROW -DTILES=1", "-DFIND=1
                                            "-DPLACE=BY_COLUMN -DWORD=ulong", "-DPLACE=BY_SLICE -DIDX16=1",
                                            "-DPLACE=BY_GROWN -DOFF=ulong -DI64=1", "-DPLACE=BY_MATRIX -DCOLUMNS=0",
                                            "-DPLACE=BY_DIAGONAL -DCOLUMNS=0", "-DPLACE=BY_BAND -DCOLUMNS=0", "-DPLACE=BY_ROW -DNUMBER=1",
-                                           "-DPLACE=BY_ROW -DNUMBER=2", "-DPLACE=BY_ROW -DNUMBER=3" };
+                                           "-DPLACE=BY_ROW -DNUMBER=2", "-DPLACE=BY_ROW -DNUMBER=3", "-DCHECK=3 -DOFF=ulong" };
 static int done, failed;
 
 static void compile(spmv_device *d, spmv_format f, const char *type, const char *mode, const char *knob, int value)
