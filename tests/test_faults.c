@@ -190,7 +190,7 @@ static void make_matrix(void)
         for (k = -2; k <= 2; k++)
             if (r + k >= 0 && r + k < N) {
                 col[n] = r + k;
-                val[n++] = (float)(1 + (r + 2 * k + 4) % 3);
+                val[n++] = (float)(1 + (r + k + 4) % 3); /* not symmetric */
             }
         ptr[r + 1] = n;
     }
