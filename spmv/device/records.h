@@ -349,8 +349,8 @@ static void spmv__dense_defaults(const spmv_device *device, const spmv_part *p, 
     spmv__dev_default(device, wish, variant, SPMV_KNOB_V, 1, 16);
 }
 
-/* V counts neighbours in a row here. */
-static uint64_t spmv__dense_height(const spmv_part *p, const spmv_variant *variant)
+/* V counts neighbours in a row in dense. */
+static uint64_t spmv__one_row(const spmv_part *p, const spmv_variant *variant)
 {
     (void)p;
     (void)variant;
@@ -373,7 +373,7 @@ static void spmv__dense_cut(const spmv_part *p, const spmv__dev_span *span, spmv
 static const spmv__dev_format spmv__dense_device = {
     1, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, 1, 0,
     spmv__dense_mean, spmv__dev_grains_rows, spmv__dev_grain_row_itself, spmv__dense_cut,
-    spmv__dense_defaults, NULL, NULL, NULL, NULL, NULL, spmv__dense_height, NULL, NULL, NULL, NULL
+    spmv__dense_defaults, NULL, NULL, NULL, NULL, NULL, spmv__one_row, NULL, NULL, NULL, NULL
 };
 
 /* ---- coo --------------------------------------------------------------------------------------------------------- */
@@ -991,13 +991,6 @@ static const spmv__dev_format spmv__tcsr_device = {
 
 /* ---- formats of the user's own (SPMV_FORMATS_EXTRA) ---------------------------------------------------------------- */
 #ifdef SPMV_FORMATS_EXTRA
-static uint64_t spmv__extra_height(const spmv_part *p, const spmv_variant *variant)
-{
-    (void)p;
-    (void)variant;
-    return 1;
-}
-
 /* A part cannot be cut: its first grain is all of it. */
 static uint64_t spmv__extra_grains(const spmv_part *p)
 {
@@ -1014,19 +1007,11 @@ static void spmv__extra_cut(const spmv_part *p, const spmv__dev_span *span, spmv
     for (i = 0; i < SPMV_MAX_ARRAYS; i++) spmv__dev_cut_one(&cut[i], 0, p->a[i].count, 0);
 }
 
-static void spmv__extra_defaults(const spmv_device *device, const spmv_part *p, const spmv_variant *wish, spmv_variant *variant)
-{
-    (void)device;
-    (void)p;
-    (void)wish;
-    (void)variant;
-}
-
 #define SPMV__EXTRA_DEVICE(NAME, name, text)                                                                                  \
     static const spmv__dev_format spmv__##name##_device = {                                                                   \
         1, SPMV__OFFSETS_##NAME, SPMV__NO_ARRAY, SPMV__NO_ARRAY, 1, 0,                                                        \
         spmv__dev_mean_nonzeros, spmv__extra_grains, spmv__extra_grain_row, spmv__extra_cut,                                  \
-        spmv__extra_defaults, NULL, NULL, NULL, NULL, NULL, spmv__extra_height, NULL, NULL, NULL, NULL                        \
+        NULL, NULL, NULL, NULL, NULL, NULL, spmv__one_row, NULL, NULL, NULL, NULL                                             \
     };
 SPMV_EXTRA_LIST(SPMV__EXTRA_DEVICE)
 #endif

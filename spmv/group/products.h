@@ -63,13 +63,17 @@ SPMV_API void spmv_group_vector_destroy(spmv_group_vector *vector)
     memset(vector, 0, sizeof *vector);
 }
 
-/* Copies a vector to host memory or, if that is NULL, from it. Devices work side by side; waits for all. */
-static spmv_status spmv__group_copy(const spmv_group_vector *vector, void *to, const void *from)
+/* Copies a vector to host memory or, if that is NULL, from it, for a function, of which from or to is called other. Devices work side by
+ * side; waits for all. */
+static spmv_status spmv__group_copy(const spmv_group_vector *vector, const char *function, const char *other, void *to, const void *from)
 {
+    if (!vector || !vector->group) return spmv__null(NULL, function, !vector ? "vector" : "vector->group", NULL, 0);
     spmv_group *group = vector->group;
     uint64_t size = spmv_vector_size(group->type);
     size_t i;
-    spmv_status s = SPMV_OK, done;
+    spmv_status s = spmv__group_is_made(group, function), done;
+    if (s || !vector->length) return s;
+    if (!to && !from) return spmv__null(&group->hooks, function, other, NULL, 0);
     for (i = 0; !s && i < group->count; i++) {
         const spmv_group_part *p = &vector->part[i];
         unsigned char *out = to ? (unsigned char *)to + p->begin * size : NULL;
@@ -87,20 +91,12 @@ static spmv_status spmv__group_copy(const spmv_group_vector *vector, void *to, c
 
 SPMV_API spmv_status spmv_group_vector_write(spmv_group_vector *vector, const void *from)
 {
-    if (!vector || !vector->group) return spmv__null(NULL, "spmv_group_vector_write", !vector ? "vector" : "vector->group", NULL, 0);
-    spmv_status s = spmv__group_is_made(vector->group, "spmv_group_vector_write");
-    if (s || !vector->length) return s;
-    if (!from) return spmv__null(&vector->group->hooks, "spmv_group_vector_write", "from", NULL, 0);
-    return spmv__group_copy(vector, NULL, from);
+    return spmv__group_copy(vector, "spmv_group_vector_write", "from", NULL, from);
 }
 
 SPMV_API spmv_status spmv_group_vector_read(const spmv_group_vector *vector, void *to)
 {
-    if (!vector || !vector->group) return spmv__null(NULL, "spmv_group_vector_read", !vector ? "vector" : "vector->group", NULL, 0);
-    spmv_status s = spmv__group_is_made(vector->group, "spmv_group_vector_read");
-    if (s || !vector->length) return s;
-    if (!to) return spmv__null(&vector->group->hooks, "spmv_group_vector_read", "to", NULL, 0);
-    return spmv__group_copy(vector, to, NULL);
+    return spmv__group_copy(vector, "spmv_group_vector_read", "to", to, NULL);
 }
 
 SPMV_API spmv_status spmv_group_wait(spmv_group *group)
