@@ -335,14 +335,27 @@ static void spmv__format_text(spmv__text *out, const char *p, va_list args)
     if (out->size) out->out[out->length < out->size ? out->length : out->size - 1] = 0;
 }
 
-/* A spmv__text on the caller's buffer. */
+SPMV__SHARED void spmv__text_open(spmv__text *text, char *out, size_t size)
+{
+    text->out = out;
+    text->size = out ? size : 0;
+    text->length = 0;
+}
+
+/* Appends to a text. */
+SPMV__PRINTF(2, 3) SPMV__SHARED void spmv__say(spmv__text *text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    spmv__format_text(text, format, args);
+    va_end(args);
+}
+
 SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...)
 {
     spmv__text text;
     va_list args;
-    text.out = out;
-    text.size = out ? size : 0;
-    text.length = 0;
+    spmv__text_open(&text, out, size);
     va_start(args, format);
     spmv__format_text(&text, format ? format : "", args);
     va_end(args);
@@ -353,15 +366,9 @@ SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...)
 static size_t spmv__message(const spmv_hooks *hooks, char *out, size_t size, const char *format, va_list args)
 {
     spmv__text text;
-    text.out = out;
-    text.size = size;
-    text.length = 0;
+    spmv__text_open(&text, out, size);
     if (hooks && hooks->transposed) spmv__put_text(&text, "transpose: ");
-    if (hooks && hooks->part) {
-        spmv__put_text(&text, "part ");
-        spmv__put_integer(&text, hooks->part);
-        spmv__put_text(&text, ": ");
-    }
+    if (hooks && hooks->part) spmv__say(&text, "part %d: ", hooks->part);
     spmv__format_text(&text, format ? format : "", args);
     return text.length;
 }

@@ -692,38 +692,31 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
 
 /* ---- why ------------------------------------------------------------------------------------------------------------ */
 
-#define SPMV__SAY(t, ...)                                   \
-    do {                                                    \
-        char said_[256];                   \
-        spmv_print(said_, sizeof said_, __VA_ARGS__);       \
-        spmv__put_text(t, said_);                           \
-    } while (0)
-
 /* Writes the lines about the matrix. */
 static void spmv__explain_features(spmv__text *text, const spmv_features *features)
 {
     const double filled = (double)(features->rows - features->empty); /* rows, of which the deviation is */
     double fill;
     int i, any = 0, sampled = 0;
-    SPMV__SAY(text, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)features->rows, (spmv__ull)features->cols,
+    spmv__say(text, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)features->rows, (spmv__ull)features->cols,
               (spmv__ull)features->nnz);
-    SPMV__SAY(text, "rows      %.*f nonzeros in each that is not empty, deviation %.*f, longest %llu, %llu empty\n",
+    spmv__say(text, "rows      %.*f nonzeros in each that is not empty, deviation %.*f, longest %llu, %llu empty\n",
               SPMV__FIGURE(filled > 0 ? (double)features->nnz / filled : 0), SPMV__FIGURE(features->deviation),
               (spmv__ull)features->longest, (spmv__ull)features->empty);
-    SPMV__SAY(text, "x         %.3f of the reads miss a cache of 16384 elements\n", features->gather);
+    spmv__say(text, "x         %.3f of the reads miss a cache of 16384 elements\n", features->gather);
     if (features->diagonals)
-        SPMV__SAY(text, "diagonals %llu%s; those filled to %.1f or more hold %.2f of the nonzeros", (spmv__ull)features->diagonals,
+        spmv__say(text, "diagonals %llu%s; those filled to %.1f or more hold %.2f of the nonzeros", (spmv__ull)features->diagonals,
             features->diagonals_sampled ? " in a sample" : "", SPMV_FILL_DENSE,
                   features->nnz ? (double)features->dense_diagonals_nnz / (double)features->nnz : 0.0);
     if (features->diagonals && features->diagonals_sampled)
-        SPMV__SAY(text, " (standard error of a diagonal's fill: up to %.2f)", features->diagonals_error);
+        spmv__say(text, " (standard error of a diagonal's fill: up to %.2f)", features->diagonals_error);
     if (features->diagonals) spmv__put_char(text, '\n');
     for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
         const spmv_block_features *block = &features->block[i];
         if (block->sampled <= 0 || block->blocks <= 0) continue;
         fill = (double)features->nnz / (block->blocks * (double)(block->bh * block->bw));
-        SPMV__SAY(text, "%s%dx%d %.2f", any++ ? ", " : "blocks    filled to: ", block->bh, block->bw, fill);
-        if (block->error > 0) SPMV__SAY(text, " +-%.2f", fill * block->error);
+        spmv__say(text, "%s%dx%d %.2f", any++ ? ", " : "blocks    filled to: ", block->bh, block->bw, fill);
+        if (block->error > 0) spmv__say(text, " +-%.2f", fill * block->error);
         sampled = sampled || block->error > 0;
     }
     if (sampled) spmv__put_text(text, " (the most that the standard errors are)");
@@ -838,11 +831,11 @@ static void spmv__explain_costs(spmv__text *text, const spmv_option *option)
     for (i = 0; i < SPMV_COST_COUNT; i++) {
         sum += option->share[i];
         if (option->share[i] > 0)
-            SPMV__SAY(text, "%s%s %.*f", any++ ? " + " : "", spmv__cost_name((spmv_cost)i), SPMV__FIGURE(option->share[i] * 1e6));
+            spmv__say(text, "%s%s %.*f", any++ ? " + " : "", spmv__cost_name((spmv_cost)i), SPMV__FIGURE(option->share[i] * 1e6));
     }
-    SPMV__SAY(text, " = %.*f us", SPMV__FIGURE(sum * 1e6));
+    spmv__say(text, " = %.*f us", SPMV__FIGURE(sum * 1e6));
     if (option->predicted > sum * 1.001)
-        SPMV__SAY(text, ", and %.*f with what no cost contains (look-ups, floors of a GPU, y once more)",
+        spmv__say(text, ", and %.*f with what no cost contains (look-ups, floors of a GPU, y once more)",
                   SPMV__FIGURE(option->predicted * 1e6));
     spmv__put_char(text, '\n');
 }
@@ -857,17 +850,17 @@ static void spmv__explain_reason(spmv__text *text, const spmv_choice *choice)
     const double alike = spmv__option_seconds(option, csr_measured); /* found in the same way as the time of csr */
     uint64_t pays = spmv__pays_after(choice, option->convert, alike, other);
     spmv__put_option(text, choice, option);
-    SPMV__SAY(text, " was chosen because a product is %s to take %.*f us", measured ? "measured" : "predicted", SPMV__FIGURE(own * 1e6));
+    spmv__say(text, " was chosen because a product is %s to take %.*f us", measured ? "measured" : "predicted", SPMV__FIGURE(own * 1e6));
     if (choice->csr > 0 && !csr)
-        SPMV__SAY(text, ", %s%.*f times the speed of csr (%.*f us %s)", measured && !csr_measured ? "by estimates " : "",
+        spmv__say(text, ", %s%.*f times the speed of csr (%.*f us %s)", measured && !csr_measured ? "by estimates " : "",
                   SPMV__FIGURE(other / alike), SPMV__FIGURE(other * 1e6), csr_measured ? "measured" : "predicted");
     if (second) {
-        SPMV__SAY(text, ", and it ranks at %.*f us, before ", SPMV__FIGURE(option->cost * 1e6));
+        spmv__say(text, ", and it ranks at %.*f us, before ", SPMV__FIGURE(option->cost * 1e6));
         spmv__put_option(text, choice, second);
-        SPMV__SAY(text, " at %.*f us", SPMV__FIGURE(second->cost * 1e6));
+        spmv__say(text, " at %.*f us", SPMV__FIGURE(second->cost * 1e6));
     }
-    if (choice->csr > 0) SPMV__SAY(text, "; preparing takes about %.*f products of csr", SPMV__FIGURE(option->convert / choice->csr));
-    if (pays && !csr) SPMV__SAY(text, ", which pays after %llu products", (spmv__ull)pays);
+    if (choice->csr > 0) spmv__say(text, "; preparing takes about %.*f products of csr", SPMV__FIGURE(option->convert / choice->csr));
+    if (pays && !csr) spmv__say(text, ", which pays after %llu products", (spmv__ull)pays);
     else if (choice->csr > 0 && !csr) spmv__put_text(text, ", which does not pay, as csr is no slower");
     spmv__put_text(text, ".\n");
 }
@@ -876,15 +869,15 @@ static void spmv__explain_reason(spmv__text *text, const spmv_choice *choice)
 static void spmv__explain_cocktail(spmv__text *text, const spmv_choice *choice)
 {
     const spmv_option *option = choice->option;
-    SPMV__SAY(text, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)choice->features.rows, (spmv__ull)choice->features.cols,
+    spmv__say(text, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)choice->features.rows, (spmv__ull)choice->features.cols,
               (spmv__ull)choice->features.nnz);
-    SPMV__SAY(text, "table     %s%s\n", choice->table, choice->exact ? "" : ", not the device's own");
+    spmv__say(text, "table     %s%s\n", choice->table, choice->exact ? "" : ", not the device's own");
     if (choice->steps) spmv__put_text(text, choice->steps);
     spmv__put_char(text, '\n');
     spmv__put_option(text, choice, option);
     spmv__put_text(text, " is the plan by the policies of clSpMV");
-    if (option->predicted > 0) SPMV__SAY(text, "; by the table a product takes %.*f us", SPMV__FIGURE(option->predicted * 1e6));
-    if (option->predicted > 0 && choice->csr > 0) SPMV__SAY(text, ", and with csr %.*f us", SPMV__FIGURE(choice->csr * 1e6));
+    if (option->predicted > 0) spmv__say(text, "; by the table a product takes %.*f us", SPMV__FIGURE(option->predicted * 1e6));
+    if (option->predicted > 0 && choice->csr > 0) spmv__say(text, ", and with csr %.*f us", SPMV__FIGURE(choice->csr * 1e6));
     spmv__put_text(text, ".\n");
 }
 
@@ -903,10 +896,10 @@ SPMV_API size_t spmv_explain(const spmv_choice *choice, char *out, size_t size)
         return spmv__text_close(&text);
     }
     spmv__explain_features(&text, &choice->features);
-    SPMV__SAY(&text, "table     %s%s\n", choice->table, choice->exact ? "" : ", not the device's own");
-    if (choice->error > 0) SPMV__SAY(&text, "error     estimates err by a factor of %.2f\n", spmv__exp2(choice->error));
+    spmv__say(&text, "table     %s%s\n", choice->table, choice->exact ? "" : ", not the device's own");
+    if (choice->error > 0) spmv__say(&text, "error     estimates err by a factor of %.2f\n", spmv__exp2(choice->error));
     if (choice->call > choice->option[0].predicted)
-        SPMV__SAY(&text, "launch    at least %.*f us a product, unless products are recorded in a graph\n",
+        spmv__say(&text, "launch    at least %.*f us a product, unless products are recorded in a graph\n",
                   SPMV__FIGURE(choice->call * 1e6));
     spmv__put_char(&text, '\n');
     spmv__explain_table(&text, choice);
@@ -915,7 +908,7 @@ SPMV_API size_t spmv_explain(const spmv_choice *choice, char *out, size_t size)
     if (choice->val == 8) spmv__put_text(&text, "values    at most 255: with val=8 each takes a byte and a look-up in a dictionary\n");
     if (choice->val == 1) spmv__put_text(&text, "values    all are equal: with val=1 they take no bytes, in formats with fill one\n");
     if (choice->vectors > 1)
-        SPMV__SAY(&text, "vectors   %u, %s\n", choice->vectors, choice->at_once ? "up to 8 at once" : "one by one");
+        spmv__say(&text, "vectors   %u, %s\n", choice->vectors, choice->at_once ? "up to 8 at once" : "one by one");
     spmv__explain_reason(&text, choice);
     return spmv__text_close(&text);
 }

@@ -72,13 +72,7 @@ typedef struct spmv__brew {
 } spmv__brew;
 
 /* Adds a line to the steps. */
-#define SPMV__STEP(c, ...)                              \
-    do {                                                \
-        char step_[512];                                \
-        spmv_print(step_, sizeof step_, __VA_ARGS__);   \
-        spmv__put_text(&(c)->steps, step_);             \
-        spmv__put_char(&(c)->steps, '\n');              \
-    } while (0)
+#define SPMV__STEP(brew, ...) (spmv__say(&(brew)->steps, __VA_ARGS__), spmv__put_char(&(brew)->steps, '\n'))
 
 static const char *spmv__yes_no(int yes) { return yes ? "yes" : "no"; }
 

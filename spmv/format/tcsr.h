@@ -220,7 +220,7 @@ static uint64_t spmv__tcsr_empties(const spmv_part *p, const spmv__source *sourc
     sharing.source = source;
     sharing.shares = spmv__share_count(p->rows);
     for (share = 0; share <= sharing.shares; share++)
-        sharing.row[share] = p->rows / sharing.shares * share + p->rows % sharing.shares * share / sharing.shares;
+        sharing.row[share] = spmv__even(p->rows, 1, share, sharing.shares);
     spmv__share_out(spmv__tcsr_empties_share, &sharing, sharing.shares);
     for (share = 0; share < sharing.shares; share++) empties += sharing.empties[share];
     return empties;

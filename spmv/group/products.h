@@ -331,13 +331,6 @@ SPMV_API spmv_status spmv_group_mul_transposed(spmv_group *group, double alpha, 
 
 /* ---- why ------------------------------------------------------------------------------------------------------------- */
 
-#define SPMV__GROUP_SAY(t, ...)                       \
-    do {                                              \
-        char said_[512];                              \
-        spmv_print(said_, sizeof said_, __VA_ARGS__); \
-        spmv__put_text(t, said_);                     \
-    } while (0)
-
 /* Writes the plans of a block's matrices. */
 static void spmv__group_explain_plans(spmv__text *text, const spmv_group_block *block)
 {
@@ -346,10 +339,10 @@ static void spmv__group_explain_plans(spmv__text *text, const spmv_group_block *
         const spmv_group_piece *piece = &block->piece[k];
         char shares[256];
         spmv_shares(&piece->m, shares, sizeof shares);
-        SPMV__GROUP_SAY(text, "    plan      %s, rows %llu to %llu%s%s\n", shares, (spmv__ull)piece->row,
-                        (spmv__ull)(piece->row + spmv_rows(&piece->m)),
-                        piece->adds ? ", halo columns" : block->split ? ", own columns" : "",
-                        piece->own && block->split ? ", while halos are sent" : "");
+        spmv__say(text, "    plan      %s, rows %llu to %llu%s%s\n", shares, (spmv__ull)piece->row,
+                  (spmv__ull)(piece->row + spmv_rows(&piece->m)),
+                  piece->adds ? ", halo columns" : block->split ? ", own columns" : "",
+                  piece->own && block->split ? ", while halos are sent" : "");
     }
 }
 
@@ -358,17 +351,17 @@ static void spmv__group_explain_block(spmv__text *text, const spmv_group *group,
 {
     const spmv_group_block *block = &group->block[i];
     uint64_t size = spmv_vector_size(group->type), halo = block->before + block->after;
-    SPMV__GROUP_SAY(text, "device %llu  %s\n", (spmv__ull)i, spmv__group_name(block));
-    SPMV__GROUP_SAY(text, "    rows      %llu to %llu, %llu nonzeros (%.*f%%)\n", (spmv__ull)block->row,
-                    (spmv__ull)(block->row + block->rows),
-                    (spmv__ull)block->nnz, SPMV__FIGURE(group->nnz ? 100.0 * (double)block->nnz / (double)group->nnz : 0.0));
+    spmv__say(text, "device %llu  %s\n", (spmv__ull)i, spmv__group_name(block));
+    spmv__say(text, "    rows      %llu to %llu, %llu nonzeros (%.*f%%)\n", (spmv__ull)block->row,
+              (spmv__ull)(block->row + block->rows),
+              (spmv__ull)block->nnz, SPMV__FIGURE(group->nnz ? 100.0 * (double)block->nnz / (double)group->nnz : 0.0));
     spmv__group_explain_plans(text, block);
-    SPMV__GROUP_SAY(text, "    halo      receives %llu elements (%llu bytes), sends %llu (%llu bytes)\n", (spmv__ull)halo,
-                    (spmv__ull)(halo * size), (spmv__ull)block->sends, (spmv__ull)(block->sends * size));
+    spmv__say(text, "    halo      receives %llu elements (%llu bytes), sends %llu (%llu bytes)\n", (spmv__ull)halo,
+              (spmv__ull)(halo * size), (spmv__ull)block->sends, (spmv__ull)(block->sends * size));
     if (block->predicted > 0)
-        SPMV__GROUP_SAY(text, "    predicted %.*f us for the product, %.*f us for the exchange, of which %.*f us are hidden\n",
-                        SPMV__FIGURE(block->predicted * 1e6), SPMV__FIGURE(block->exchange * 1e6),
-                        SPMV__FIGURE(spmv__group_hidden(block) * 1e6));
+        spmv__say(text, "    predicted %.*f us for the product, %.*f us for the exchange, of which %.*f us are hidden\n",
+                  SPMV__FIGURE(block->predicted * 1e6), SPMV__FIGURE(block->exchange * 1e6),
+                  SPMV__FIGURE(spmv__group_hidden(block) * 1e6));
 }
 
 /* Writes which device is the last to be done and why. */
@@ -387,14 +380,14 @@ static void spmv__group_explain_limit(spmv__text *text, const spmv_group *group)
     }
     if (!last) return;
     if (spmv__group_calls(group) > most) {
-        SPMV__GROUP_SAY(text, "limit         %.*f us of the host's time to enqueue a product\n",
-                        SPMV__FIGURE(spmv__group_calls(group) * 1e6));
+        spmv__say(text, "limit         %.*f us of the host's time to enqueue a product\n",
+                  SPMV__FIGURE(spmv__group_calls(group) * 1e6));
         return;
     }
     open = last->exchange - spmv__group_hidden(last);
-    SPMV__GROUP_SAY(text, "limit         device %llu, %.*f us: %s\n", (spmv__ull)(last - group->block), SPMV__FIGURE(most * 1e6),
-                    open > last->predicted ? "most of it waits for its halo"
-                    : open > 0.1 * most ? "its product and the wait for its halo" : "its product");
+    spmv__say(text, "limit         device %llu, %.*f us: %s\n", (spmv__ull)(last - group->block), SPMV__FIGURE(most * 1e6),
+              open > last->predicted ? "most of it waits for its halo"
+              : open > 0.1 * most ? "its product and the wait for its halo" : "its product");
 }
 
 SPMV_API size_t spmv_group_explain(const spmv_group *group, char *out, size_t size)
@@ -404,11 +397,11 @@ SPMV_API size_t spmv_group_explain(const spmv_group *group, char *out, size_t si
     size_t i;
     if (!group) return spmv_print(out, size, "%s", "");
     spmv__text_open(&text, out, size);
-    SPMV__GROUP_SAY(&text, "matrix        %llu x %llu, %llu nonzeros, divided by %s\n", (spmv__ull)group->rows, (spmv__ull)group->cols,
-                    (spmv__ull)group->nnz, group->shares ? "given shares" : by[group->divided]);
+    spmv__say(&text, "matrix        %llu x %llu, %llu nonzeros, divided by %s\n", (spmv__ull)group->rows, (spmv__ull)group->cols,
+              (spmv__ull)group->nnz, group->shares ? "given shares" : by[group->divided]);
     if (group->alone > 0)
-        SPMV__GROUP_SAY(&text, "predicted     %.*f us on the fastest device alone, %.*f us divided%s\n", SPMV__FIGURE(group->alone * 1e6),
-                        SPMV__FIGURE(group->together * 1e6), spmv__group_pays(group) ? "" : ", so it gets all rows");
+        spmv__say(&text, "predicted     %.*f us on the fastest device alone, %.*f us divided%s\n", SPMV__FIGURE(group->alone * 1e6),
+                  SPMV__FIGURE(group->together * 1e6), spmv__group_pays(group) ? "" : ", so it gets all rows");
     for (i = 0; i < group->count; i++) spmv__group_explain_block(&text, group, i);
     spmv__group_explain_limit(&text, group);
     return spmv__text_close(&text);

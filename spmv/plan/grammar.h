@@ -333,13 +333,6 @@ static void spmv__put_key(spmv__text *text, int k, int64_t v)
     }
 }
 
-static void spmv__text_open(spmv__text *text, char *out, size_t size)
-{
-    text->out = out;
-    text->size = size;
-    text->length = 0;
-}
-
 static size_t spmv__text_close(spmv__text *text)
 {
     if (text->size) text->out[text->length < text->size ? text->length : text->size - 1] = 0;

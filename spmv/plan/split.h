@@ -53,12 +53,12 @@ static uint64_t spmv__taking_first(const spmv__taking *taking, uint64_t share)
     return taking->bh ? spmv__smaller(spmv__round_up(row, taking->bh), a->rows) : row;
 }
 
-/* Calls work for each share and adds up what they took. */
+/* Calls work for each share, as many as are worth it unless that is set, and adds up what they took. */
 static void spmv__take_shared(spmv__taking *taking, spmv__work work)
 {
     spmv__splitter *splitter = taking->splitter;
     uint64_t i;
-    taking->shares = spmv__share_count(splitter->a->nnz + splitter->a->rows);
+    if (!taking->shares) taking->shares = spmv__share_count(splitter->a->nnz + splitter->a->rows);
     memset(taking->counts, 0, sizeof taking->counts);
     spmv__share_out(work, taking, taking->shares);
     for (i = 0; i < taking->shares; i++) {
@@ -67,6 +67,7 @@ static void spmv__take_shared(spmv__taking *taking, spmv__work work)
     }
 }
 
+/* Takes all that is left, or of that what lies on diagonals that stay. */
 static void spmv__take_all_share(void *job, uint64_t share)
 {
     spmv__taking *taking = (spmv__taking *)job;
@@ -74,7 +75,8 @@ static void spmv__take_all_share(void *job, uint64_t share)
     uint64_t r, k, end = spmv__taking_first(taking, share + 1), count = 0;
     for (r = spmv__taking_first(taking, share); r < end; r++)
         for (k = splitter->a->ptr[r]; splitter->left[r] && k < splitter->a->ptr[r + 1]; k++)
-            if (spmv__is_left(splitter, k)) spmv__take(splitter, r, k, &count);
+            if (spmv__is_left(splitter, k) && (!taking->diagonals || spmv__diagonal_stays(taking->diagonals, splitter->a, r, k)))
+                spmv__take(splitter, r, k, &count);
     taking->counts[share] = count;
 }
 
@@ -97,9 +99,8 @@ static void spmv__take_width_share(void *job, uint64_t share)
 {
     spmv__taking *taking = (spmv__taking *)job;
     const spmv__splitter *splitter = taking->splitter;
-    uint64_t n = taking->end - taking->first, i, k, count = 0;
-    uint64_t end = taking->first + n / taking->shares * (share + 1) + n % taking->shares * (share + 1) / taking->shares;
-    for (i = taking->first + n / taking->shares * share + n % taking->shares * share / taking->shares; i < end; i++) {
+    uint64_t n = taking->end - taking->first, end = taking->first + spmv__even(n, 1, share + 1, taking->shares), i, k, count = 0;
+    for (i = taking->first + spmv__even(n, 1, share, taking->shares); i < end; i++) {
         uint64_t r = spmv__list_row(splitter, i), most = count + taking->limit;
         for (k = splitter->a->ptr[r]; count < most && splitter->left[r] && k < splitter->a->ptr[r + 1]; k++)
             if (spmv__is_left(splitter, k)) spmv__take(splitter, r, k, &count);
@@ -140,14 +141,8 @@ static spmv_status spmv__take_width(spmv__splitter *splitter, uint64_t first, ui
     taking.first = first;
     taking.end = end;
     taking.limit = limit;
-    if (end - first == splitter->out->rows[splitter->part]) {
-        spmv__take_shared(&taking, spmv__take_width_share);
-    } else { /* a slice is not worth threads */
-        taking.shares = 1;
-        spmv__take_width_share(&taking, 0);
-        splitter->left_all -= taking.counts[0];
-        splitter->out->nnz[splitter->part] += taking.counts[0];
-    }
+    taking.shares = end - first < splitter->out->rows[splitter->part]; /* a slice is not worth threads */
+    spmv__take_shared(&taking, spmv__take_width_share);
     return SPMV_OK;
 }
 
@@ -189,18 +184,6 @@ static void spmv__drop_thin_bands(spmv__diagonals *diagonals, uint64_t w)
             while (begin < i) spmv__diagonal_drop(diagonals, begin++);
         begin = i < diagonals->count && diagonals->list[i].load ? i : i + 1;
     }
-}
-
-static void spmv__take_diagonals_share(void *job, uint64_t share)
-{
-    spmv__taking *taking = (spmv__taking *)job;
-    const spmv__splitter *splitter = taking->splitter;
-    uint64_t r, k, end = spmv__taking_first(taking, share + 1), count = 0;
-    for (r = spmv__taking_first(taking, share); r < end; r++)
-        for (k = splitter->a->ptr[r]; splitter->left[r] && k < splitter->a->ptr[r + 1]; k++)
-            if (spmv__is_left(splitter, k) && spmv__diagonal_stays(taking->diagonals, splitter->a, r, k))
-                spmv__take(splitter, r, k, &count);
-    taking->counts[share] = count;
 }
 
 /* Counts what a device has taken for the part. */
@@ -246,7 +229,7 @@ static spmv_status spmv__take_staying(spmv__splitter *splitter, const spmv_view 
     memset(&taking, 0, sizeof taking);
     taking.splitter = splitter;
     taking.diagonals = diagonals;
-    spmv__take_shared(&taking, there ? spmv__take_marked_share : spmv__take_diagonals_share);
+    spmv__take_shared(&taking, there ? spmv__take_marked_share : spmv__take_all_share);
     return SPMV_OK;
 }
 
@@ -404,8 +387,7 @@ static uint64_t spmv__left_in(const spmv__splitter *splitter, uint64_t r)
 /* The first row of a share. */
 static uint64_t spmv__list_begin(const spmv__listing *listing, uint64_t share)
 {
-    const uint64_t rows = listing->splitter->a->rows, windows = spmv__ceil_div(rows, listing->window);
-    return spmv__smaller(rows, (windows / listing->shares * share + windows % listing->shares * share / listing->shares) * listing->window);
+    return spmv__even(listing->splitter->a->rows, listing->window, share, listing->shares);
 }
 
 /* Counts the rows that a share lists. */
