@@ -355,7 +355,9 @@ SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...)
 {
     spmv__text text;
     va_list args;
-    spmv__text_open(&text, out, size);
+    text.out = out;
+    text.size = out ? size : 0;
+    text.length = 0;
     va_start(args, format);
     spmv__format_text(&text, format ? format : "", args);
     va_end(args);

@@ -667,7 +667,7 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     spmv_cocktail_desc keys;
     const int cocktail = text && spmv__is_cocktail(text);
     spmv_status s = SPMV_OK;
-    if (text && !cocktail && !spmv__is_auto(text) && !spmv__is_measure(text))
+    if (text && !cocktail && !spmv__is_name(text, "auto") && !spmv__is_name(text, "measure"))
         return spmv_plan_make(&out->plan, text, a, hints, column, hooks);
     memset(&keys, 0, sizeof keys);
     if (cocktail) s = spmv_cocktail_keys(&keys, text, column, hooks);

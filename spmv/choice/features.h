@@ -244,35 +244,71 @@ static double spmv__spread(uint64_t i) { return (double)((uint32_t)(i + 1) * 265
 
 /* ---- features: diagonals -------------------------------------------------------------------------------------------- */
 
-/* How many nonzeros each diagonal of a sample holds: a hash table. Numbers are those of spmv__diagonals. */
+/* How many nonzeros each diagonal of a sample holds: a table with a place for every diagonal if it is large enough, else a hash table.
+ * Numbers are those of spmv__diagonals. */
 typedef struct spmv__counters {
-    uint64_t *place;  /* 0: free; else (number + 1) << SPMV__COUNTERS_BITS | nonzeros */
-    uint64_t  places; /* a power of two, and at least twice the diagonals */
+    uint64_t *place;  /* 0: free; direct: place[number] is the nonzeros; else (number + 1) << SPMV__COUNTERS_BITS | nonzeros */
+    uint64_t  places; /* if hashed, a power of two, and at least twice the diagonals */
+    int       direct;
 } spmv__counters;
 
 enum { SPMV__COUNTERS_BITS = 31 /* sizes are below 2^32 each, a number + 1 has 33 bits; no sample has 2^31 nonzeros on a diagonal */ };
 
-/* The place of a diagonal: where it is, else where it can be added. */
-static uint64_t *spmv__counters_at(const spmv__counters *counters, uint64_t number)
+/* Sets the size of a table for so many diagonals at most, of a matrix with so many rows and columns. */
+static void spmv__counters_size(spmv__counters *counters, const spmv_csr *a, uint64_t most)
 {
-    uint64_t at = number * 0x9e3779b97f4a7c15u >> 32 & (counters->places - 1); /* Knuth 6.4 */
+    const uint64_t numbers = a->rows + a->cols, cache = 1u << 14; /* places that stay in the second-level cache */
+    most = spmv__smaller(most, numbers);
+    for (counters->places = 64; counters->places < 2 * most || (counters->places < 4 * most && counters->places < cache);)
+        counters->places *= 2;
+    /* clearing and reading the places costs little beside the nonzeros */
+    counters->direct = numbers <= counters->places || numbers <= a->nnz / 8;
+    if (counters->direct) counters->places = numbers;
+}
+
+/* The place of a diagonal: where it is, else where it can be added. */
+static uint64_t spmv__counters_at(const spmv__counters *counters, uint64_t number)
+{
+    uint64_t at = number;
+    if (counters->direct) return at;
+    at = number * 0x9e3779b97f4a7c15u >> 32 & (counters->places - 1); /* Knuth 6.4 */
     while (counters->place[at] && counters->place[at] >> SPMV__COUNTERS_BITS != number + 1) at = (at + 1) & (counters->places - 1);
-    return counters->place + at;
+    return at;
+}
+
+/* The number of the diagonal in a place that is not free. */
+static uint64_t spmv__counters_number(const spmv__counters *counters, uint64_t at)
+{
+    return counters->direct ? at : (counters->place[at] >> SPMV__COUNTERS_BITS) - 1;
+}
+
+/* The nonzeros in a place. */
+static uint64_t spmv__counters_held(const spmv__counters *counters, uint64_t at)
+{
+    return counters->direct ? counters->place[at] : counters->place[at] & (((uint64_t)1 << SPMV__COUNTERS_BITS) - 1);
+}
+
+/* Adds nonzeros to a diagonal. */
+static void spmv__counters_add(spmv__counters *counters, uint64_t number, uint64_t nonzeros)
+{
+    uint64_t *place = counters->place + spmv__counters_at(counters, number);
+    if (!*place && !counters->direct) *place = (number + 1) << SPMV__COUNTERS_BITS;
+    *place += nonzeros;
 }
 
 /* Counts the nonzeros of rows first .. end - 1 of a view; those of rows with the same diagonals together. */
 static void spmv__counters_rows(spmv__counters *counters, const spmv_view *view, uint64_t first, uint64_t end)
 {
     const spmv_csr *a = view->a;
-    uint64_t r, k, rows, number, *place;
+    uint64_t r, k, rows, *place;
     for (r = first; r < end; r += rows) {
         rows = spmv__moved_rows(view, r, end);
-        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) {
-            if (!spmv__mine(view, k)) continue;
-            number = a->col[k] + a->rows - 1 - r;
-            place = spmv__counters_at(counters, number);
-            *place = (*place ? *place : (number + 1) << SPMV__COUNTERS_BITS) + rows;
-        }
+        if (counters->direct && !view->owner) {
+            place = counters->place + (a->rows - 1 - r);
+            for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) place[a->col[k]] += rows;
+        } else
+            for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+                if (spmv__mine(view, k)) spmv__counters_add(counters, a->col[k] + a->rows - 1 - r, rows);
     }
 }
 
@@ -323,10 +359,10 @@ static void spmv__analysis_some_diagonals(const spmv__analysis *analysis, spmv__
     uint64_t at;
     spmv__diagonals_sample(counters, analysis->view, step);
     for (at = 0; at < counters->places; at++) {
-        const uint64_t place = counters->place[at], number = (place >> SPMV__COUNTERS_BITS) - 1;
-        if (!place) continue;
-        features->bands += !number || !*spmv__counters_at(counters, number - 1);
-        spmv__analysis_diagonal(analysis, number, (place & (((uint64_t)1 << SPMV__COUNTERS_BITS) - 1)) * step, features);
+        const uint64_t number = counters->place[at] ? spmv__counters_number(counters, at) : 0;
+        if (!counters->place[at]) continue;
+        features->bands += !number || !counters->place[spmv__counters_at(counters, number - 1)];
+        spmv__analysis_diagonal(analysis, number, spmv__counters_held(counters, at) * step, features);
     }
 }
 
@@ -736,10 +772,9 @@ static spmv_status spmv__analysis_sample(spmv__analysis_samples *samples)
     void *block;
     spmv_status s;
     memset(&samples->counters, 0, sizeof samples->counters);
-    if (samples->every) {
-        const uint64_t most = spmv__diagonals_sampled(samples->analysis->view->a, samples->every);
-        for (samples->counters.places = 64; samples->counters.places < 2 * most;) samples->counters.places *= 2;
-    }
+    if (samples->every)
+        spmv__counters_size(&samples->counters, samples->analysis->view->a,
+                            spmv__diagonals_sampled(samples->analysis->view->a, samples->every));
     s = spmv__new(samples->analysis->hooks, &block, samples->counters.places * 8 + tag_bytes + threads * bytes, 1, 0);
     if (s) return s;
     samples->counters.place = (uint64_t *)block;

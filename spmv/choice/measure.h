@@ -291,7 +291,7 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *matrix, const spmv_d
 #endif
     if (!s) s = spmv_choose(choice, desc->plan, csr, how, &target, desc->hints, NULL, &desc->hooks);
     if (!s) s = spmv__store_choice(matrix, desc, csr, how, choice);
-    if (!s && desc->plan && spmv__is_measure(desc->plan) && !desc->variant) spmv__measure(matrix, desc, csr, how, choice);
+    if (!s && desc->plan && spmv__is_name(desc->plan, "measure") && !desc->variant) spmv__measure(matrix, desc, csr, how, choice);
     if (s) memset(choice, 0, sizeof *choice);
     spmv_free(&desc->hooks, block);
     return s;
@@ -314,10 +314,10 @@ static spmv_status spmv__plan_and_store(spmv_matrix *matrix, const spmv_desc *de
                                         spmv_format only)
 {
     const char *text = desc->plan ? desc->plan : "csr";
-    const int is_auto = desc->plan ? spmv__is_auto(text) : !desc->reproducible, explained = desc->hints && desc->hints->choice;
+    const int is_auto = desc->plan ? spmv__is_name(text, "auto") : !desc->reproducible, explained = desc->hints && desc->hints->choice;
     const spmv_device_class where = desc->device ? spmv__class_of(desc) : SPMV_DEVICE_CLASS_HOST;
     if (only == SPMV_FORMAT_COUNT && is_auto && !explained && spmv__is_tiny(csr, where, desc->hints)) only = SPMV_CSR;
-    if (only == SPMV_FORMAT_COUNT && (is_auto || spmv__is_measure(text) || spmv__is_cocktail(text)))
+    if (only == SPMV_FORMAT_COUNT && (is_auto || spmv__is_name(text, "measure") || spmv__is_cocktail(text)))
         return spmv__choose_and_store(matrix, desc, csr, how);
     return spmv__store_given(matrix, desc, csr, how, text, only);
 }

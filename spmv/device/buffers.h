@@ -263,7 +263,8 @@ static spmv_status spmv__leave_unseen(const spmv_desc *desc, const spmv__buffer_
     spmv_csr a;
     double padded;
     spmv_status s = SPMV_OK;
-    if (!input->there || (desc->plan && !spmv__is_auto(desc->plan)) || desc->reproducible || desc->strict || desc->max_bytes) return s;
+    if (!input->there || (desc->plan && !spmv__is_name(desc->plan, "auto")) || desc->reproducible || desc->strict || desc->max_bytes)
+        return s;
     if (target.device_class != SPMV_DEVICE_CLASS_GPU) return s;
     if (hints && (hints->choice || hints->without & both)) return s;
     memset(&a, 0, sizeof a);

@@ -456,16 +456,12 @@ SPMV__SHARED const char *spmv__after_name(const char *text, const char *name)
     return text;
 }
 
-/* Is text that name alone? */
+/* Is text that name alone? "auto", "measure", and "cocktail" with or without keys are not plans; spmv/choice.h makes them. */
 SPMV__SHARED int spmv__is_name(const char *text, const char *name)
 {
     const char *rest = spmv__after_name(text, name);
     return rest && !*rest;
 }
-
-/* Is text "auto", "measure", or "cocktail" with or without keys? These are not plans; spmv/choice.h makes them. */
-SPMV__SHARED int spmv__is_auto(const char *text) { return spmv__is_name(text, "auto"); }
-SPMV__SHARED int spmv__is_measure(const char *text) { return spmv__is_name(text, "measure"); }
 SPMV__SHARED int spmv__is_cocktail(const char *text)
 {
     const char *rest = spmv__after_name(text, "cocktail");
