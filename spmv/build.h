@@ -200,8 +200,8 @@ static void spmv__count_rows_share(void *job, uint64_t share)
 {
     const spmv__row_counts *counts = (const spmv__row_counts *)job;
     const spmv_view *view = counts->source->view;
-    uint64_t i, k, end = spmv__even(view->rows, 1, share + 1, counts->shares);
-    for (i = spmv__even(view->rows, 1, share, counts->shares); i < end; i++) {
+    uint64_t i, k, end = view->rows / counts->shares * (share + 1) + (share + 1 == counts->shares ? view->rows % counts->shares : 0);
+    for (i = view->rows / counts->shares * share; i < end; i++) {
         uint64_t r = spmv__source_row(counts->source, i), n = view->a->ptr[r + 1] - view->a->ptr[r];
         if (view->owner)
             for (n = 0, k = view->a->ptr[r]; k < view->a->ptr[r + 1]; k++) n += (uint64_t)(view->owner[k] == view->part);

@@ -462,8 +462,8 @@ static void spmv__import_order_share(void *job, uint64_t share)
     spmv__import_order *order = (spmv__import_order *)job;
     const spmv__import *work = order->work;
     const spmv_input *in = work->in;
-    uint64_t r = spmv__even(work->rows, 1, share, order->shares), i, end;
-    const uint64_t stop = spmv__even(work->rows, 1, share + 1, order->shares);
+    uint64_t r = work->rows / order->shares * share + work->rows % order->shares * share / order->shares, i, end;
+    const uint64_t stop = work->rows / order->shares * (share + 1) + work->rows % order->shares * (share + 1) / order->shares;
     for (; r < stop; r++) {
         uint64_t next = 0;
         end = spmv__index(in->ptr, work->ptr_bits, in->base, r + 1);
@@ -655,8 +655,8 @@ static spmv_status spmv__import_deal(spmv__import *work, uint64_t *ptr, const sp
     for (t = 0; t < n; t++) {
         (*task)[t] = *work;
         (*task)[t].hooks = quiet;
-        (*task)[t].first = spmv__even(work->end, 1, t, n);
-        (*task)[t].end = spmv__even(work->end, 1, t + 1, n);
+        (*task)[t].first = work->end / n * t + work->end % n * t / n;
+        (*task)[t].end = work->end / n * (t + 1) + work->end % n * (t + 1) / n;
         (*task)[t].batch = work->batch + 2 * t;
         if (t + 1 < n || work->band) (*task)[t].count = (uint64_t *)(work->batch + 2 * n) + t * work->bands;
     }
