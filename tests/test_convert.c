@@ -1583,7 +1583,7 @@ static spmv_status same_with_val(spmv_device *d, const matrix *m, const void *va
 
 /* Values that are numbers in a dictionary, or one for all: y has the bits that it has without. Zeros have both signs, and padding and fill
  * another value than all nonzeros. */
-Test(convert, codes_keep_every_bit, .timeout = 600)
+Test(thorough, codes_keep_every_bit, .timeout = 600)
 {
     static const struct { const char *plan; int fill; } t[] = {
         { "dense", 1 }, { "coo", 0 }, { "csr", 0 }, { "csr:run=64,idx=16", 0 }, { "dia", 1 }, { "bdia", 1 }, { "ell", 0 },
