@@ -142,6 +142,11 @@ build/gen/ptx: tools/gen/ptx/ptx.c $(filter-out spmv/generated/ptx.h,$(HEADERS))
 	@mkdir -p $(@D)
 	$(CC) $(C99) $(OPT) $(WARN) $(GEN_WARN) $(CFLAGS) -DSPMV_NO_SIMD $< -o $(NEW) $(LDFLAGS) -ldl && mv $(NEW) $@
 
+# Lists these programs: make ptx-list
+build/gen/list: tools/gen/ptx/list.c $(filter-out spmv/generated/ptx.h,$(HEADERS))
+	@mkdir -p $(@D)
+	$(CC) $(C99) $(OPT) $(WARN) $(GEN_WARN) $(CFLAGS) -DSPMV_NO_SIMD $< -o $(NEW) $(LDFLAGS) -ldl && mv $(NEW) $@
+
 # Times generated kernels beside those of the library: bench/generator.sh
 build/gen/measure: tools/gen/measure/measure.c tools/gen/measure/within.h tools/gen/measure/other_text.h $(HEADERS)
 	@mkdir -p $(@D)
@@ -291,6 +296,11 @@ ptx: build/gen/ptx
 	nvcc=$$(command -v nvcc) && cuda=$$(dirname "$$nvcc")/..; \
 	LD_LIBRARY_PATH=$$LD_LIBRARY_PATH:$$cuda/lib64:$$cuda/lib build/gen/ptx kernels/ptx.list spmv/generated/ptx.h
 
+# which these are, after a change of tuning/, of the choice or of defaults: kernels/ptx.list
+ptx-list: build/gen/list
+	build/gen/list >kernels/ptx.list.new && mv kernels/ptx.list.new kernels/ptx.list
+	$(MAKE) ptx
+
 single: dist/spmv.h
 dist/spmv.h: tools/single.sh $(HEADERS)
 	@mkdir -p dist
@@ -397,6 +407,6 @@ bench-report:
 clean:
 	rm -rf build dist
 
-.PHONY: all help headers fit predicted kernels ptx check-headers single lib dist install install-headers install-lib uninstall test test-all \
+.PHONY: all help headers fit predicted kernels ptx ptx-list check-headers single lib dist install install-headers install-lib uninstall test test-all \
         compile-checks unit sanitize pairs suite oclgrind generator rusticl examples fuzz demo sizes compile-time variants man bench-peers bench-regret \
         bench-host bench-papers bench-report clean

@@ -267,6 +267,8 @@ group() { # group NAME: lists its checks
         check gen/c sum "make -s build/spmvgen build/obj/library.o && sh tests/gen.sh c"
         check gen/own sum "make -s build/spmvgen && $pin sh tests/gen.sh own"
         check gen/tune sum "make -s build/spmvgen && $pin sh tests/gen.sh tune"
+        check gen/shipped plain "make -s build/gen/list && { build/gen/list | cmp - kernels/ptx.list ||" \
+            "{ echo run: make ptx-list; false; }; }"
         check gen/fresh sum "make -s build/spmvgen && sh tests/generator.sh fresh"
         check gen/standalone sum "make -s build/spmvgen && sh tests/generator.sh standalone"
         check gen/device sum "make -s build/spmvgen build/gen/multiply &&" \

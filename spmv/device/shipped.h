@@ -93,7 +93,11 @@ static void spmv__shipped_unpack(const char *from, char *to, size_t end)
         count = spmv__shipped_number(&from);
         distance = spmv__shipped_number(&from);
         if (distance) last = distance;
-        for (; count && n < end; count--, n++) to[n] = to[n - last];
+        if (count > end - n) count = end - n;
+        for (; count; count -= distance, n += distance) {
+            distance = count < last ? count : last;
+            memcpy(to + n, to + n - last, distance);
+        }
     }
 }
 

@@ -21,9 +21,9 @@ echo 'exit 0' >tools/install.sh
 rc=0 n=0
 for target in build/obj/spmv.o build/obj-defect/library.o build/spmv build/spmv-defect build/tests/test_io build/san/test_io \
     build/gen/parse.c build/gen/scan.c build/gen/scan.o build/gen/tree.o build/spmvgen \
-    build/gen/multiply build/gen/compile build/gen/measure build/gen/ptx build/tests/library.o build/san/library.o build/fuzz/fuzz_mm \
-    build/threads build/two_devices build/groups build/permuted build/prepare build/cuda/libcuda.so.1 build/cuda/compiler/libnvrtc.so.13 \
-    build/cuda/compile build/compile/clang-two_a.o build/obj/plot.inc build/libspmv.so dist/spmv.h; do
+    build/gen/multiply build/gen/compile build/gen/measure build/gen/ptx build/gen/list build/tests/library.o build/san/library.o \
+    build/fuzz/fuzz_mm build/threads build/two_devices build/groups build/permuted build/prepare build/cuda/libcuda.so.1 \
+    build/cuda/compiler/libnvrtc.so.13 build/cuda/compile build/compile/clang-two_a.o build/obj/plot.inc build/libspmv.so dist/spmv.h; do
     n=$((n + 1))
     if [ $target = build/spmv ]; then # nor do the objects of programs keep it from being linked
         find tools -name '*.c' | while IFS= read -r f; do
