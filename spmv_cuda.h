@@ -29,8 +29,9 @@ extern "C" {
  *   closed. Without a queue a stream is made in the context. The legacy default stream is named CU_STREAM_LEGACY, since NULL means
  *   the device's own.
  * - Calls make the device's context current in the calling thread and restore what was current before. So they do with the thread's
- *   capture mode, which they relax, so that a capture in another thread goes on in whatever mode it was begun. While a stream itself is
- *   captured, only products by spmv_cuda_mul and spmv_exec_mul may use it: if it is the device's own, make no matrices there.
+ *   capture mode, which they relax, so that a capture in another thread goes on in whatever mode it was begun. A stream that is
+ *   captured takes only products by spmv_cuda_mul, spmv_exec_mul and the like; all else there, if it is the device's own making a matrix,
+ *   too, is SPMV_ERR_BUSY and does not harm the capture.
  * - From compute capability 9.0 and CUDA 12.3 on a kernel of a product may start when the groups of the kernel before it in the stream, of
  *   the same product or the one before, have ended (programmatic dependent launch): it waits for that one before it touches x or y, so
  *   nothing changes but the time. What else is in the stream is waited for as always. SPMV_CUDA_NO_OVERLAP, defined, launches every

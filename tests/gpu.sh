@@ -4,8 +4,8 @@
 # no toolkit).
 # tests/gpu.sh run [DEVICE] - tests the CUDA back end on this machine's GPU by what lies in build/gpu, which may come from another
 # machine: every listed variant, tests/test_cl.c, test_convert.c, test_many.c (its products at once) and test_tail.c, products in a graph,
-# arrays of Python on the GPU where NumPy and SciPy are, with CuPy, PyTorch and Numba where they are, and times beside OpenCL's. DEVICE is
-# cuda:0 unless given. A few minutes. The last line is "N passed, N failed"; logs are in $OUT or build/gpu/log.
+# arrays of Python on the GPU where NumPy and SciPy are, with CuPy, PyTorch and Numba where they are, captures, and times beside OpenCL's.
+# DEVICE is cuda:0 unless given. A few minutes. The last line is "N passed, N failed"; logs are in $OUT or build/gpu/log.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 dir=build/gpu
@@ -17,6 +17,7 @@ prepare() {
     mkdir -p $dir/python/spmv && cp python/tests/test_cuda.py $dir/python/ && cp python/spmv/*.py $dir/python/spmv/ || exit 1
     ${CC:-cc} -O2 -shared -fPIC -DSPMV_C_API= -I. $(python3-config --includes) python/spmv/_core.c spmv_c.c \
         -o $dir/python/spmv/_core.abi3.so -ldl || exit 1
+    ${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. tests/cuda/capture.c tools/measure/graph.c -o $dir/capture -ldl -pthread || exit 1
     cp build/spmv build/tests/test_cl build/tests/test_convert build/tests/test_many build/tests/test_tail $dir/ || exit 1
     # what the tests need and a machine with a GPU seldom has; not the C library, which must be the machine's own
     ldd $dir/test_cl | awk '$3 ~ /^\// && $1 !~ /^(libc|libm|libpthread|libresolv|libOpenCL)\./ { print $3 }' |
@@ -70,6 +71,9 @@ run() {
     $dir/graph >"$out/graph" 2>&1 && grep -q 'where it should be' "$out/graph"
     result $? graph
     cat "$out/graph"
+    $dir/capture >"$out/capture" 2>&1
+    result $? capture
+    cat "$out/capture"
     variants
     result $? variants
     for test in test_cl test_convert test_many test_tail; do

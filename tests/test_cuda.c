@@ -538,6 +538,74 @@ Test(products, and_all_else_leave_captures_of_other_threads_alone)
     check_clean("a capture in another thread");
 }
 
+int cuStreamBeginCapture_v2(void *stream, int mode);
+int cuStreamEndCapture(void *stream, void **graph);
+int cuGraphDestroy(void *graph);
+
+/* While the device's own stream is captured it takes products, and all else is refused before it harms the capture: the graph has the
+ * products alone, and afterwards everything is as it was. */
+Test(products, alone_are_captured)
+{
+    const double x[COLS] = { 1, 2, 3, 4 };
+    double y[ROWS] = { 5 };
+    static const char *const plans[] = { "csr", "tcsr", "sell", "bcsr:b=2x2" };
+    spmv_device d;
+    spmv_matrix m, gone, late;
+    spmv_exec e, other;
+    spmv_tail tail = { 0 };
+    void *v[3] = { NULL, NULL, NULL }, *graph = NULL;
+    unsigned long long before[LENGTH(fake.value)];
+    size_t i;
+    int launches;
+    tail.dots = SPMV_DOT_YY;
+    cr_assert_eq(open_device(&d, NULL), SPMV_OK);
+    cr_assert_eq(store_as(&m, &d, "csr", NULL, 1), SPMV_OK);
+    cr_assert_eq(store(&gone, &d, "ell"), SPMV_OK);
+    cr_assert_eq(spmv_exec_create(&e, m.on_device, d.queue), SPMV_OK);
+    for (i = 0; i < LENGTH(v); i++) cr_assert_eq(spmv_buffer_create(&d, 256, &v[i]), SPMV_OK);
+    fake.current = d.context;
+    cr_assert_eq(cuStreamBeginCapture_v2(d.queue, 0), 0);
+    cr_assert_eq(spmv_exec_mul(&e, 1, v[0], 0, 0, v[1], 0), SPMV_OK, "%s", said);
+    memcpy(before, fake.value, sizeof before);
+    launches = fake.launches;
+    for (i = 0; i < LENGTH(plans); i++) {
+        *said = 0;
+        cr_assert_eq(store(&late, &d, plans[i]), SPMV_ERR_BUSY, "%s", said);
+        cr_assert_not_null(strstr(said, "is being captured"), "%s", said);
+    }
+    cr_assert_eq(spmv_update(&m, val), SPMV_ERR_BUSY);
+    cr_assert_eq(spmv_update_buffer(&m, v[0]), SPMV_ERR_BUSY);
+    cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_ERR_BUSY);
+    cr_assert_eq(y[0], 5);
+    cr_assert_eq(spmv_buffer_write(&d, v[0], sizeof x, x), SPMV_ERR_BUSY);
+    cr_assert_eq(spmv_buffer_read(&d, v[0], sizeof x, y), SPMV_ERR_BUSY);
+    tail.sums = v[2];
+    cr_assert_eq(spmv_exec_mul_tail(&e, 1, v[0], 0, 0, v[1], 4, &tail), SPMV_ERR_BUSY, "%s", said); /* the first one */
+    cr_assert_eq(spmv_exec_create(&other, m.on_device, d.queue), SPMV_OK, "%s", said);
+    cr_assert_eq(fake.launches, launches);
+    cr_assert_eq(spmv_exec_mul_many(&other, 2, SPMV_SIDE_BY_SIDE, 1, v[0], 0, 0, 0, v[1], 0, 0), SPMV_OK, "%s", said);
+    launches = fake.launches;
+    spmv_exec_destroy(&other);
+    spmv_destroy(&gone);
+    cr_assert_not(fake.lost);
+    cr_assert_eq(cuStreamEndCapture(d.queue, &graph), 0);
+    cr_assert_not_null(graph);
+    cr_assert_gt(launches, fake.launches);
+    cr_assert_eq(cuGraphDestroy(graph), 0);
+    fake.current = NULL;
+    cr_assert_eq(spmv_update(&m, val), SPMV_OK, "%s", said); /* where the values are that a graph reads */
+    cr_assert_eq(spmv_exec_mul(&e, 1, v[0], 0, 0, v[1], 0), SPMV_OK);
+    cr_assert_arr_eq(before, fake.value, sizeof before);
+    cr_assert_eq(spmv_exec_mul_tail(&e, 1, v[0], 0, 0, v[1], 4, &tail), SPMV_OK, "%s", said);
+    cr_assert_eq(store(&late, &d, "tcsr"), SPMV_OK, "%s", said);
+    spmv_destroy(&late);
+    spmv_exec_destroy(&e);
+    for (i = 0; i < LENGTH(v); i++) spmv_buffer_destroy(&d, v[i]);
+    spmv_destroy(&m);
+    spmv_device_destroy(&d);
+    check_clean("a capture");
+}
+
 /* A product on buffers, for graph_record. */
 typedef struct recorded_product {
     spmv_exec exec;

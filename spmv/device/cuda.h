@@ -30,7 +30,7 @@
     X(cuThreadExchangeStreamCaptureMode, (int *mode))                                                                         \
     X(cuStreamCreate, (void **stream, unsigned flags)) X(cuStreamDestroy_v2, (void *stream))                                  \
     X(cuStreamCreateWithPriority, (void **stream, unsigned flags, int priority))                                              \
-    X(cuStreamSynchronize, (void *stream))                                                                                    \
+    X(cuStreamSynchronize, (void *stream)) X(cuStreamIsCapturing, (void *stream, int *status))                                \
     X(cuModuleLoadData, (void **module, const void *image)) X(cuModuleUnload, (void *module))                                 \
     X(cuModuleGetFunction, (void **function, void *module, const char *name))                                                 \
     X(cuFuncGetAttribute, (int *value, int attribute, void *function))                                                        \
@@ -563,6 +563,7 @@ enum { SPMV__CUDA_ARGUMENTS = 32 };
 typedef struct spmv__cuda_kernel {
     void    *function;
     int      follows; /* 1: it waits by itself for the kernel before it in the stream (FOLLOW of kernels/cuda.cuh) */
+    int      recorded; /* 1: it is of products, which may be captured into graphs */
     void    *argument[SPMV__CUDA_ARGUMENTS]; /* argument[i] is &value[i] */
     uint64_t value[SPMV__CUDA_ARGUMENTS];
 } spmv__cuda_kernel;
@@ -576,6 +577,7 @@ static spmv_status spmv__cuda_new_kernel(const spmv_device *device, void *progra
     memset(kernel, 0, sizeof *kernel);
     for (i = 0; i < SPMV__CUDA_ARGUMENTS; i++) kernel->argument[i] = &kernel->value[i];
     kernel->follows = !strcmp(name, "spmv") || !strcmp(name, "finish") || !strcmp(name, "scale") || !strcmp(name, "tail"); /* of products */
+    kernel->recorded = kernel->follows || !strcmp(name, "turn");
     SPMV__CUDA_IN(s, device, cuModuleGetFunction, (&kernel->function, ((spmv__cuda_program *)program)->module, name));
     if (s) spmv_free(&device->hooks, kernel);
     else *out = kernel;
@@ -610,16 +612,26 @@ static spmv_status spmv__cuda_argument(const spmv_device *device, void *kernel, 
 
 static unsigned long long spmv__cuda_address(const void *buffer) { return (unsigned long long)(uintptr_t)buffer; }
 
+/* SPMV_ERR_BUSY while a stream is captured: what is not a product is not for a graph, and waiting for the stream would end the capture. */
+static spmv_status spmv__cuda_not_captured(const spmv_device *device, void *queue)
+{
+    int captured = 0;
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, device, cuStreamIsCapturing, (queue, &captured));
+    if (s || !captured) return s;
+    return spmv_log(&device->hooks, SPMV_ERR_BUSY, "the stream is being captured into a graph, which takes only products");
+}
+
 static spmv_status spmv__cuda_finish(const spmv_device *device, void *queue)
 {
-    spmv_status s = SPMV_OK;
+    spmv_status s = spmv__cuda_not_captured(device, queue);
     SPMV__CUDA_IN(s, device, cuStreamSynchronize, (queue));
     return s;
 }
 
 static spmv_status spmv__cuda_write(const spmv_device *device, void *queue, void *buffer, uint64_t bytes, const void *from)
 {
-    spmv_status s = SPMV_OK;
+    spmv_status s = spmv__cuda_not_captured(device, queue);
     SPMV__CUDA_IN(s, device, cuMemcpyHtoDAsync_v2, (spmv__cuda_address(buffer), from, (size_t)bytes, queue));
     return s ? s : spmv__cuda_finish(device, queue);
 }
@@ -627,7 +639,7 @@ static spmv_status spmv__cuda_write(const spmv_device *device, void *queue, void
 /* The event after is of the same stream, which does all in order. */
 static spmv_status spmv__cuda_read(const spmv_device *device, void *queue, void *buffer, uint64_t bytes, void *to, void *after)
 {
-    spmv_status s = SPMV_OK;
+    spmv_status s = spmv__cuda_not_captured(device, queue);
     (void)after;
     SPMV__CUDA_IN(s, device, cuMemcpyDtoHAsync_v2, (to, spmv__cuda_address(buffer), (size_t)bytes, queue));
     return s ? s : spmv__cuda_finish(device, queue);
@@ -635,7 +647,7 @@ static spmv_status spmv__cuda_read(const spmv_device *device, void *queue, void 
 
 static spmv_status spmv__cuda_fill(const spmv_device *device, void *queue, void *buffer, uint64_t bytes, uint32_t word)
 {
-    spmv_status s = SPMV_OK;
+    spmv_status s = spmv__cuda_not_captured(device, queue);
     SPMV__CUDA_IN(s, device, cuMemsetD32Async, (spmv__cuda_address(buffer), word, (size_t)(bytes / 4), queue));
     return s;
 }
@@ -759,6 +771,7 @@ static spmv_status spmv__cuda_launch(const spmv_device *device, void *queue, voi
         SPMV__CUDA_IN(s, device, cuEventCreate, (&span->end, 0));
         SPMV__CUDA_IN(s, device, cuEventRecord, (span->begin, queue));
     }
+    if (!s && entry && !entry->recorded) s = spmv__cuda_not_captured(device, queue);
     if (!s && entry) s = spmv__cuda_enqueue(device, queue, entry, (unsigned)groups, (unsigned)wg);
     if (span) SPMV__CUDA_IN(s, device, cuEventRecord, (span->end, queue));
     if (s && span) spmv__cuda_event_free(device, span);

@@ -36,6 +36,12 @@ static thing primary[FAKE_DEVICES];
         if (fake.capturing && fake.mode != 2) fake.bad++; \
     } while (0)
 
+/* 900, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED: what is not for a graph ends the capture of the stream. */
+#define FORBIDDEN_IN_CAPTURED(stream)                                                  \
+    do {                                                                               \
+        if ((stream) == fake.captured && fake.captured) return fake.lost = 1, 900;     \
+    } while (0)
+
 static void *give(int kind, size_t bytes)
 {
     thing *t = (thing *)calloc(1, sizeof *t);
@@ -154,7 +160,21 @@ int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority)
     return flags || priority >= 0;
 }
 int cuStreamDestroy_v2(void *stream) { return take_back(find(stream, FAKE_STREAMS)); }
-int cuStreamSynchronize(void *stream) { CALL(); FORBIDDEN_WHILE_CAPTURED(); fake.syncs++; return !is_stream(stream); }
+int cuStreamSynchronize(void *stream)
+{
+    CALL();
+    FORBIDDEN_WHILE_CAPTURED();
+    FORBIDDEN_IN_CAPTURED(stream);
+    fake.syncs++;
+    return !is_stream(stream);
+}
+
+int cuStreamIsCapturing(void *stream, int *status)
+{
+    CALL();
+    *status = stream == fake.captured ? 1 + fake.lost : 0;
+    return !is_stream(stream);
+}
 
 int cuStreamGetCtx(void *stream, void **context)
 {
@@ -241,6 +261,7 @@ static int copy(void *to, const void *from, unsigned long long at, size_t bytes,
     thing *t = at_address(at);
     FORBIDDEN_WHILE_CAPTURED(); /* a copy from pageable memory, and the synchronization behind it */
     is_stream(stream);
+    FORBIDDEN_IN_CAPTURED(stream);
     if (!t || bytes > t->bytes - (size_t)(at - (unsigned long long)t->data)) { fake.bad++; return 1; }
     memcpy(to, from, bytes);
     return 0;
@@ -267,6 +288,7 @@ int cuMemsetD32Async(unsigned long long at, unsigned word, size_t count, void *s
     CALL();
     t = at_address(at);
     find(stream, FAKE_STREAMS);
+    FORBIDDEN_IN_CAPTURED(stream);
     if (!t || 4 * count > t->bytes - (size_t)(at - (unsigned long long)t->data)) { fake.bad++; return 1; }
     while (count) memcpy((char *)at + 4 * --count, &word, 4);
     return 0;
@@ -303,6 +325,8 @@ int cuStreamBeginCapture_v2(void *stream, int mode)
     CALL();
     if ((mode && mode != 2) || !find(stream, FAKE_STREAMS) || fake.capturing) return 1;
     fake.capturing = 1;
+    fake.captured = stream;
+    fake.lost = 0;
     fake.recorded = fake.launches;
     return 0;
 }
@@ -311,7 +335,9 @@ int cuStreamEndCapture(void *stream, void **graph)
 {
     if (!fake.capturing || !find(stream, FAKE_STREAMS)) return 1;
     fake.capturing = 0;
+    fake.captured = NULL;
     *graph = NULL;
+    if (fake.lost) return 901; /* CUDA_ERROR_STREAM_CAPTURE_INVALIDATED */
     CALL();
     *graph = give(FAKE_GRAPHS, (size_t)(fake.launches - fake.recorded));
     fake.launches = fake.recorded;

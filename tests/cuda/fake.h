@@ -15,6 +15,8 @@ typedef struct fake_state {
     int  init;              /* what cuInit returns */
     int  devices;
     int  capturing;         /* 1: a stream is captured in the global mode, and what that forbids to this thread is bad */
+    void *captured;         /* that stream, if cuStreamBeginCapture began it */
+    int  lost;              /* 1: a call has invalidated the capture */
     int  mode;              /* this thread's capture mode; 2, relaxed: nothing is forbidden */
     int  forbidden;         /* calls that are forbidden to threads in other modes */
     int  launches, syncs;
