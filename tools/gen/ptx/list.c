@@ -312,6 +312,5 @@ int main(void)
          "# tools/gen/ptx/list.c from the tables of NVIDIA's GPUs. Others are compiled by NVRTC where they are needed.");
     for (k = 0; k < count; k++)
         if (list[k].weight >= LEAST) puts(list[k].text);
-        else if (getenv("ALL")) printf("#%d %s\n", list[k].weight, list[k].text);
     return 0;
 }
