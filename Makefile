@@ -176,7 +176,7 @@ $(LIBRARY_TESTS:%=build/san/%): EXTRA = build/san/library.o
 # these call OpenCL themselves
 OPENCL_TESTS = $(foreach t,test_cl test_faults test_group test_tail,build/tests/$t build/san/$t)
 $(OPENCL_TESTS): EXTRA += -lOpenCL
-SELFCHECK_TESTS = $(foreach t,test_cl test_faults,build/tests/$t build/san/$t)
+SELFCHECK_TESTS = $(foreach t,test_cl test_cuda test_faults,build/tests/$t build/san/$t)
 $(SELFCHECK_TESTS): tools/measure/selfcheck.c tools/measure/selfcheck.h
 $(SELFCHECK_TESTS): EXTRA += tools/measure/selfcheck.c
 
@@ -222,7 +222,7 @@ FAKE_CUDA = build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../
 build/tests/test_cuda build/san/test_cuda: build/cuda/compiler/libnvrtc.so.13
 TIMED = tools/measure/graph.c tools/measure/runner.c
 build/tests/test_cuda build/san/test_cuda: $(TIMED) tools/measure/graph.h tools/measure/runner.h tools/cli/cli.h
-build/tests/test_cuda build/san/test_cuda: EXTRA = $(TIMED) $(FAKE_CUDA)
+build/tests/test_cuda build/san/test_cuda: EXTRA += $(TIMED) $(FAKE_CUDA)
 
 # test_tools tests modules of the command line, which are compiled with it
 TESTED_TOOLS = tools/cli/cli.c tools/cli/memory.c

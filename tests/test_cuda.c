@@ -8,6 +8,7 @@
 
 #include "../tools/measure/graph.h"
 #include "../tools/measure/runner.h"
+#include "../tools/measure/selfcheck.h"
 #include "cuda/fake.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -203,6 +204,26 @@ Test(devices, callers_own_are_left_alone)
     cr_assert_eq(open_with(&d, &desc), SPMV_ERR_ARGUMENT);
     spmv_device_destroy(&first);
     check_clean("own");
+}
+
+/* It opens a device on the caller's stream for each layout, and closes it. */
+Test(devices, are_left_alone_by_a_self_check)
+{
+    selfcheck_desc some = { 0 };
+    selfcheck_counts n;
+    spmv_device d;
+    int i;
+    some.formats = 1u << SPMV_COO | 1u << SPMV_DENSE;
+    some.types = 1u << SPMV_F64;
+    cr_assert_eq(open_device(&d, "cuda:0"), SPMV_OK);
+    for (i = 0; i < 2; i++) {
+        cr_assert_eq(selfcheck_run(&d, &some, &n), SPMV_OK, "%d: %s", i, said);
+        cr_assert(n.wrong > 0 && n.wrong + n.refused == n.variants); /* as nothing is computed */
+        cr_assert_eq(fake.alive[FAKE_STREAMS], 1);
+        cr_assert_eq(fake.alive[FAKE_CONTEXTS], 1);
+    }
+    spmv_device_destroy(&d);
+    check_clean("self-check");
 }
 
 Test(programs, are_compiled_for_the_device)

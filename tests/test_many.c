@@ -490,7 +490,7 @@ Test(many, at_once_on_a_device, .timeout = 300)
 {
     static const struct { const char *plan; int wide; } t[] = {
         { "csr", 1 }, { "csr:idx=16,run=64", 1 }, { "csr:run=256/STREAM=1,SHUF=1", 1 },
-        { "csr:run=32/STREAM=1,WG=64", 1 }, { "csr:run=32/STREAM=1,FINISH=1", 1 }, { "csr:run=32,val=8/STREAM=0", 1 },
+        { "csr:run=32/STREAM=1,WG=64", 1 }, { "csr:run=32/STREAM=1,FINISH=1", 1 }, { "csr:run=32,val=8/STREAM=0,FINISH=0", 1 },
         { "csr:run=32/STREAM=0,FINISH=1", 0 }, { "ell:idx=16", 1 }, { "ell/V=4", 1 }, { "sell:h=8,rows=sorted", 1 },
         { "sell/STAGE=1", 1 }, { "dia", 1 }, { "bdia", 1 }, { "dense/L=4", 1 }, { "bcsr:b=2x2", 1 }, { "bell:b=2x4", 1 },
         { "sbell:b=3x3/L=2", 1 }, { "cmrs", 1 },
@@ -525,7 +525,8 @@ Test(many, at_once_on_a_device, .timeout = 300)
         same_in_buffers(a.exec, type, SPMV_SIDE_BY_SIDE, 8, 0, 0, t[i].plan);
         same_in_buffers(a.exec, type, SPMV_SIDE_BY_SIDE, i % 8 ? 9 : 15, 3, 0.5, t[i].plan);
         same_in_buffers(a.exec, type, SPMV_ONE_AFTER_ANOTHER, 9, 1, 0.5, t[i].plan);
-        CHECK((a.exec->wide[2] != NULL) == t[i].wide, "%s: wide", t[i].plan);
+        /* 8 at once; 4 where the sums of 8 do not fit in a GPU's local memory */
+        CHECK((a.exec->wide[2] || a.exec->wide[1]) == t[i].wide, "%s: %s", t[i].plan, t[i].wide ? "one by one" : "at once");
         spmv_destroy(&a);
     }
     spmv_device_destroy(&device);

@@ -340,11 +340,12 @@ static spmv_status store(selfcheck *self, sample *test)
     return spmv_status_is_refusal(s) && s != SPMV_ERR_MEMORY ? SPMV_OK : s; /* without memory the check ends */
 }
 
-/* Opens a device on the caller's context and queue, so that its programs can be freed. */
+/* Opens a device on the caller's context and queue, so that its programs can be freed. Its limits are those that the caller's has. */
 static spmv_status open_own(selfcheck *self)
 {
     spmv_device_desc desc;
     spmv_status s;
+    void *owned;
     memset(&desc, 0, sizeof desc);
     desc.backend = self->outer->info.backend;
     desc.context = self->outer->context;
@@ -352,7 +353,9 @@ static spmv_status open_own(selfcheck *self)
     desc.queue = self->outer->queue;
     desc.hooks = self->hooks;
     s = spmv_device_create(&self->device, &desc);
+    owned = self->device.info.platform_id; /* by CUDA, what is released when this device is closed: not the caller's context and stream */
     if (!s) self->device.info = self->outer->info;
+    if (!s) self->device.info.platform_id = owned;
     return s;
 }
 
