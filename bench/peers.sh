@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# bench/peers.sh FILE... - compares products of this library with those of others on the same device. Both sides are timed alike:
-# products in a row, medians. On the host (the default) the peers are a plain OpenMP loop, Eigen, librsb and, if MKL is set, Intel MKL; on
-# an NVIDIA GPU (DEVICE=gpu, or anything else that "spmv --device" takes) the peer is cuSPARSE. FILE is a Matrix Market file, compressed
-# or not, or the binary form. The table is printed; rows and their description stay in build/peers/host or build/peers/gpu, from which
-# "make bench-report" makes it again.
-# Variables, with their defaults: PLANS (those of bench/candidates.sh); TYPES ("f64 f32"); ROUNDS, of which each side's fastest counts (2
-# on the host, else 1); SECONDS_LEFT, after which no further matrix is begun (no limit); RUN, a prefix of each timed command, such as
-# "chrt -f 5" on a machine that others use, too; MKL, a folder made by bench/peers/mkl.sh; CUSPARSE, one made by bench/peers/cusparse.sh
-# (the toolkit's cuSPARSE, which may lack SpMVOp); SPMV, PEER, CSRB: programs that are already built. The host's peers need libeigen3-dev
-# and librsb-dev, cuSPARSE needs nvcc.
+# bench/peers.sh FILE... - compares products of this library with those of others on the same device. Both sides are timed alike: products
+# in a row, medians. On the host (the default) the peers are a plain OpenMP loop, Eigen, librsb and, if MKL and AOCL are set, Intel MKL and
+# AOCL-Sparse; on an NVIDIA GPU (DEVICE=gpu, or anything else that "spmv --device" takes) the peer is cuSPARSE. FILE is a Matrix Market
+# file, compressed or not, or the binary form. The table is printed; rows and their description stay in build/peers/host or build/peers/gpu,
+# from which "make bench-report" makes it again.
+# Variables, with their defaults: PLANS (those of bench/candidates.sh); TYPES ("f64 f32"); ROUNDS, of which each side's fastest counts (2 on
+# the host, else 1); SECONDS_LEFT, after which no further matrix is begun (no limit); RUN, a prefix of each timed command, such as "chrt -f
+# 5" on a machine that others use, too; MKL and AOCL, folders made by bench/peers/mkl.sh and aocl.sh; CUSPARSE, one made by
+# bench/peers/cusparse.sh (the toolkit's cuSPARSE, which may lack SpMVOp); SPMV, PEER, CSRB: programs that are already built. The host's
+# peers need libeigen3-dev and librsb-dev, cuSPARSE needs nvcc.
 set -eu
 if [ $# = 0 ]; then
     echo "usage: bench/peers.sh FILE..." >&2
@@ -81,7 +81,8 @@ for f; do
 done
 {
     "describe_$class"
-    echo "Command: ${RUN:+RUN=\"$RUN\" }${MKL:+MKL=... }${CUSPARSE:+CUSPARSE=... }make bench-peers FILES=... DEVICE=$device"
+    others="${MKL:+MKL=... }${AOCL:+AOCL=... }${CUSPARSE:+CUSPARSE=... }"
+    echo "Command: ${RUN:+RUN=\"$RUN\" }${others}make bench-peers FILES=... DEVICE=$device"
 } >"$out/head.txt"
 cat "$out/head.txt"
 echo

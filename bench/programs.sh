@@ -15,13 +15,13 @@ spmv_programs() {
 }
 
 # cpu_programs: sets PEERS, programs that multiply with the libraries of bench/peers/cpu.cpp on the host, each built with other flags, and
-# describes them in PEERS_ARE. MKL is a folder made by bench/peers/mkl.sh, or empty: without Intel MKL.
+# describes them in PEERS_ARE. MKL is a folder made by bench/peers/mkl.sh, or empty: without Intel MKL; likewise AOCL and aocl.sh.
 cpu_programs() {
-    mkl=
-    [ -z "${MKL:-}" ] || mkl="-DWITH_MKL -I$MKL/include -L$MKL/lib -Wl,-rpath,$MKL/lib"
-    export MKL_THREADING_LAYER=GNU
-    PEERS_ARE="plain OpenMP CSR and Eigen (-O3 -march=native, and -O2 where the name says so), librsb${mkl:+, Intel MKL 2025.0.1}"
-    PEERS_ARE="$PEERS_ARE; $("${CXX:-c++}" --version | head -n 1)"
+    mkl='' aocl=''
+    [ -z "${MKL:-}" ] || mkl="-DWITH_MKL -I$MKL/include"
+    [ -z "${AOCL:-}" ] || aocl="-DWITH_AOCL -L$AOCL/lib -Wl,--disable-new-dtags,-rpath,$AOCL/lib" # it does not tell where its needs lie
+    PEERS_ARE="plain OpenMP CSR and Eigen (-O3 -march=native, and -O2 where the name says so), librsb${mkl:+, Intel MKL 2026.2.0}"
+    PEERS_ARE="$PEERS_ARE${aocl:+, AOCL-Sparse 5.3.0}; $("${CXX:-c++}" --version | head -n 1)"
     if [ "${PEER:-}" ]; then
         PEERS=$PEER
         return
@@ -35,8 +35,10 @@ cpu_programs() {
 compile_cpu_peers() { # compile_cpu_peers NAME FLAGS...
     name=$1
     shift
+    archives=${mkl:+"-L$MKL/lib -Wl,--start-group -lmkl_intel_lp64 -lmkl_gnu_thread -lmkl_core -Wl,--end-group -ldl"}
     # shellcheck disable=SC2086
-    "${CXX:-c++}" "$@" -fopenmp -w "$root/bench/peers/cpu.cpp" -o "$out/$name" -I/usr/include/eigen3 $mkl -lrsb ${mkl:+-lmkl_rt}
+    "${CXX:-c++}" "$@" -fopenmp -w "$root/bench/peers/cpu.cpp" -o "$out/$name" -I/usr/include/eigen3 $mkl $aocl -lrsb $archives \
+        ${aocl:+-laoclsparse}
 }
 
 # cusparse_program: sets PEER, which multiplies with cuSPARSE. CUSPARSE is a folder made by bench/peers/cusparse.sh, or empty: the toolkit's

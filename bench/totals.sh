@@ -7,14 +7,14 @@
 # process, once in a process that finds what NVRTC kept of an earlier one in its own cache on the disk, and once in one that finds the
 # programs that an earlier one kept in a folder (spmv bench --cache). It expects as many products as by default, 1,000:
 #     sh bench/totals.sh FILE... && python3 bench/totals.py build/totals >bench/results/nvidia-h200-prepare.txt
-# With DEVICE=host the peers are those of bench/peers.sh: a plain OpenMP loop, Eigen, librsb and, if MKL is set, Intel MKL. "auto" prepares
-# each file five times in one process for 100 products, which it is told to expect, in another for 1,000 and in a third for 10,000, and
-# each peer prepares it five times in a process of its own:
+# With DEVICE=host the peers are those of bench/peers.sh: a plain OpenMP loop, Eigen, librsb and, if they are set, Intel MKL and AOCL.
+# "auto" prepares each file five times in one process for 100 products, which it is told to expect, in another for 1,000 and in a third for
+# 10,000, and each peer prepares it five times in a process of its own:
 #     DEVICE=host sh bench/totals.sh FILE... && python3 bench/totals.py build/totals/host >bench/results/cpu-prepare.txt
 # Variables, with their defaults: DEVICE (cuda:0); TYPES (f64); OUT (build/totals, on the host build/totals/host); SECONDS_LEFT, after which
-# no further step is begun (no limit); SPMV, PEER, CSRB: programs that are already built (an empty PEER: without peers). On the host: MKL, a
-# folder made by bench/peers/mkl.sh; RUN, a prefix of each timed command, such as "chrt -f 5" on a machine that others use, too; ROUNDS, of
-# which each side's least total counts (2).
+# no further step is begun (no limit); SPMV, PEER, CSRB: programs that are already built (an empty PEER: without peers). On the host: MKL
+# and AOCL, folders made by bench/peers/mkl.sh and aocl.sh; RUN, a prefix of each timed command, such as "chrt -f 5" on a machine that
+# others use, too; ROUNDS, of which each side's least total counts (2).
 set -eu
 if [ $# = 0 ]; then
     echo "usage: bench/totals.sh FILE..." >&2
@@ -83,7 +83,8 @@ gpu() { # gpu FILE...
 # host_peers ROWS FILE TYPE: each variant in a process of its own, so that the first preparation finds nothing that another has loaded
 host_peers() {
     for program in $PEERS; do
-        case $program in *-O2) variants='omp_csr eigen' ;; *) variants="omp_csr eigen rsb_raw librsb ${MKL:+mkl_csr mkl}" ;; esac
+        variants='omp_csr eigen'
+        case $program in *-O2) ;; *) variants="$variants rsb_raw librsb ${MKL:+mkl_csr mkl} ${AOCL:+aocl_csr aocl}" ;; esac
         for variant in $variants; do # librsb also prints other lines
             ${RUN:-} "$program" "$3" "$variant" "$2" 2>>"$out/errors" | sed -n '/^{/p' >>"$out/$1"
         done
@@ -119,7 +120,8 @@ host() { # host FILE...
         [ -z "$PEERS" ] || echo "Peers: $PEERS_ARE"
         echo "Ours: build/spmv as make builds it, $("${CC:-cc}" --version | head -n 1)"
         echo "Rounds of which each side's least total counts: ${ROUNDS:-2}"
-        echo "Command: ${RUN:+RUN=\"$RUN\" }${MKL:+MKL=... }TYPES=\"${TYPES:-f64}\" DEVICE=host sh bench/totals.sh FILE... &&"
+        others="${MKL:+MKL=... }${AOCL:+AOCL=... }"
+        echo "Command: ${RUN:+RUN=\"$RUN\" }${others}TYPES=\"${TYPES:-f64}\" DEVICE=host sh bench/totals.sh FILE... &&"
         echo "python3 bench/totals.py build/totals/host"
     } >"$out/head.txt"
 }

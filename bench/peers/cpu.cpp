@@ -6,18 +6,39 @@
 //     build/cpu-peers [--vectors N] [f32|f64] [VARIANT] FILE...   each written by bench/csrb; without a type both, without a variant all
 //
 // The variants are omp_csr, a plain OpenMP loop over CSR; eigen; rsb_raw, librsb as it stores a matrix at first; librsb, after its own
-// tuning; and, with -DWITH_MKL, Intel MKL's inspector-executor interface: mkl_csr, which only makes a handle, and mkl, with its hints and
-// mkl_sparse_optimize. With --vectors N only MKL's mm multiplies, N vectors: mkl_mm_rows, which lie side by side, and mkl_mm_columns, one
-// after another, each with its hint and mkl_sparse_optimize. Prints a line of JSON for each matrix, type and variant: us, microseconds per product; prepare_us, the time of the
-// library's own preparation, from the arrays of CSR until the first product can begin, where an earlier one was freed: the median of four,
-// or fewer if they take long; first_us, that of the first one, which with one variant and one type is the first in its process; total_us,
-// the time from CSR to the 100th, 1000th and 10000th product, with prepare_us, and first_total_us, with first_us; err, the largest error
-// of a row divided by |A||x|.
+// tuning; with -DWITH_MKL, Intel MKL's inspector-executor interface: mkl_csr, which only makes a handle, and mkl, with its hints and
+// mkl_sparse_optimize; and, with -DWITH_AOCL, AOCL-Sparse likewise: aocl_csr and aocl, with its hint and aoclsparse_optimize. With
+// --vectors N only MKL's mm multiplies, N vectors: mkl_mm_rows, which lie side by side, and mkl_mm_columns, one after another, each with
+// its hint and mkl_sparse_optimize. Prints a line of JSON for each matrix, type and variant: us, microseconds per product; prepare_us, the
+// time of the library's own preparation, from the arrays of CSR until the first product can begin, where an earlier one was freed: the
+// median of four, or fewer if they take long; first_us, that of the first one, which with one variant and one type is the first in its
+// process; total_us, the time from CSR to the 100th, 1000th and 10000th product, with prepare_us, and first_total_us, with first_us; err,
+// the largest error of a row divided by |A||x|.
 #include <Eigen/Sparse>
 #include <omp.h>
 #include <rsb.h>
 #ifdef WITH_MKL
 #include <mkl_spblas.h>
+#endif
+
+#ifdef WITH_AOCL
+// As in aoclsparse.h, which its wheel lacks.
+extern "C" {
+typedef struct _aoclsparse_matrix *aoclsparse_matrix;
+typedef struct _aoclsparse_mat_descr *aoclsparse_mat_descr;
+enum { AOCL_NOT_TRANSPOSED = 111, AOCL_FROM_ZERO = 0, AOCL_SUCCESS = 0 };
+int aoclsparse_create_mat_descr(aoclsparse_mat_descr *); // of a general matrix
+int aoclsparse_destroy_mat_descr(aoclsparse_mat_descr);
+int aoclsparse_create_scsr(aoclsparse_matrix *, int base, int rows, int cols, int nnz, int *ptr, int *col, float *val);
+int aoclsparse_create_dcsr(aoclsparse_matrix *, int base, int rows, int cols, int nnz, int *ptr, int *col, double *val);
+int aoclsparse_destroy(aoclsparse_matrix *);
+int aoclsparse_set_mv_hint(aoclsparse_matrix, int operation, aoclsparse_mat_descr, int calls);
+int aoclsparse_optimize(aoclsparse_matrix);
+int aoclsparse_smv(int operation, const float *alpha, aoclsparse_matrix, aoclsparse_mat_descr, const float *x, const float *beta,
+                   float *y);
+int aoclsparse_dmv(int operation, const double *alpha, aoclsparse_matrix, aoclsparse_mat_descr, const double *x, const double *beta,
+                   double *y);
+}
 #endif
 
 #include "csrb.hpp"
@@ -217,6 +238,41 @@ template <class T> class Bench {
     }
 #endif
 
+#ifdef WITH_AOCL
+    static int make_aocl(aoclsparse_matrix *m, int r, int c, int n, int *ptr, int *col, double *v) {
+        return aoclsparse_create_dcsr(m, AOCL_FROM_ZERO, r, c, n, ptr, col, v);
+    }
+    static int make_aocl(aoclsparse_matrix *m, int r, int c, int n, int *ptr, int *col, float *v) {
+        return aoclsparse_create_scsr(m, AOCL_FROM_ZERO, r, c, n, ptr, col, v);
+    }
+    static void mul_aocl(aoclsparse_matrix m, aoclsparse_mat_descr d, const double *in, double *out) {
+        const double one = 1, zero = 0;
+        aoclsparse_dmv(AOCL_NOT_TRANSPOSED, &one, m, d, in, &zero, out);
+    }
+    static void mul_aocl(aoclsparse_matrix m, aoclsparse_mat_descr d, const float *in, float *out) {
+        const float one = 1, zero = 0;
+        aoclsparse_smv(AOCL_NOT_TRANSPOSED, &one, m, d, in, &zero, out);
+    }
+    // optimize: with a hint, which promises many products, and its analysis
+    void aocl(const char *variant, bool optimize) {
+        aoclsparse_matrix m = nullptr;
+        aoclsparse_mat_descr d = nullptr;
+        std::vector<int> ptr = a.ptr, col = a.col;
+        aoclsparse_create_mat_descr(&d);
+        const auto make = [&] {
+            if (make_aocl(&m, rows, cols, int(a.nnz), ptr.data(), col.data(), val.data()) != AOCL_SUCCESS) return false;
+            if (!optimize) return true;
+            aoclsparse_set_mv_hint(m, AOCL_NOT_TRANSPOSED, d, 100000);
+            aoclsparse_optimize(m);
+            return true;
+        };
+        const Preparation before = prepared(make, [&] { aoclsparse_destroy(&m); });
+        if (before.first >= 0) run(variant, before, [&] { mul_aocl(m, d, x.data(), y.data()); });
+        aoclsparse_destroy(&m);
+        aoclsparse_destroy_mat_descr(d);
+    }
+#endif
+
   public:
     explicit Bench(const Csr &m) : a(m), rows(int(m.rows)), cols(int(m.cols)), val(m.val.begin(), m.val.end()), x(size_t(m.cols)), y(size_t(m.rows)),
                                    want(size_t(m.rows)), size(size_t(m.rows)) {
@@ -247,6 +303,10 @@ template <class T> class Bench {
         if (chosen("mkl_csr")) mkl("mkl_csr", false);
         if (chosen("mkl")) mkl("mkl", true);
 #endif
+#ifdef WITH_AOCL
+        if (chosen("aocl_csr")) aocl("aocl_csr", false);
+        if (chosen("aocl")) aocl("aocl", true);
+#endif
     }
 };
 
@@ -257,7 +317,8 @@ template <class T> static void measure(const Csr &a, const std::string &variant,
 }
 
 static bool is_variant(const std::string &word) {
-    for (const char *variant : {"omp_csr", "eigen", "rsb_raw", "librsb", "mkl_csr", "mkl", "mkl_mm_rows", "mkl_mm_columns"})
+    for (const char *variant :
+         {"omp_csr", "eigen", "rsb_raw", "librsb", "mkl_csr", "mkl", "mkl_mm_rows", "mkl_mm_columns", "aocl_csr", "aocl"})
         if (word == variant) return true;
     return false;
 }
