@@ -88,16 +88,16 @@ static char *compile(const spmv_device *device, const program *p)
 {
     const struct spmv__cuda_loaded *api = &spmv__cuda_api;
     const int repeat = strstr(p->options, "-DREPEAT=1") != NULL; /* as spmv__cuda_compile */
-    const char *options[] = { "--gpu-architecture=compute_75", repeat ? "--fmad=false" : "--fmad=true", "--minimal" };
-    char line[64], with[LINE + 32], *text, *ptx;
+    /* SHIPPED is for cuda.cuh, which stands before the program's own options */
+    const char *options[] = { "--gpu-architecture=compute_75", repeat ? "--fmad=false" : "--fmad=true", "--minimal", "-DSHIPPED" };
+    char line[64], *text, *ptx;
     spmv_kernel_source source;
     void *made = NULL;
     size_t bytes = 0;
-    snprintf(with, sizeof with, "%s -DSHIPPED=1", p->options);
-    spmv__dev_source(p->format, with, line, &source);
+    spmv__dev_source(p->format, p->options, line, &source);
     text = spmv__cuda_text(device, &source);
     if (!text || api->p_nvrtcCreateProgram(&made, text, p->file, 0, NULL, NULL)) stop("cannot compile ", p->file);
-    if (api->p_nvrtcCompileProgram(made, 3, options)) stop("does not compile: ", p->options);
+    if (api->p_nvrtcCompileProgram(made, 4, options)) stop("does not compile: ", p->options);
     if (api->p_nvrtcGetPTXSize(made, &bytes)) stop("no PTX of ", p->file);
     ptx = (char *)room(bytes + 1);
     if (api->p_nvrtcGetPTX(made, ptx)) stop("no PTX of ", p->file);
