@@ -277,7 +277,7 @@ Test(programs, are_macros_and_prelude_and_source)
     spmv_free(&d.hooks, text);
 }
 
-/* Machine code and PTX are taken out and given back, so that a second device object needs no compiler. */
+/* Machine code is taken out and given back, so that a second device object needs no compiler: also that of PTX. */
 Test(programs, are_bytes)
 {
     static const char *const which[] = { "0", "1" }; /* machine code; PTX */
@@ -295,8 +295,10 @@ Test(programs, are_bytes)
         cr_assert_eq(open_device(&d, which[i]), SPMV_OK, "%s", said);
         cr_assert_eq(spmv_device_programs_give(&d, bytes, size), SPMV_OK);
         spmv_free(&d.hooks, bytes);
+        fake.modules[0] = fake.linked = 0;
         cr_assert_eq(store(&m, &d, "ell:w=1,rowmajor=1+coo"), SPMV_OK, "%s", said);
         cr_assert_eq(d.compiled, 0);
+        cr_assert(!fake.modules[0] && !fake.linked);
         spmv_destroy(&m);
         spmv_device_destroy(&d);
         check_clean(which[i]);
@@ -1114,13 +1116,27 @@ Test(shipped, are_current)
     cr_assert_eq(programs + 1, LENGTH(spmv__shipped_all));
 }
 
-/* Each is whole, and for the device: from compute capability 9.0 on it waits for the kernel before it. */
+/* 1: every kernel of the PTX waits for the kernel before it. */
+static int all_wait(const char *ptx)
+{
+    static const char entry[] = ".entry ";
+    const char *at = strstr(ptx, entry), *wait, *next;
+    for (; at; at = next) {
+        next = strstr(at + 1, entry);
+        wait = strstr(at, "griddepcontrol.wait;");
+        if (!wait || (next && wait > next)) return 0;
+    }
+    return 1;
+}
+
+/* Each is whole, and for the device: from compute capability 9.0 on its kernels wait for the one before them, as they are launched without
+ * waiting. */
 Test(shipped, unpack_for_the_device)
 {
     static const char *const target[] = { ".target sm_70\n", ".target sm_90\n" };
     const spmv__shipped *at;
     spmv_device d;
-    int new_one, waits;
+    int new_one;
     cr_assert_eq(open_device(&d, NULL), SPMV_OK);
     for (at = spmv__shipped_all; at->packed; at++)
         for (new_one = 0; new_one < 2; new_one++) {
@@ -1135,8 +1151,7 @@ Test(shipped, unpack_for_the_device)
             cr_assert_eq(strncmp(ptx, ".version 7.8\n", 13), 0);
             cr_assert_eq(strncmp(ptx + 13, target[new_one], strlen(target[new_one])), 0);
             cr_assert_str_eq(ptx + at->bytes - 2, "}\n");
-            waits = strstr(ptx, "griddepcontrol") != NULL;
-            cr_assert(new_one || !waits);
+            cr_assert(new_one ? all_wait(ptx) : !strstr(ptx, "griddepcontrol"), "%s", ptx);
             cr_assert(!strpbrk(ptx, "~^`"));
             spmv_free(&d.hooks, image);
         }
@@ -1152,6 +1167,7 @@ static void runs_shipped(const char *plan, const char *variant, uint64_t compile
     cr_assert_eq(open_device(&d, "1"), SPMV_OK, "%s", said);
     cr_assert_eq(store_as(&m, &d, plan, variant, 0), SPMV_OK, "%s: %s", plan, said);
     cr_assert_eq(d.compiled, compiled, "%s: %d", plan, (int)d.compiled);
+    cr_assert_eq(fake.linked, 0); /* the driver keeps what it compiles */
     cr_assert_eq(spmv_exec_create(&e, m.on_device, NULL), SPMV_OK, "%s", said);
     spmv_exec_destroy(&e);
     spmv_destroy(&m);
@@ -1256,7 +1272,6 @@ Test(cache, keeps_what_was_compiled, .init = own_folder, .fini = keep_nothing)
 {
     char gone[80], name[512];
     cr_assert(cached("csr", "WG=64", NULL) > 0);
-    cr_assert_eq(cached("ell", "L=4,WG=256,UNROLL=4", folder), 0); /* ships */
     cr_assert_eq(files(0, NULL), 0);
     cr_assert(cached("csr", "WG=64", folder) > 0);
     cr_assert_str_eq(said, "");
@@ -1271,6 +1286,34 @@ Test(cache, keeps_what_was_compiled, .init = own_folder, .fini = keep_nothing)
     cr_assert(cached("csr", "WG=64", gone) > 0);
     cr_assert_eq(strncmp(said, "cache: ", 7), 0, "%s", said);
     cr_assert_not_null(strstr(said, ": No such file or directory"), "%s", said);
+}
+
+/* What ships is there for the next process as machine code, which no compiler and no linker has to make again. What the driver does not take
+ * of it is made again of the PTX, and if need be of the source. */
+Test(cache, keeps_what_ships, .init = own_folder, .fini = keep_nothing)
+{
+    static const struct { int refused, old_driver, linked, ptx, compiled; } cases[] = {
+        { 0, 0, 2, 0, 0 }, /* the first process: the product's and those that fill the part */
+        { 0, 0, 0, 0, 0 },
+        { 1, 0, 1, 0, 0 }, /* the driver refuses what was kept */
+        { 0, 0, 0, 0, 0 },
+        { 2, 0, 2, 1, 0 }, /* and what its linker makes, which is tried once more */
+        { 0, 0, 0, 0, 0 },
+        { 1, 1, 1, 0, 1 }, /* and PTX */
+        { 0, 0, 0, 0, 0 },
+    };
+    size_t i;
+    for (i = 0; i < LENGTH(cases); i++) {
+        fake.refused = cases[i].refused;
+        fake.old_driver = cases[i].old_driver;
+        fake.linked = fake.modules[0] = fake.modules[1] = 0;
+        cr_assert_eq(cached("ell", "L=4,WG=256,UNROLL=4", folder), cases[i].compiled, "%d", (int)i);
+        cr_assert_eq(fake.linked, cases[i].linked, "%d: %d", (int)i, fake.linked);
+        cr_assert_eq(fake.modules[0], cases[i].ptx, "%d: %d", (int)i, fake.modules[0]);
+        cr_assert_eq(files(0, NULL), 1);
+    }
+    spmv__cuda_api.compiler.state = SPMV__LOAD_FAILED; /* NVRTC is not needed */
+    cr_assert_eq(cached("csr", "L=32,UNROLL=8,REGS=64", folder), 0);
 }
 
 /* Every byte of the file with a bit flipped, and the file cut off everywhere: programs are compiled from source, and the file is whole

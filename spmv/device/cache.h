@@ -93,7 +93,7 @@ static void spmv__cache_write(spmv_device *device)
 {
     void *all;
     size_t bytes;
-    if (!device->compiled) return;
+    if (!device->common->fresh) return;
     spmv__cache_read(device);
     if (spmv_device_programs_take(device, &all, &bytes)) return;
     spmv__cache_replace(device, all, bytes);

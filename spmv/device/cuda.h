@@ -32,6 +32,10 @@
     X(cuStreamCreateWithPriority, (void **stream, unsigned flags, int priority))                                              \
     X(cuStreamSynchronize, (void *stream)) X(cuStreamIsCapturing, (void *stream, int *status))                                \
     X(cuModuleLoadData, (void **module, const void *image)) X(cuModuleUnload, (void *module))                                 \
+    X(cuLinkCreate_v2, (unsigned options, int *option, void **value, void **linker)) X(cuLinkDestroy, (void *linker))         \
+    X(cuLinkAddData_v2, (void *linker, int type, void *data, size_t bytes, const char *name, unsigned options, int *option,   \
+                         void **value))                                                                                       \
+    X(cuLinkComplete, (void *linker, void **image, size_t *bytes))                                                            \
     X(cuModuleGetFunction, (void **function, void *module, const char *name))                                                 \
     X(cuFuncGetAttribute, (int *value, int attribute, void *function))                                                        \
     X(cuMemAlloc_v2, (unsigned long long *at, size_t bytes)) X(cuMemFree_v2, (unsigned long long at))                         \
@@ -459,6 +463,49 @@ static void spmv__cuda_program_free(const spmv_device *device, void *handle)
     spmv_free(&device->hooks, program);
 }
 
+static int spmv__cuda_is_machine_code(const spmv__cuda_program *program)
+{
+    return program->bytes > 4 && !memcmp(program->image, "\177ELF", 4);
+}
+
+/* Compiles PTX, which ends with a zero, to machine code by the driver's linker: a module's is not to be had. *out: a copy. */
+static spmv_status spmv__cuda_link(const spmv_device *device, const spmv__cuda_program *program, spmv__cuda_program *out)
+{
+    enum { PTX = 1 }; /* CU_JIT_INPUT_PTX */
+    char *ptx = (char *)program->image;
+    void *linker = NULL, *code = NULL;
+    spmv_status s = SPMV_OK, done = SPMV_OK;
+    SPMV__CUDA_IN(s, device, cuLinkCreate_v2, (0, NULL, NULL, &linker));
+    if (s) return s;
+    SPMV__CUDA_IN(s, device, cuLinkAddData_v2, (linker, PTX, ptx, strlen(ptx) + 1, NULL, 0, NULL, NULL));
+    SPMV__CUDA_IN(s, device, cuLinkComplete, (linker, &code, &out->bytes));
+    if (!s) s = spmv__room(&device->hooks, &out->image, out->bytes, 1);
+    if (!s) memcpy(out->image, code, out->bytes);
+    SPMV__CUDA_IN(done, device, cuLinkDestroy, (linker));
+    return s;
+}
+
+/* Loads a program's image. PTX is compiled by the linker where the machine code will be kept, else by the driver, which may have it in a
+ * cache of its own. */
+static spmv_status spmv__cuda_module(const spmv_device *device, spmv__cuda_program *program)
+{
+    spmv_device quiet = spmv__dev_quiet(device);
+    spmv__cuda_program linked = { NULL, NULL, 0 };
+    spmv_status s = SPMV_OK;
+    if (spmv__dev_keeps_programs(device) && !spmv__cuda_is_machine_code(program) && !spmv__cuda_link(&quiet, program, &linked)) {
+        SPMV__CUDA_IN(s, &quiet, cuModuleLoadData, (&linked.module, linked.image));
+        if (!s) {
+            spmv_free(&device->hooks, program->image);
+            *program = linked;
+            return s;
+        }
+        spmv_free(&device->hooks, linked.image);
+        s = SPMV_OK;
+    }
+    SPMV__CUDA_IN(s, device, cuModuleLoadData, (&program->module, program->image));
+    return s;
+}
+
 /* Makes all that compiling a program needs. */
 static spmv_status spmv__cuda_begin(spmv__cuda_job *job)
 {
@@ -484,7 +531,7 @@ static void *spmv__cuda_end(spmv__cuda_job *job)
     spmv_status s = job->status ? job->status : spmv__cuda_take(job);
     if (job->compiler) spmv__cuda_api.p_nvrtcDestroyProgram(&job->compiler);
     spmv_free(&job->device->hooks, job->text);
-    SPMV__CUDA_IN(s, job->device, cuModuleLoadData, (&job->made->module, job->made->image));
+    if (!s) s = spmv__cuda_module(job->device, job->made);
     job->status = s;
     if (!s) return job->made;
     if (job->made) spmv__cuda_program_free(job->device, job->made);
@@ -524,15 +571,21 @@ static void spmv__cuda_build_all(const spmv_device *device, const spmv_kernel_so
     spmv_free(&device->hooks, job);
 }
 
-/* A copy of the machine code or PTX. */
+/* The machine code or, if there is no other way, PTX. */
 static spmv_status spmv__cuda_image_of(const spmv_device *device, void *handle, void **image, size_t *bytes)
 {
     const spmv__cuda_program *program = (const spmv__cuda_program *)handle;
-    spmv_status s = spmv__room(&device->hooks, image, program->bytes, 1);
-    if (s) return s;
-    if (program->bytes) memcpy(*image, program->image, program->bytes);
-    *bytes = program->bytes;
-    return SPMV_OK;
+    spmv__cuda_program copy = { NULL, NULL, 0 };
+    spmv_device quiet = spmv__dev_quiet(device);
+    spmv_status s = SPMV_OK;
+    if (spmv__cuda_is_machine_code(program) || spmv__cuda_link(&quiet, program, &copy)) {
+        copy.bytes = program->bytes;
+        s = spmv__room(&device->hooks, &copy.image, copy.bytes, 1);
+        if (!s) memcpy(copy.image, program->image, copy.bytes);
+    }
+    *image = copy.image;
+    *bytes = s ? 0 : copy.bytes;
+    return s;
 }
 
 /* The driver reads PTX up to a zero, which is put at the end of the copy. The compiler is not needed. */
@@ -549,7 +602,7 @@ static spmv_status spmv__cuda_load(const spmv_device *device, const char *option
         memcpy(program->image, image, bytes);
         program->bytes = bytes;
     }
-    SPMV__CUDA_IN(s, device, cuModuleLoadData, (&program->module, program->image));
+    if (!s) s = spmv__cuda_module(device, program);
     if (!s) *out = program;
     else spmv__cuda_program_free(device, program);
     return s;

@@ -238,10 +238,10 @@ struct spmv__common {
     spmv__stage    stage;
     spmv__mutex    lock;     /* never held for long, nor while a hook is called */
     spmv__program *programs; /* those built so far: new ones come in front, and none leaves before the device is closed */
-    spmv__image   *images;   /* those of spmv_device_programs_give and those that ship, from which programs are made instead of being
-                                compiled; likewise */
+    spmv__image   *images;   /* those of spmv_device_programs_give, from which programs are made instead of being compiled; likewise */
     char          *cache;    /* the folder in which they are kept (spmv_device_desc.cache), or NULL */
     int            keeps;    /* 1: programs will be kept for other processes (spmv_device_programs_give with 0 bytes) */
+    int            fresh;    /* 1: programs were made of something else than images; written by who holds building */
     double         rented;   /* seconds that the host has taken to fill parts because the kernels for it were not worth compiling yet */
     void          *none;     /* a buffer that stands for arrays without elements, or NULL */
     void          *kept;     /* the parsed tuning table, kept for later matrices; NULL: none. The next function frees it */
@@ -313,6 +313,16 @@ static spmv__image *spmv__dev_images(const spmv_device *device)
     image = device->common->images;
     spmv__unlock(&device->common->lock);
     return image;
+}
+
+/* 1: programs will be kept, so that it pays to compile what only later processes need. */
+static int spmv__dev_keeps_programs(const spmv_device *device)
+{
+    int keeps;
+    spmv__lock(&device->common->lock);
+    keeps = device->common->keeps;
+    spmv__unlock(&device->common->lock);
+    return keeps;
 }
 
 #ifndef SPMV_NO_STDIO

@@ -58,36 +58,52 @@ static uint64_t spmv__dev_source_hash(int f)
     return hash;
 }
 
-/* The image of a program: one that was given to the device or, with shipped, one that ships, which is among those from now on. Or NULL. */
-static const spmv__image *spmv__dev_image_of(const spmv_device *device, int f, const char *options, int shipped)
+/* The image of a program that was given to the device, or NULL. */
+static const spmv__image *spmv__dev_image_of(const spmv_device *device, int f, const char *options)
 {
     const spmv__image *image = spmv__dev_images(device);
     const uint64_t hash = image ? spmv__dev_source_hash(f) : 0;
     while (image && (image->source != hash || strcmp((const char *)(image + 1), options) != 0)) image = image->next;
-    if (image || !shipped || !device->info.nvidia || !spmv__ships(device)) return image;
-    return spmv__shipped_take(device, spmv__dev_source_hash(f), options);
+    return image;
 }
 
-/* Makes the program from an image. 1, or 0 if there is none or the driver does not take it; nobody is told, as it can be compiled. */
-static int spmv__dev_load(const spmv_device *device, int f, const char *options, void **out)
+/* 1: the program ships for the device as PTX. */
+static int spmv__dev_ships(const spmv_device *device, int f, const char *options)
 {
-    const spmv__image *image = spmv__dev_image_of(device, f, options, 1);
-    spmv_device quiet = spmv__dev_quiet(device);
-    return image && device->info.backend->load(&quiet, options, (const char *)(image + 1) + image->options, image->bytes, out) == SPMV_OK;
+    return spmv__ships(device) && spmv__shipped_of(spmv__dev_source_hash(f), options);
 }
 
-/* Makes a program: from an image, or else from source. */
+/* Makes a program from an image, which may be NULL. 1, or 0 if the driver does not take it; nobody is told, as it can be compiled. */
+static int spmv__dev_load(const spmv_device *device, const spmv__image *image, void **out)
+{
+    spmv_device quiet = spmv__dev_quiet(device);
+    const char *options = (const char *)(image + 1);
+    return image && device->info.backend->load(&quiet, options, options + image->options, image->bytes, out) == SPMV_OK;
+}
+
+/* Makes a program from what ships. 1 or 0 as above. */
+static int spmv__dev_load_shipped(const spmv_device *device, int f, const char *options, void **out)
+{
+    spmv__image *image = spmv__shipped_take(device, spmv__dev_source_hash(f), options);
+    const int loaded = spmv__dev_load(device, image, out);
+    spmv_free(&device->hooks, image);
+    device->common->fresh |= loaded;
+    return loaded;
+}
+
+/* Makes a program: from an image that was given, from what ships, or else from source. */
 static spmv_status spmv__dev_build(spmv_device *device, int f, const char *options, void **out)
 {
     char line[64];
     spmv_kernel_source source;
     spmv_status s;
     spmv__phase(&device->hooks, SPMV_PHASE_BUILD);
-    if (spmv__dev_load(device, f, options, out)) s = SPMV_OK;
+    if (spmv__dev_load(device, spmv__dev_image_of(device, f, options), out) || spmv__dev_load_shipped(device, f, options, out)) s = SPMV_OK;
     else {
         spmv__dev_source(f, options, line, &source);
         s = device->info.backend->build(device, &source, out);
         device->compiled += s == SPMV_OK;
+        device->common->fresh |= s == SPMV_OK;
     }
     spmv__phase(&device->hooks, SPMV_PHASE_UPLOAD);
     return s;
@@ -183,13 +199,14 @@ static spmv__batch *spmv__batch_new(const spmv_device *device)
     return (spmv__batch *)block;
 }
 
-/* Adds a program to a batch, which may be NULL, unless it is in it, is built or is made from an image. What does not fit is left out:
+/* Adds a program to a batch, which may be NULL, unless it is in it, is built, was given or ships. What does not fit is left out:
  * whoever needs it builds it alone. */
 static void spmv__batch_add(const spmv_device *device, spmv__batch *batch, int f, const char *options)
 {
     spmv_device quiet = spmv__dev_quiet(device);
     size_t i;
-    if (!batch || batch->count == SPMV__BATCH || spmv__dev_built(device, f, options) || spmv__dev_image_of(device, f, options, 1)) return;
+    if (!batch || batch->count == SPMV__BATCH || spmv__dev_built(device, f, options)) return;
+    if (spmv__dev_image_of(device, f, options) || spmv__dev_ships(device, f, options)) return;
     for (i = 0; i < batch->count; i++)
         if ((int)batch->of[i]->format == f && !strcmp(batch->of[i]->options, options)) return;
     if (!spmv__dev_unbuilt(&quiet, f, options, &batch->of[i])) batch->count++;
@@ -226,6 +243,7 @@ static void spmv__batch_build(spmv_device *device, spmv__batch *batch)
         spmv__program *program = batch->of[i];
         program->program = batch->program[i];
         device->compiled += program->program != NULL;
+        device->common->fresh |= program->program != NULL;
         if (program->program) spmv__dev_add_program(device, program);
         else spmv__program_free(device, program);
     }

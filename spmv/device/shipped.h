@@ -167,13 +167,11 @@ static spmv__image *spmv__shipped_image(const spmv_device *device, const spmv__s
     return image;
 }
 
-/* Makes the program that ships for such source and options one of the device's images; NULL: there is none. */
-static const spmv__image *spmv__shipped_take(const spmv_device *device, uint64_t source, const char *options)
+/* The program that ships for such source and options, to be freed; NULL: there is none, or no memory. */
+static spmv__image *spmv__shipped_take(const spmv_device *device, uint64_t source, const char *options)
 {
-    const spmv__shipped *from = spmv__shipped_of(source, options);
-    spmv__image *image = from ? spmv__shipped_image(device, from, source, options) : NULL;
-    if (image) spmv__image_add(device, image);
-    return image;
+    const spmv__shipped *from = spmv__ships(device) ? spmv__shipped_of(source, options) : NULL;
+    return from ? spmv__shipped_image(device, from, source, options) : NULL;
 }
 #else
 typedef char spmv__shipped;
@@ -188,7 +186,7 @@ static const spmv__shipped *spmv__shipped_of(uint64_t source, const char *option
     (void)options;
     return NULL;
 }
-static const spmv__image *spmv__shipped_take(const spmv_device *device, uint64_t source, const char *options)
+static spmv__image *spmv__shipped_take(const spmv_device *device, uint64_t source, const char *options)
 {
     (void)device;
     (void)source;

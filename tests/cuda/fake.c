@@ -185,14 +185,50 @@ int cuStreamGetCtx(void *stream, void **context)
     return !*context;
 }
 
+static int takes_ptx(const char *ptx)
+{
+    if (fake.old_driver && strstr(ptx, ".version 7.8")) return 222; /* CUDA_ERROR_UNSUPPORTED_PTX_VERSION */
+    return strstr(ptx, ".target") ? 0 : 200;
+}
+
 int cuModuleLoadData(void **module, const void *image)
 {
+    const int machine = !memcmp(image, "\177ELF", 4);
+    int e = machine ? 0 : takes_ptx((const char *)image);
     CALL();
     FORBIDDEN_WHILE_CAPTURED();
-    if (fake.old_driver && strstr((const char *)image, ".version 7.8")) return 222; /* CUDA_ERROR_UNSUPPORTED_PTX_VERSION */
+    if (machine && fake.refused && fake.refused--) e = 209; /* CUDA_ERROR_NO_BINARY_FOR_GPU */
+    if (e) return e;
+    fake.modules[machine]++;
     *module = give(FAKE_MODULES, 0);
-    return !memcmp(image, "\177ELF", 4) || strstr((const char *)image, ".target") ? 0 : 200;
+    return 0;
 }
+
+int cuLinkCreate_v2(unsigned options, int *option, void **value, void **linker)
+{
+    CALL();
+    fake.linked++;
+    *linker = give(FAKE_LINKERS, 5);
+    return options || option || value;
+}
+
+int cuLinkAddData_v2(void *linker, int type, void *data, size_t bytes, const char *name, unsigned options, int *option, void **value)
+{
+    CALL();
+    if (!find(linker, FAKE_LINKERS) || type != 1 || strlen((char *)data) + 1 != bytes || name || options || option || value) fake.bad++;
+    return takes_ptx((char *)data);
+}
+
+int cuLinkComplete(void *linker, void **image, size_t *bytes)
+{
+    thing *t = find(linker, FAKE_LINKERS);
+    CALL();
+    if (!t) return 1;
+    *image = memcpy(t->data, "\177ELF", *bytes = t->bytes);
+    return 0;
+}
+
+int cuLinkDestroy(void *linker) { return take_back(find(linker, FAKE_LINKERS)); }
 
 int cuModuleUnload(void *module) { FORBIDDEN_WHILE_CAPTURED(); return take_back(find(module, FAKE_MODULES)); }
 

@@ -3,7 +3,7 @@
 #ifndef SPMV_TESTS_CUDA_FAKE_H
 #define SPMV_TESTS_CUDA_FAKE_H
 
-enum { FAKE_CONTEXTS, FAKE_STREAMS, FAKE_MODULES, FAKE_BUFFERS, FAKE_EVENTS, FAKE_PROGRAMS, FAKE_PINNED, FAKE_GRAPHS, FAKE_KINDS };
+enum { FAKE_CONTEXTS, FAKE_STREAMS, FAKE_MODULES, FAKE_BUFFERS, FAKE_EVENTS, FAKE_PROGRAMS, FAKE_PINNED, FAKE_GRAPHS, FAKE_LINKERS, FAKE_KINDS };
 enum { FAKE_DEVICES = 2, FAKE_NAMED = 19 };
 
 typedef struct fake_state {
@@ -32,6 +32,9 @@ typedef struct fake_state {
     void *current;          /* context */
     int   old;              /* 1: the compiler does not know --minimal */
     int   old_driver;       /* 1: the driver does not know the PTX that ships */
+    int   refused;          /* machine code that the driver does not take: so many of the next modules */
+    int   modules[2];       /* loaded from PTX; from machine code */
+    int   linked;           /* programs that the linker was asked for */
     int   settled;          /* times that a whole device was waited for */
     void *stream;           /* of the latest launch */
     unsigned found[8];      /* what a copy of so many bytes to the host brings instead of what is there, unless all is 0 */
