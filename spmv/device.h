@@ -97,8 +97,9 @@ typedef struct spmv_device_desc {
                             spmv_device_create */
     int         profile; /* 1: the created queue measures time (spmv_exec_seconds) */
     const char *cache;   /* a folder, which exists, where compiled programs are kept: spmv_device_create reads a file there, which
-                            spmv_device_destroy replaces if some were compiled, from source or from PTX that ships. What does not fit is ignored, as by
-                            spmv_device_programs_give, and a failure to write is only logged. NULL: nothing is read or written */
+                            spmv_device_destroy replaces if some were compiled, from source or from PTX that ships. What does not fit
+                            is ignored, as by spmv_device_programs_give, and a failure to write is only logged. NULL: nothing is read or
+                            written */
     spmv_hooks  hooks;   /* memory and messages of the device and everything made on it */
 } spmv_device_desc;
 

@@ -1288,8 +1288,8 @@ Test(cache, keeps_what_was_compiled, .init = own_folder, .fini = keep_nothing)
     cr_assert_not_null(strstr(said, ": No such file or directory"), "%s", said);
 }
 
-/* What ships is there for the next process as machine code, which no compiler and no linker has to make again. What the driver does not take
- * of it is made again of the PTX, and if need be of the source. */
+/* What ships is there for the next process as machine code, which no compiler and no linker has to make again. What the driver does not
+ * take of it is made again of the PTX, and if need be of the source. */
 Test(cache, keeps_what_ships, .init = own_folder, .fini = keep_nothing)
 {
     static const struct { int refused, old_driver, linked, ptx, compiled; } cases[] = {
