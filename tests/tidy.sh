@@ -22,8 +22,8 @@ spdx) # a licence line among the first five of each source
     bad=$(text | grep '\.\(c\|h\|cpp\|cl\|cuh\|sh\|mk\)$\|^Makefile$\|^CMakeLists\.txt$\|^cmake/\|^\.ci/run$' | while IFS= read -r f; do
         head -n 5 "$f" | grep -q 'SPDX-License-Identifier: MIT' || echo "$f"; done)
     refuse "no SPDX line" "$bad" ;;
-unfinished)
-    refuse "unfinished" "$(text | xargs grep -nE '\b(TO''DO|FIX''ME|X''XX)\b' /dev/null)" ;;
+unfinished) # but for what is packed in the generated headers
+    refuse "unfinished" "$(text | grep -v '^spmv/generated/' | xargs grep -nE '\b(TO''DO|FIX''ME|X''XX)\b' /dev/null)" ;;
 paths) # of the machine it was written on
     refuse "a path of one machine" "$(text | xargs grep -nE '(/ho''me/|/wo''rk/|/ro''ot/|/Us''ers/)' /dev/null)" ;;
 width) # of lines, but in the generated headers
