@@ -1293,13 +1293,11 @@ Test(cache, keeps_what_was_compiled, .init = own_folder, .fini = keep_nothing)
 Test(cache, keeps_what_ships, .init = own_folder, .fini = keep_nothing)
 {
     static const struct { int refused, old_driver, linked, ptx, compiled; } cases[] = {
-        { 0, 0, 2, 0, 0 }, /* the first process: the product's and those that fill the part */
+        { 0, 0, 2, 2, 0 }, /* the first process: the product's and those that fill the part */
         { 0, 0, 0, 0, 0 },
-        { 1, 0, 1, 0, 0 }, /* the driver refuses what was kept */
+        { 1, 0, 1, 1, 0 }, /* the driver refuses what was kept */
         { 0, 0, 0, 0, 0 },
-        { 2, 0, 2, 1, 0 }, /* and what its linker makes, which is tried once more */
-        { 0, 0, 0, 0, 0 },
-        { 1, 1, 1, 0, 1 }, /* and PTX */
+        { 1, 1, 0, 0, 1 }, /* and PTX */
         { 0, 0, 0, 0, 0 },
     };
     size_t i;

@@ -461,6 +461,16 @@ SPMV__SHARED double spmv__convert_padding(spmv_device *device, const spmv_csr *a
 }
 #endif
 
+/* 1: kernels that pay only in later processes are compiled as well. */
+static int spmv__convert_for_others(const spmv_device *device)
+{
+    int keeps;
+    spmv__lock(&device->common->lock);
+    keeps = device->common->keeps;
+    spmv__unlock(&device->common->lock);
+    return keeps;
+}
+
 /* ---- the CSR matrix there and here -------------------------------------------------------------------------------- */
 
 /* Uploads what is not there yet of an array of the CSR matrix; with stop, as spmv__dev_copy_rest does. */
@@ -509,7 +519,7 @@ static int spmv__convert_is_likely(const spmv__convert *convert)
     const uint64_t hash = image ? spmv__dev_source_hash((int)SPMV__KERNEL_CONVERT) : 0;
     while (program && (int)program->format != (int)SPMV__KERNEL_CONVERT) program = program->next;
     while (image && image->source != hash) image = image->next;
-    return !convert->lazy || program || image || spmv__dev_keeps_programs(device);
+    return !convert->lazy || program || image || spmv__convert_for_others(device);
 }
 
 /* Begins to upload the matrix in a thread of its own, if it is so large that this pays, and is likely to be needed. Until the first part
@@ -586,7 +596,7 @@ static int spmv__convert_takes(const spmv__convert *convert, const spmv_part *p,
 static int spmv__convert_is_free(const spmv__convert *convert, const char *options)
 {
     spmv_device *device = convert->device;
-    return !convert->lazy || spmv__dev_keeps_programs(device) || spmv__dev_built(device, (int)SPMV__KERNEL_CONVERT, options) ||
+    return !convert->lazy || spmv__convert_for_others(device) || spmv__dev_built(device, (int)SPMV__KERNEL_CONVERT, options) ||
            spmv__dev_image_of(device, (int)SPMV__KERNEL_CONVERT, options);
 }
 

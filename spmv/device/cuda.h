@@ -468,41 +468,55 @@ static int spmv__cuda_is_machine_code(const spmv__cuda_program *program)
     return program->bytes > 4 && !memcmp(program->image, "\177ELF", 4);
 }
 
-/* Compiles PTX, which ends with a zero, to machine code by the driver's linker: a module's is not to be had. *out: a copy. */
-static spmv_status spmv__cuda_link(const spmv_device *device, const spmv__cuda_program *program, spmv__cuda_program *out)
+/* Copies the PTX of a program that is loaded, with the number of registers that each kernel has unless a number of groups says it. The
+ * linker would give them more, as it compiles functions that may be called from elsewhere. */
+static spmv_status spmv__cuda_limit(const spmv_device *device, const spmv__cuda_program *program, char **out)
 {
-    enum { PTX = 1 }; /* CU_JIT_INPUT_PTX */
-    char *ptx = (char *)program->image;
-    void *linker = NULL, *code = NULL;
-    spmv_status s = SPMV_OK, done = SPMV_OK;
-    SPMV__CUDA_IN(s, device, cuLinkCreate_v2, (0, NULL, NULL, &linker));
-    if (s) return s;
-    SPMV__CUDA_IN(s, device, cuLinkAddData_v2, (linker, PTX, ptx, strlen(ptx) + 1, NULL, 0, NULL, NULL));
-    SPMV__CUDA_IN(s, device, cuLinkComplete, (linker, &code, &out->bytes));
-    if (!s) s = spmv__room(&device->hooks, &out->image, out->bytes, 1);
-    if (!s) memcpy(out->image, code, out->bytes);
-    SPMV__CUDA_IN(done, device, cuLinkDestroy, (linker));
+    static const char entry[] = ".entry ";
+    enum { REGISTERS = 4 /* CU_FUNC_ATTRIBUTE_NUM_REGS */, LIMIT = 24 };
+    const char *from = (const char *)program->image, *at, *body, *bound, *groups;
+    size_t bytes = strlen(from) + 1, n;
+    char name[64], *to;
+    void *block, *function = NULL;
+    int registers = 0;
+    spmv_status s;
+    for (at = from; (at = strstr(at, entry)) != NULL; at++) bytes += LIMIT;
+    s = spmv__room(&device->hooks, &block, bytes, 1);
+    *out = to = (char *)block;
+    for (at = from; !s && (at = strstr(at, entry)) != NULL; at = body) {
+        body = strchr(at, '{');
+        bound = strstr(at, ".maxntid");
+        groups = strstr(at, ".minnctapersm");
+        if (!body) break;
+        if (!bound || bound > body || (groups && groups < body)) continue;
+        at += sizeof entry - 1;
+        n = strcspn(at, "(");
+        if (n >= sizeof name) continue;
+        *spmv__cuda_append(name, at, n) = 0;
+        SPMV__CUDA_IN(s, device, cuModuleGetFunction, (&function, program->module, name));
+        SPMV__CUDA_IN(s, device, cuFuncGetAttribute, (&registers, REGISTERS, function));
+        to = spmv__cuda_append(to, from, (size_t)(bound - from));
+        to += spmv_print(to, LIMIT, ".maxnreg %d ", registers);
+        from = bound;
+    }
+    if (!s) spmv__cuda_append(to, from, strlen(from) + 1);
     return s;
 }
 
-/* Loads a program's image. PTX is compiled by the linker where the machine code will be kept, else by the driver, which may have it in a
- * cache of its own. */
-static spmv_status spmv__cuda_module(const spmv_device *device, spmv__cuda_program *program)
+/* Compiles the PTX of a program to machine code by the driver's linker, since that of its module is not to be had. */
+static spmv_status spmv__cuda_link(const spmv_device *device, const spmv__cuda_program *program, void **image, size_t *bytes)
 {
-    spmv_device quiet = spmv__dev_quiet(device);
-    spmv__cuda_program linked = { NULL, NULL, 0 };
-    spmv_status s = SPMV_OK;
-    if (spmv__dev_keeps_programs(device) && !spmv__cuda_is_machine_code(program) && !spmv__cuda_link(&quiet, program, &linked)) {
-        SPMV__CUDA_IN(s, &quiet, cuModuleLoadData, (&linked.module, linked.image));
-        if (!s) {
-            spmv_free(&device->hooks, program->image);
-            *program = linked;
-            return s;
-        }
-        spmv_free(&device->hooks, linked.image);
-        s = SPMV_OK;
-    }
-    SPMV__CUDA_IN(s, device, cuModuleLoadData, (&program->module, program->image));
+    enum { PTX = 1 }; /* CU_JIT_INPUT_PTX */
+    void *linker = NULL, *code = NULL;
+    char *ptx = NULL;
+    spmv_status s = spmv__cuda_limit(device, program, &ptx), done = SPMV_OK;
+    SPMV__CUDA_IN(s, device, cuLinkCreate_v2, (0, NULL, NULL, &linker));
+    SPMV__CUDA_IN(s, device, cuLinkAddData_v2, (linker, PTX, ptx, strlen(ptx) + 1, NULL, 0, NULL, NULL));
+    SPMV__CUDA_IN(s, device, cuLinkComplete, (linker, &code, bytes));
+    if (!s) s = spmv__room(&device->hooks, image, *bytes, 1);
+    if (!s) memcpy(*image, code, *bytes);
+    if (linker) SPMV__CUDA_IN(done, device, cuLinkDestroy, (linker));
+    spmv_free(&device->hooks, ptx);
     return s;
 }
 
@@ -531,7 +545,7 @@ static void *spmv__cuda_end(spmv__cuda_job *job)
     spmv_status s = job->status ? job->status : spmv__cuda_take(job);
     if (job->compiler) spmv__cuda_api.p_nvrtcDestroyProgram(&job->compiler);
     spmv_free(&job->device->hooks, job->text);
-    if (!s) s = spmv__cuda_module(job->device, job->made);
+    SPMV__CUDA_IN(s, job->device, cuModuleLoadData, (&job->made->module, job->made->image));
     job->status = s;
     if (!s) return job->made;
     if (job->made) spmv__cuda_program_free(job->device, job->made);
@@ -571,21 +585,19 @@ static void spmv__cuda_build_all(const spmv_device *device, const spmv_kernel_so
     spmv_free(&device->hooks, job);
 }
 
-/* The machine code or, if there is no other way, PTX. */
+/* A copy of the machine code or, if there is no other way, of the PTX. */
 static spmv_status spmv__cuda_image_of(const spmv_device *device, void *handle, void **image, size_t *bytes)
 {
     const spmv__cuda_program *program = (const spmv__cuda_program *)handle;
-    spmv__cuda_program copy = { NULL, NULL, 0 };
     spmv_device quiet = spmv__dev_quiet(device);
-    spmv_status s = SPMV_OK;
-    if (spmv__cuda_is_machine_code(program) || spmv__cuda_link(&quiet, program, &copy)) {
-        copy.bytes = program->bytes;
-        s = spmv__room(&device->hooks, &copy.image, copy.bytes, 1);
-        if (!s) memcpy(copy.image, program->image, copy.bytes);
-    }
-    *image = copy.image;
-    *bytes = s ? 0 : copy.bytes;
-    return s;
+    spmv_status s;
+    if (!spmv__cuda_is_machine_code(program) && !spmv__cuda_link(&quiet, program, image, bytes)) return SPMV_OK;
+    *bytes = 0;
+    s = spmv__room(&device->hooks, image, program->bytes, 1);
+    if (s) return s;
+    if (program->bytes) memcpy(*image, program->image, program->bytes);
+    *bytes = program->bytes;
+    return SPMV_OK;
 }
 
 /* The driver reads PTX up to a zero, which is put at the end of the copy. The compiler is not needed. */
@@ -602,7 +614,7 @@ static spmv_status spmv__cuda_load(const spmv_device *device, const char *option
         memcpy(program->image, image, bytes);
         program->bytes = bytes;
     }
-    if (!s) s = spmv__cuda_module(device, program);
+    SPMV__CUDA_IN(s, device, cuModuleLoadData, (&program->module, program->image));
     if (!s) *out = program;
     else spmv__cuda_program_free(device, program);
     return s;

@@ -315,16 +315,6 @@ static spmv__image *spmv__dev_images(const spmv_device *device)
     return image;
 }
 
-/* 1: programs will be kept, so that it pays to compile what only later processes need. */
-static int spmv__dev_keeps_programs(const spmv_device *device)
-{
-    int keeps;
-    spmv__lock(&device->common->lock);
-    keeps = device->common->keeps;
-    spmv__unlock(&device->common->lock);
-    return keeps;
-}
-
 #ifndef SPMV_NO_STDIO
 static void spmv__cache_read(spmv_device *device);
 #endif

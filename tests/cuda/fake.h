@@ -5,7 +5,7 @@
 
 enum { FAKE_CONTEXTS, FAKE_STREAMS, FAKE_MODULES, FAKE_BUFFERS, FAKE_EVENTS, FAKE_PROGRAMS, FAKE_PINNED, FAKE_GRAPHS, FAKE_LINKERS,
        FAKE_KINDS };
-enum { FAKE_DEVICES = 2, FAKE_NAMED = 19 };
+enum { FAKE_DEVICES = 2, FAKE_NAMED = 19, FAKE_REGISTERS = 40 };
 
 typedef struct fake_state {
     int  alive[FAKE_KINDS]; /* what was given out and not released */
