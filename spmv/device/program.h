@@ -84,7 +84,7 @@ static int spmv__dev_load(const spmv_device *device, const spmv__image *image, v
 /* Makes a program from what ships. 1 or 0 as above. */
 static int spmv__dev_load_shipped(const spmv_device *device, int f, const char *options, void **out)
 {
-    spmv__image *image = spmv__shipped_take(device, spmv__dev_source_hash(f), options);
+    spmv__image *image = spmv__ships(device) ? spmv__shipped_take(device, spmv__dev_source_hash(f), options) : NULL;
     const int loaded = spmv__dev_load(device, image, out);
     spmv_free(&device->hooks, image);
     device->common->fresh |= loaded;
@@ -98,7 +98,9 @@ static spmv_status spmv__dev_build(spmv_device *device, int f, const char *optio
     spmv_kernel_source source;
     spmv_status s;
     spmv__phase(&device->hooks, SPMV_PHASE_BUILD);
-    if (spmv__dev_load(device, spmv__dev_image_of(device, f, options), out) || spmv__dev_load_shipped(device, f, options, out)) s = SPMV_OK;
+    if (spmv__dev_load(device, spmv__dev_image_of(device, f, options), out) ||
+        (device->info.nvidia && spmv__dev_load_shipped(device, f, options, out)))
+        s = SPMV_OK;
     else {
         spmv__dev_source(f, options, line, &source);
         s = device->info.backend->build(device, &source, out);
@@ -206,7 +208,7 @@ static void spmv__batch_add(const spmv_device *device, spmv__batch *batch, int f
     spmv_device quiet = spmv__dev_quiet(device);
     size_t i;
     if (!batch || batch->count == SPMV__BATCH || spmv__dev_built(device, f, options)) return;
-    if (spmv__dev_image_of(device, f, options) || spmv__dev_ships(device, f, options)) return;
+    if (spmv__dev_image_of(device, f, options) || (device->info.nvidia && spmv__dev_ships(device, f, options))) return;
     for (i = 0; i < batch->count; i++)
         if ((int)batch->of[i]->format == f && !strcmp(batch->of[i]->options, options)) return;
     if (!spmv__dev_unbuilt(&quiet, f, options, &batch->of[i])) batch->count++;

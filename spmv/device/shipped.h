@@ -170,7 +170,7 @@ static spmv__image *spmv__shipped_image(const spmv_device *device, const spmv__s
 /* The program that ships for such source and options, to be freed; NULL: there is none, or no memory. */
 static spmv__image *spmv__shipped_take(const spmv_device *device, uint64_t source, const char *options)
 {
-    const spmv__shipped *from = spmv__ships(device) ? spmv__shipped_of(source, options) : NULL;
+    const spmv__shipped *from = spmv__shipped_of(source, options);
     return from ? spmv__shipped_image(device, from, source, options) : NULL;
 }
 #else

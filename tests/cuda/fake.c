@@ -244,8 +244,8 @@ int cuModuleUnload(void *module) { FORBIDDEN_WHILE_CAPTURED(); return take_back(
 /* A function's handle is its module's. */
 int cuModuleGetFunction(void **function, void *module, const char *name)
 {
-    static const char names[] = " spmv finish scale fill count count_ends check widen longest tiles tail turn begins collect diagonals digits "
-                                "encode find listed look_up move same spans sum_up sums take ";
+    static const char names[] = " spmv finish scale fill count count_ends check widen longest tiles tail turn begins collect diagonals "
+                                "digits encode find listed look_up move same spans sum_up sums take ";
     const char *at = strstr(names, name);
     CALL();
     *function = find(module, FAKE_MODULES);
