@@ -739,6 +739,7 @@ typedef struct spmv_features {
     double   mean, deviation;            /* of row lengths: the mean over all rows, the standard deviation over nonempty rows */
     double   sigma;                      /* standard deviation of all row lengths over the square root of their mean (Koza et al. 2013) */
     double   uneven;                     /* standard deviation over mean of the nonempty rows, lengths being capped at 64 means */
+    double   changes;                    /* share of the rows whose length is not that of the row before, in a sample; 8 or more are 8 */
     double   gather;                     /* 0: neighbouring nonzeros share cache lines of x; 1: each nonzero needs a line of its own */
     uint64_t diagonals, bands;           /* diagonals that hold nonzeros; groups of adjacent ones */
     int      diagonals_sampled;          /* 1: the features of diagonals are those of a sample, which may lack diagonals */

@@ -146,6 +146,7 @@ SPMV__SHARED spmv_status spmv__spec_estimate(const spmv_spec *spec, const spmv__
     out->nnz = out->slots = (double)features->nnz;
     out->gather = features->gather;
     out->longest = (double)analysis->longest;
+    out->changes = spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED ? 0 : features->changes;
     return spmv__table[spec->format].estimate(spec, analysis, features, out);
 }
 

@@ -60,7 +60,9 @@ enum {
     X(READS,  "reads",  1e-12) /* of x that need another line of the cache than the read before */                           \
     X(SLOTS,  "slots",  1e-12) /* of its arrays that a product multiplies */                                                 \
     X(ROWS,   "rows",   1e-12)                                                                                               \
-    X(UNEVEN, "uneven", 1e-12) /* nonzeros times the deviation of row lengths over their mean: what waits for longer rows */ \
+    /* nonzeros times the deviation of row lengths over their mean, what waits for longer rows; on the host, rows that are */ \
+    /* not as long as the row before, whose ends a processor mispredicts */                                                  \
+    X(UNEVEN, "uneven", 1e-12)                                                                                               \
     X(CHAIN,  "chain",  1)     /* the longest row alone, step by step on a GPU, else by one core at its share of the speed */
 
 typedef enum spmv_cost {

@@ -232,6 +232,7 @@ typedef struct spmv__load {
     double skipped; /* of the slots: padding of which a product reads only the column */
     double gather;  /* as in spmv_features */
     double uneven;  /* standard deviation of row lengths over their mean; 0 if the layout pads rows to one length */
+    double changes; /* as in spmv_features; 0 if rows are sorted */
     double longest; /* slots of the longest row (block formats: of one row of the longest block row) */
     double bands;   /* groups of adjacent diagonals */
     double extra;   /* bytes of the matrix besides values, columns of the width that the keys say, and one element of y a row */

@@ -118,6 +118,7 @@ Test(features, match_counting)
             CHECK(fabs(f.sigma - sqrt((squares / rows - mean * mean) / mean)) < 1e-6 * (1 + mean), "%s: sigma %g", m.name, f.sigma);
         }
         CHECK(f.gather >= 0 && f.gather <= 1, "%s: gather %g", m.name, f.gather);
+        CHECK(f.changes >= 0 && f.changes <= 1 && (sum > 0 || f.changes == 0), "%s: changes %g", m.name, f.changes);
         if (a.nnz) check_places(&m, &a, &f);
         spmv_csr_destroy(&a);
         matrix_free(&m);
@@ -2084,6 +2085,37 @@ Test(estimate, is_the_sum_of_the_costs)
             CHECK(fabs(e.seconds - sum) < 1e-12, "%s: %g s, not %g", t[i].plan, e.seconds, sum);
         }
     cr_assert_gt(checks_done, 60);
+    spmv_csr_destroy(&a);
+    matrix_free(&m);
+}
+
+/* On the host it is rows that are not as long as the row before that cost more, unless they are sorted; 8 and more are one length. */
+Test(estimate, knows_rows_of_changing_lengths_on_the_host)
+{
+    static const struct { const char *plan; double rows; } t[] = {
+        { "csr", 1024 }, { "sell", 1024 }, { "csr:rows=nonempty", 1024 }, { "csr:rows=sorted,sigma=256", 0 }, { "sell:rows=sorted", 0 }
+    };
+    enum { LONG = 9 };
+    matrix m;
+    spmv_csr a = one_and_three(&m);
+    char table[300];
+    size_t i;
+    uint64_t r, k;
+    for (i = 0; i < sizeof t / sizeof *t; i++) {
+        spmv_print(table, sizeof table, "spmv tuning table 2\ndevice d\nclass host\nmemory 1\nf64 %s - 0 0 0 0 0 1000 0 0 0\n", t[i].plan);
+        cr_assert_float_eq(predicted(t[i].plan, NULL, &a, table, NULL).seconds, t[i].rows * 1e-9, 1e-15, "%s", t[i].plan);
+    }
+    spmv_csr_destroy(&a);
+    matrix_free(&m);
+    matrix_open(&m, "rows of 9 to 11", 300, 311);
+    for (r = 0; r < 300; r++) {
+        for (k = 0; k < LONG + r % 3; k++) matrix_add(&m, r + k);
+        m.ptr[r + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    spmv_print(table, sizeof table, "spmv tuning table 2\ndevice d\nclass host\nmemory 1\nf64 csr - 0 0 0 0 0 1000 0 0 0\n");
+    cr_assert_eq(predicted("csr", NULL, &a, table, NULL).seconds, 0);
     spmv_csr_destroy(&a);
     matrix_free(&m);
 }

@@ -298,6 +298,7 @@ static spmv_status spmv__offer_width(spmv__chooser *chooser, const spmv_candidat
     now.spec = candidate->layout;
     now.first_load.rows = (double)rows;
     now.first_load.gather = now.rest_load.gather = features->gather;
+    now.first_load.changes = now.rest_load.changes = features->changes;
     for (w = 1; w < analysis->longest && (double)analysis->longer[w] >= few * (double)analysis->rows; w = spmv__next_width(w)) {
         for (; at < w; at++) {
             now.first_load.slots += reach[at + 1] * (double)h;
@@ -368,6 +369,7 @@ static void spmv__find_prefix(const spmv__chooser *chooser, const spmv_features 
         now.rest_load.rows = (double)features->rows * (1 - spmv__exp2(-now.rest_load.nnz / (double)features->rows * nats));
         now.rest_load.gather = features->gather;
         now.rest_load.uneven = features->uneven;
+        now.rest_load.changes = features->changes;
         now.rest_load.longest = (double)features->longest;
         spmv__try_two(chooser, &now, best);
     }
@@ -700,9 +702,9 @@ static void spmv__explain_features(spmv__text *text, const spmv_features *featur
     int i, any = 0, sampled = 0;
     spmv__say(text, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)features->rows, (spmv__ull)features->cols,
               (spmv__ull)features->nnz);
-    spmv__say(text, "rows      %.*f nonzeros in each that is not empty, deviation %.*f, longest %llu, %llu empty\n",
-              SPMV__FIGURE(filled > 0 ? (double)features->nnz / filled : 0), SPMV__FIGURE(features->deviation),
-              (spmv__ull)features->longest, (spmv__ull)features->empty);
+    spmv__say(text, "rows      %.*f nonzeros in each that is not empty, deviation %.*f, longest %llu, %llu empty; %.2f differ from the one "
+              "before\n", SPMV__FIGURE(filled > 0 ? (double)features->nnz / filled : 0), SPMV__FIGURE(features->deviation),
+              (spmv__ull)features->longest, (spmv__ull)features->empty, features->changes);
     spmv__say(text, "x         %.3f of the reads miss a cache of 16384 elements\n", features->gather);
     if (features->diagonals)
         spmv__say(text, "diagonals %llu%s; those filled to %.1f or more hold %.2f of the nonzeros", (spmv__ull)features->diagonals,

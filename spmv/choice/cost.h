@@ -273,8 +273,9 @@ static double spmv__slots_bytes(const spmv__estimator *estimator, const spmv_spe
            (cols < load->nnz ? cols : load->nnz) * vector;
 }
 
-/* Fills in of what the costs are multiplied by. On a GPU, what passes through the cache besides counts as well: padding that is skipped and
- * the nonzeros of other parts; processors have several levels of caches, so that it is less clear there. */
+/* Fills in of what the costs are multiplied by. On the host, rows cost more where a processor mispredicts how long they are. On a GPU,
+ * what passes through the cache besides counts as well: padding that is skipped and the nonzeros of other parts; processors have several
+ * levels of caches, so that it is less clear there. */
 static void spmv__cost_of(const spmv__estimator *estimator, const spmv_spec *spec, const char *variant, const spmv__load *load,
                           double of[SPMV_COST_COUNT])
 {
@@ -282,13 +283,14 @@ static void spmv__cost_of(const spmv__estimator *estimator, const spmv_spec *spe
                                         0) * (spmv__stored_bytes(estimator, spec) + sizeof(uint32_t));
     const double bytes = spmv__slots_bytes(estimator, spec, load, spmv__busy_slots(estimator, spec, load));
     const int gpu = estimator->tuning->device_class == SPMV_DEVICE_CLASS_GPU;
+    const int host = estimator->tuning->device_class == SPMV_DEVICE_CLASS_HOST;
     of[SPMV_COST_LAUNCH] = estimator->tuning->launch;
     of[SPMV_COST_BYTES] = spmv__read_seconds(estimator, gpu ? spmv__slots_bytes(estimator, spec, load, load->slots) + others : bytes,
                                              bytes);
     of[SPMV_COST_READS] = spmv__scattered_reads(spec, load);
     of[SPMV_COST_SLOTS] = load->slots - load->skipped;
     of[SPMV_COST_ROWS] = load->rows;
-    of[SPMV_COST_UNEVEN] = load->uneven * load->nnz;
+    of[SPMV_COST_UNEVEN] = host ? load->changes * load->rows : load->uneven * load->nnz;
     of[SPMV_COST_CHAIN] = spmv__chain_seconds(estimator, spec, variant, load, of[SPMV_COST_BYTES]);
 }
 

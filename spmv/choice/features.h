@@ -106,6 +106,24 @@ static double spmv__analysis_deviation(const spmv__analysis *analysis, uint64_t 
 
 enum { SPMV__UNEVEN_MOST = 64 /* times the mean: longer rows count as that long, as what they cost beyond is that of the longest row */ };
 
+/* The share of the rows whose length is not that of the row before, in rows from several places; rows that are not short are alike
+ * ([M31] of docs/measurements.md). */
+static double spmv__analysis_changes(const spmv__analysis *analysis)
+{
+    enum { PLACES = 8, ROWS = 8192, SHORT = 8 };
+    const uint64_t rows = analysis->view->a->rows, step = spmv__ceil_div(rows, PLACES);
+    uint64_t first, r, n, before, seen = 0, changes = 0;
+    for (first = 0; first < rows; first += step) {
+        before = spmv__smaller(spmv__analysis_len(analysis, first), SHORT);
+        for (r = first + 1; r < spmv__smaller(first + spmv__smaller(step, ROWS), rows); r++, seen++) {
+            n = spmv__smaller(spmv__analysis_len(analysis, r), SHORT);
+            changes += n != before;
+            before = n;
+        }
+    }
+    return seen ? (double)changes / (double)seen : 0;
+}
+
 /* Fills in the features of row lengths. sigma is that of Koza et al.: their equation 3 is the deviation of all row lengths, but their
  * tables print that over the square root of the mean (mc2depi: 0.076 and 4.0 give 0.04; Chebyshev4: 1061 and 78.9 give 119.46). */
 static void spmv__analysis_rows(const spmv__analysis *analysis, spmv_features *features)
@@ -120,6 +138,7 @@ static void spmv__analysis_rows(const spmv__analysis *analysis, spmv_features *f
     features->uneven = spmv__analysis_deviation(analysis, analysis->rows,
                                                 (uint64_t)((double)SPMV__UNEVEN_MOST * nonempty) + SPMV__UNEVEN_MOST, &mean);
     if (mean > 0) features->uneven /= mean;
+    features->changes = spmv__analysis_changes(analysis);
 }
 
 /* Reads all rows, in shares, and adds up what they find. totals->brief must be freed. */
