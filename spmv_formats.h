@@ -740,7 +740,7 @@ typedef struct spmv_features {
     double   sigma;                      /* standard deviation of all row lengths over the square root of their mean (Koza et al. 2013) */
     double   uneven;                     /* standard deviation over mean of the nonempty rows, lengths being capped at 64 means */
     double   changes;                    /* share of the rows whose length is not that of the row before, in a sample; 8 or more are 8 */
-    double   gather;                     /* 0: neighbouring nonzeros share cache lines of x; 1: each nonzero needs a line of its own */
+    double   gather;                     /* 0: neighbouring nonzeros share cache lines of x; 1: each needs one of its own; by the device */
     uint64_t diagonals, bands;           /* diagonals that hold nonzeros; groups of adjacent ones */
     int      diagonals_sampled;          /* 1: the features of diagonals are those of a sample, which may lack diagonals */
     double   diagonals_error;            /* the most that is the standard error of the share to which a diagonal is filled; 0: counted */

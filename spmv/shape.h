@@ -194,6 +194,7 @@ typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slo
 typedef struct spmv__analysis {
     const spmv_view  *view;
     const spmv_hooks *hooks;
+    int               gpu;    /* 1: for a GPU (spmv__analysis_gather) */
     uint32_t         *len;    /* the nonzeros of each row of the matrix; NULL: the view shows all, so that its row pointers say it */
     uint64_t         *longer; /* longer[k]: number of rows with k or more nonzeros, k up to longest + 1 */
     uint64_t          longest, nnz, rows; /* rows: those that are not empty */

@@ -12,7 +12,7 @@ spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *
     spmv__analysis l;
     spmv__load load;
     spmv_features f;
-    spmv_status s = spmv__analysis_make(&l, v, NULL);
+    spmv_status s = spmv__analysis_make(&l, v, 0, NULL);
     if (s) return s;
     s = spmv__analysis_features(&l, &f, UINT64_MAX / 4, 0);
     if (!s) s = spmv__spec_estimate(spec, &l, &f, &load);
@@ -25,7 +25,7 @@ spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *
 spmv_status library_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks)
 {
     spmv__analysis l;
-    spmv_status s = spmv__analysis_make(&l, v, hooks);
+    spmv_status s = spmv__analysis_make(&l, v, 0, hooks);
     if (s) return s;
     s = spmv__analysis_features(&l, out, sample, without);
     spmv__analysis_free(&l);

@@ -499,7 +499,7 @@ static spmv_status spmv__choose_all(spmv__chooser *chooser)
     memset(&view, 0, sizeof view);
     view.a = chooser->estimator.a;
     view.rows = chooser->estimator.a->rows;
-    s = spmv__analysis_make(&analysis, &view, chooser->estimator.hooks);
+    s = spmv__analysis_make(&analysis, &view, spmv__for_gpu(&chooser->estimator), chooser->estimator.hooks);
     if (s) return s;
     s = spmv__analysis_sampled(&analysis, features, 0, chooser->estimator.without, NULL);
     if (!s) spmv__find_csr(chooser, &analysis, features);
@@ -550,7 +550,7 @@ static int spmv__all_floats(const double *val, uint64_t count)
 static spmv_status spmv__choose_val(spmv__estimator *estimator, uint64_t distinct)
 {
     const spmv_csr *a = estimator->a;
-    const int gpu = estimator->tuning->device_class == SPMV_DEVICE_CLASS_GPU && a->nnz < UINT32_MAX / 2; /* it numbers slots */
+    const int gpu = spmv__for_gpu(estimator) && a->nnz < UINT32_MAX / 2; /* it numbers slots */
     spmv__distinct set;
     spmv_status s = SPMV_OK;
     if (estimator->how->updatable || (!a->val && !distinct) || !a->nnz) return s;
@@ -705,7 +705,7 @@ static void spmv__explain_features(spmv__text *text, const spmv_features *featur
     spmv__say(text, "rows      %.*f nonzeros in each that is not empty, deviation %.*f, longest %llu, %llu empty; %.2f differ from the one "
               "before\n", SPMV__FIGURE(filled > 0 ? (double)features->nnz / filled : 0), SPMV__FIGURE(features->deviation),
               (spmv__ull)features->longest, (spmv__ull)features->empty, features->changes);
-    spmv__say(text, "x         %.3f of the reads miss a cache of 16384 elements\n", features->gather);
+    spmv__say(text, "x         %.3f of the reads miss a cache\n", features->gather);
     if (features->diagonals)
         spmv__say(text, "diagonals %llu%s; those filled to %.1f or more hold %.2f of the nonzeros", (spmv__ull)features->diagonals,
             features->diagonals_sampled ? " in a sample" : "", SPMV_FILL_DENSE,

@@ -321,7 +321,7 @@ static spmv_status spmv__left_make(const spmv__brew *brew, const spmv__brew_part
     first.count = parts + 1;
     if (parts) s = spmv_split_create(&left->split, &first, brew->a, brew->e->hooks);
     if (parts && !s) left->view = spmv_split_view(&left->split, brew->a, parts);
-    return s ? s : spmv__analysis_make(&left->analysis, &left->view, brew->e->hooks);
+    return s ? s : spmv__analysis_make(&left->analysis, &left->view, spmv__for_gpu(brew->e), brew->e->hooks);
 }
 
 /* Reads all rates at what the parts so far leave, and looks at the blocks and diagonals there that later policies ask for. */

@@ -263,7 +263,7 @@ static void spmv__most_share(void *job, uint64_t share)
 static int spmv__csr_is_less(spmv__brew *brew)
 {
     const double g_csr = brew->rate[SPMV__BREW_CSR], g_coo = brew->rate[SPMV__BREW_COO], n = (double)brew->left->analysis.nnz;
-    const uint64_t rows = brew->a->rows, units = brew->e->tuning->device_class == SPMV_DEVICE_CLASS_GPU ? 0 : brew->e->tuning->units;
+    const uint64_t rows = brew->a->rows, units = spmv__for_gpu(brew->e) ? 0 : brew->e->tuning->units;
     const uint64_t given = brew->desc->groups ? brew->desc->groups : units;
     const uint64_t h = given ? spmv__ceil_div(rows, given) : (uint64_t)SPMV__COCKTAIL_ROWS;
     uint64_t i, groups = spmv__ceil_div(rows, h), most = 0;
@@ -483,7 +483,7 @@ static spmv_status spmv__brew_estimate(spmv__brew *brew, const spmv__brew_parts 
     for (i = 0; i + 1 < plan->count && !s; i++) {
         spmv_view view = spmv_split_view(&left->split, brew->a, i);
         if (!left->split.nnz[i]) continue;
-        s = spmv__analysis_make(&analysis, &view, brew->e->hooks);
+        s = spmv__analysis_make(&analysis, &view, spmv__for_gpu(brew->e), brew->e->hooks);
         if (!s) s = spmv__brewed_add(brew, out, &plan->part[i], &analysis);
         spmv__analysis_free(&analysis);
     }

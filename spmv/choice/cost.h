@@ -44,6 +44,9 @@ static unsigned spmv__unusable(const spmv__estimator *estimator)
     return bits;
 }
 
+/* 1: estimates go by the table of a GPU. */
+static int spmv__for_gpu(const spmv__estimator *estimator) { return estimator->tuning->device_class == SPMV_DEVICE_CLASS_GPU; }
+
 static int spmv__is_block(spmv_format format) { return spmv__format_class_of(format) == SPMV_CLASS_BLOCK; }
 
 static double spmv__greater(double a, double b) { return a > b ? a : b; }
@@ -282,7 +285,7 @@ static void spmv__cost_of(const spmv__estimator *estimator, const spmv_spec *spe
     const double others = spmv__greater((double)estimator->a->nnz - load->nnz,
                                         0) * (spmv__stored_bytes(estimator, spec) + sizeof(uint32_t));
     const double bytes = spmv__slots_bytes(estimator, spec, load, spmv__busy_slots(estimator, spec, load));
-    const int gpu = estimator->tuning->device_class == SPMV_DEVICE_CLASS_GPU;
+    const int gpu = spmv__for_gpu(estimator);
     const int host = estimator->tuning->device_class == SPMV_DEVICE_CLASS_HOST;
     of[SPMV_COST_LAUNCH] = estimator->tuning->launch;
     of[SPMV_COST_BYTES] = spmv__read_seconds(estimator, gpu ? spmv__slots_bytes(estimator, spec, load, load->slots) + others : bytes,
@@ -348,7 +351,7 @@ static double spmv__cost_parts(const spmv__estimator *estimator, const spmv_cand
     spmv__cost_of(estimator, spec, candidate->variant, load, out->of);
     for (i = 0; i < SPMV_COST_COUNT; i++) sum += out->share[i] = candidate->cost[i] * out->of[i];
     sum += spmv__look_ups(estimator, spec, load);
-    if (estimator->tuning->device_class == SPMV_DEVICE_CLASS_GPU)
+    if (spmv__for_gpu(estimator))
         sum = spmv__greater(sum, spmv__greater(out->of[SPMV_COST_BYTES], out->of[SPMV_COST_CHAIN]));
     return out->seconds = spmv__many_seconds(estimator, spec, load, sum);
 }
@@ -417,7 +420,7 @@ static spmv_status spmv__part_estimate(const spmv__estimator *estimator, const s
                                        spmv_features *features, spmv_estimate *out)
 {
     spmv__analysis analysis;
-    spmv_status s = spmv__analysis_make(&analysis, view, estimator->hooks);
+    spmv_status s = spmv__analysis_make(&analysis, view, spmv__for_gpu(estimator), estimator->hooks);
     memset(out, 0, sizeof *out);
     if (s) return s;
     s = spmv__analysis_features(&analysis, features, 0, ~(1u << spec->format));

@@ -201,8 +201,9 @@ static spmv_status spmv__analysis_count(const spmv__analysis_totals *totals)
     return SPMV_OK;
 }
 
-/* Reads the lengths of all rows and counts how many rows reach each length. Free analysis with spmv__analysis_free. */
-static spmv_status spmv__analysis_make(spmv__analysis *analysis, const spmv_view *view, const spmv_hooks *hooks)
+/* Reads the lengths of all rows and counts how many rows reach each length. gpu: 1 if it is for a GPU, whose work-groups read x each by
+ * itself. Free analysis with spmv__analysis_free. */
+static spmv_status spmv__analysis_make(spmv__analysis *analysis, const spmv_view *view, int gpu, const spmv_hooks *hooks)
 {
     const uint64_t rows = view->a->rows, groups = spmv__ceil_div(rows, SPMV__ANALYSIS_GROUP);
     const uint64_t few = spmv__ceil_div(rows, SPMV__ANALYSIS_FEW);
@@ -211,6 +212,7 @@ static spmv_status spmv__analysis_make(spmv__analysis *analysis, const spmv_view
     spmv_status s = SPMV_OK;
     memset(analysis, 0, sizeof *analysis);
     analysis->view = view;
+    analysis->gpu = gpu;
     analysis->hooks = hooks;
     if (view->owner) s = spmv__room(hooks, &len, rows + 1, 4);
     analysis->len = (uint32_t *)len;
@@ -232,28 +234,44 @@ static spmv_status spmv__analysis_make(spmv__analysis *analysis, const spmv_view
     return s;
 }
 
-enum { SPMV__GATHER_LINES = 2048 /* of the cache that spmv__analysis_gather simulates */ };
+enum { SPMV__GATHER_LINES = 4096 /* the most of the caches that spmv__analysis_gather simulates */ };
 
-/* Estimates how scattered the reads of x are: the share of the nonzeros that miss a direct-mapped cache with eight elements in a line,
- * which is simulated for windows of rows. Lines are spread over the cache by a hash, so that columns that are powers of two apart do not
- * displace each other, as they do not in caches with several ways. tag: a zero for each line. */
+/* Counts the nonzeros first .. end - 1 of a view in *seen, and in *missed those that miss a direct-mapped cache of so many bits' lines, of
+ * eight elements each. Lines are spread over the cache by a hash, so that columns that are powers of two apart do not displace each other,
+ * as they do not in caches with several ways. */
+static void spmv__gather_window(const spmv_view *view, uint64_t first, uint64_t end, unsigned bits, uint32_t *tag, uint64_t *seen,
+                                uint64_t *missed)
+{
+    uint64_t k;
+    for (k = first; k < end; k++) {
+        const uint32_t line = view->a->col[k] / 8 + 1, at = (uint32_t)(line * 2654435769u) >> (32 - bits); /* the golden section */
+        if (!spmv__mine(view, k)) continue;
+        ++*seen;
+        *missed += tag[at] != line;
+        tag[at] = line;
+    }
+}
+
+/* Estimates how scattered the reads of x are, by a sample of about so many nonzeros. On a processor: the share that misses a cache, in
+ * windows of rows. On a GPU, where adjacent rows are multiplied at the same time far from each other: the share that needs another line
+ * than those before in the same window, which has as many nonzeros as a group's tile of tcsr. tag: a zero for each line. */
 static double spmv__analysis_gather(const spmv__analysis *analysis, uint64_t sample, uint32_t *tag)
 {
-    enum { LINES = SPMV__GATHER_LINES, WINDOW = 512 /* rows */ };
+    enum { BITS = 11, GPU_BITS = 12, TILE = 4096 /* nonzeros */, WINDOW = 512 /* rows */ };
     const spmv_csr *a = analysis->view->a;
-    uint64_t windows = spmv__ceil_div(a->rows, WINDOW), step, w, r, k, seen = 0, missed = 0;
-    step = analysis->nnz > sample ? analysis->nnz / sample : 1;
+    const uint64_t windows = analysis->gpu ? spmv__ceil_div(a->nnz, TILE) : spmv__ceil_div(a->rows, WINDOW);
+    const uint64_t step = analysis->nnz > sample ? analysis->nnz / sample : 1;
+    uint64_t w, first, end, seen = 0, missed = 0;
     for (w = step / 2 < windows ? step / 2 : 0; w < windows && seen < 2 * sample; w += step) {
-        uint64_t end = (w + 1) * WINDOW < a->rows ? (w + 1) * WINDOW : a->rows, budget = seen + sample / 4 + 1;
-        for (r = w * WINDOW; r < end && seen < budget; r++)
-            for (k = a->ptr[r]; k < a->ptr[r + 1] && seen < budget; k++) {
-                uint32_t line = a->col[k] / 8 + 1, at = (uint32_t)(line * 2654435769u) >> 21; /* the golden section; 11 bits */
-                if (!spmv__mine(analysis->view, k)) continue;
-                seen++;
-                if (tag[at % LINES] == line) continue;
-                tag[at % LINES] = line;
-                missed++;
-            }
+        if (analysis->gpu) {
+            memset(tag, 0, SPMV__GATHER_LINES * sizeof *tag);
+            first = w * TILE;
+            end = spmv__smaller(first + TILE, a->nnz);
+        } else {
+            first = a->ptr[w * WINDOW];
+            end = spmv__smaller(a->ptr[spmv__smaller((w + 1) * WINDOW, a->rows)], first + sample / 4 + 1);
+        }
+        spmv__gather_window(analysis->view, first, end, analysis->gpu ? GPU_BITS : BITS, tag, &seen, &missed);
     }
     return seen ? (double)missed / (double)seen : 0;
 }

@@ -648,6 +648,7 @@ static void spmv__ell_defaults(const spmv_device *device, const spmv_part *p, co
 {
     const int rows = p->n[SPMV_ELL_LD] == 1 ? 1 : 8; /* CPUs: cache lines are used whole, sums are independent */
     const int four = device->info.nvidia && p->codes && rows > 1 && spmv__dev_many_rows(device, p); /* one load for their codes */
+    spmv__dev_default(device, wish, variant, SPMV_KNOB_NT, spmv__dev_streams(device, p, 4, 0), 0);
     spmv__dev_default(device, wish, variant, SPMV_KNOB_V, four ? 4 : 1, rows);
     spmv__dev_default(device, wish, variant, SPMV_KNOB_UNROLL, spmv__dev_unroll_default(device, p, variant), 1);
 }
