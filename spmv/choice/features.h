@@ -254,7 +254,8 @@ static void spmv__gather_window(const spmv_view *view, uint64_t first, uint64_t 
 
 /* Estimates how scattered the reads of x are, by a sample of about so many nonzeros. On a processor: the share that misses a cache, in
  * windows of rows. On a GPU, where adjacent rows are multiplied at the same time far from each other: the share that needs another line
- * than those before in the same window, which has as many nonzeros as a group's tile of tcsr. tag: a zero for each line. */
+ * than those before in the same window, which has as many nonzeros as a group's tile of tcsr ([M32] of docs/measurements.md). tag: a zero
+ * for each line. */
 static double spmv__analysis_gather(const spmv__analysis *analysis, uint64_t sample, uint32_t *tag)
 {
     enum { BITS = 11, GPU_BITS = 12, TILE = 4096 /* nonzeros */, WINDOW = 512 /* rows */ };
