@@ -918,7 +918,8 @@ verdict 'tune --fit: samples of several passes: the median counts' $?
     printf 'spmv tuning samples 1\nhost\nx\n'
     for n in 100 200 300 500 700 1000 2000 3000 5000 7000 9000 12000; do # csr: 2 ns a slot and 100 ns a row; coo: slower; ell: the fastest
         k=$((n / 100 + 4))
-        for m in tridiag_$n:$((3 * n - 2)):$n arrow_$n:$((3 * n - 2)):$n permutation_$n:$n:$n poisson2d_$k:$((5 * k * k - 4 * k)):$((k * k)); do
+        for m in tridiag_$n:$((3 * n - 2)):$n arrow_$n:$((3 * n - 2)):$n permutation_$n:$n:$n \
+            poisson2d_$k:$((5 * k * k - 4 * k)):$((k * k)); do
             rest=${m#*:}
             echo "f64 ${m%%:*} csr/ $(awk "BEGIN { t = 0.002 * ${rest%:*} + 0.1 * ${rest#*:}; print t, 50 + 0.003 * ${rest%:*} }")"
             echo "f64 ${m%%:*} coo/ $(awk "BEGIN { print 0.3 * ${rest%:*} }")"

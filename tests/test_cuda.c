@@ -391,14 +391,15 @@ Test(programs, show_the_compilers_words)
     check_clean("build");
 }
 
-/* By default, csr, tcsr and sell keep the matrix out of the cache that all multiprocessors share if it is too large for that. */
+/* By default, csr, tcsr, ell and sell keep the matrix out of the cache that all multiprocessors share if it is too large for that. */
 Test(products, matrices_that_the_cache_cannot_hold_stay_out_of_it)
 {
     static const struct { const char *plan, *variant; uint64_t cache; int nt; } cases[] = {
         { "csr", NULL, 1 << 20, 0 },  { "csr:run=32", NULL, 1 << 20, 0 },  { "tcsr", NULL, 1 << 20, 0 },  { "sell", NULL, 1 << 20, 0 },
         { "csr", NULL, 64, 1 },       { "csr:run=32", NULL, 64, 1 },       { "tcsr", NULL, 64, 1 },       { "sell", NULL, 64, 1 },
         { "csr", NULL, 0, 1 },        { "csr:run=32", NULL, 0, 1 },        { "tcsr", NULL, 0, 1 },        { "sell", NULL, 0, 0 },
-        { "csr", "NT=1", 1 << 20, 1 }, { "tcsr", "NT=0", 64, 0 },          { "sell", "NT=0", 64, 0 },     { "ell", NULL, 64, 0 },
+        { "csr", "NT=1", 1 << 20, 1 }, { "tcsr", "NT=0", 64, 0 },          { "sell", "NT=0", 64, 0 },     { "ell", NULL, 64, 1 },
+        { "ell", NULL, 1 << 20, 0 },
     };
     size_t i;
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
