@@ -49,11 +49,12 @@ variants() { # every listed variant, a process for each format and type; sums an
               exit !(NR == checks && sum["usable,"] > 900 && !sum["failed,"] && !sum["wrong;"]) }'
 }
 
-speeds() { # by the clock, many products in a row; a line each
+speeds() { # by the clock, many products in a row, on the first GPU of OpenCL and on DEVICE; a line each
+    opencl=$($dir/spmv devices | awk '/^[0-9]/ { n = $1 } / by / { cl = /by OpenCL/ } cl && /^ *gpu,/ { print n; exit }')
     plans='--plan csr --plan csr:run=512 --plan sell --plan bcsr:b=3x3 --plan coo --plan auto'
     for name in clspmv_qcd clspmv_cantilever clspmv_epidemiology clspmv_harbor clspmv_webbase poisson2d_100; do
         [ -e $dir/$name.bin ] || $dir/spmv gen $name -o $dir/$name.bin || return 1
-        for on in $($dir/spmv devices | awk '/^[0-9]/ { n = $1 } / by / { cl = /by OpenCL/ } cl && /^ *gpu,/ { print n; exit }') "$device"; do
+        for on in $opencl "$device"; do
             echo "$name on $on"
             $dir/spmv bench $dir/$name.bin $plans --device $on || return 1
         done
