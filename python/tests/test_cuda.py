@@ -348,6 +348,8 @@ class OnGpu(unittest.TestCase):
         for wide in (np.int32, np.int64):
             there = Csr(driver, self.A, indptr=self.A.indptr.astype(wide))
             for options in ({}, {"both": True}, {"updatable": True}, {"type": "f64", "plan": "sell"}):
+                if driver.fake and "both" in options:
+                    continue  # the GPU makes the transpose
                 M = spmv.matrix(there, device="cuda", **options)
                 self.assertEqual((M.shape, M.nnz, M.type), ((40, 30), self.A.nnz, "f64"))
                 for N in (M, pickle.loads(pickle.dumps(M))):
