@@ -32,6 +32,17 @@ spmv_status library_features_make(spmv_features *out, const spmv_view *v, uint64
     return s;
 }
 
+double library_gather(const spmv_view *v, int gpu)
+{
+    spmv__analysis l;
+    spmv_features f;
+    double gather = -1;
+    if (spmv__analysis_make(&l, v, gpu, NULL)) return gather;
+    if (!spmv__analysis_features(&l, &f, UINT64_MAX / 4, 0)) gather = f.gather;
+    spmv__analysis_free(&l);
+    return gather;
+}
+
 const char *library_tuning_text(size_t i, size_t *length)
 {
     *length = spmv__tuning[i].length;

@@ -330,6 +330,28 @@ Test(wide, arrays_of_the_nonzeros_alone)
     cr_assert_gt(checks_done, 1000);
 }
 
+/* A processor finds 64 lines in its cache again and again; each work-group of a GPU reads them anew. */
+Test(features, gather_of_a_gpu_counts_what_each_tile_reads)
+{
+    enum { LINES = 64, TILE = 4096 };
+    matrix m;
+    spmv_csr a;
+    spmv_view v;
+    uint64_t r;
+    matrix_open(&m, "few lines", 40000, 8 * LINES);
+    for (r = 0; r < m.rows; r++) {
+        matrix_add(&m, r * 8 % (8 * LINES));
+        m.ptr[r + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    v = whole(&a);
+    cr_assert_float_eq(library_gather(&v, 1), (double)LINES / TILE, 1e-3);
+    cr_assert_lt(library_gather(&v, 0), (double)LINES / TILE / 2);
+    spmv_csr_destroy(&a);
+    matrix_free(&m);
+}
+
 /* Adjacent columns share cache lines of x; scattered columns do not. */
 Test(features, gather_tells_scattered_from_banded)
 {
