@@ -739,7 +739,7 @@ KERNEL void tiles(ulong step, TILE_PARAMETERS)
  * matrix, and all (OWNED 1). start: see PLACE; of slices and bands, the pointers. ld: see PLACE; cmrs, the rows of a strip; tcsr, the slots
  * of a tile. run_at (idx=16), slice_row (grown slices) and offset (diagonals, or bands) have count elements that matter; for tcsr, run_at
  * has the first nonzero of each of the tiles, and the number of all; base and, in offset, high_at: see set_tile_column. row: see NUMBER.
- * flag: tcsr, bits where rows end; its elements are counted by count. SLOTWISE gives part and count another meaning. */
+ * flag: tcsr with TILES 2, bits where rows end. SLOTWISE gives part and count another meaning. */
 #define PARAMETERS                                                                                                  \
     ulong rows UNUSED, ulong nnz UNUSED, __global const ulong *restrict ptr UNUSED,                                 \
     __global const uint *restrict from_col UNUSED, __global const WORD *restrict from_val UNUSED,                   \
@@ -839,7 +839,7 @@ KERNEL void fill(PARAMETERS)
         const ulong k = begin + j * WG + id;
         int mine = k < end;
         uint i, c UNUSED;
-        IDX slot, n, length UNUSED;
+        IDX slot, n;
 #if OWNED
         uint all, mine_before;
         mine = mine && owner[k] == (uchar)part;
@@ -854,10 +854,8 @@ KERNEL void fill(PARAMETERS)
 #endif
 #if OWNED
             n = (IDX)(held + mine_before - first[low]);
-            length = (IDX)(first[low + 1] - first[low]);
 #else
             n = (IDX)(k - ptr[low]);
-            length = (IDX)(ptr[low + 1] - ptr[low]);
 #endif
             if (i != PAD) {
 #if TILES
@@ -901,7 +899,6 @@ KERNEL void fill(PARAMETERS)
                 ((__global uchar *)row)[slot] = (uchar)(i % (uint)ld);
 #endif
 #if TILES
-                if (n + 1 == length) atomic_or(&flag[slot / SLOTS], 1u << (uint)(slot % SLOTS));
                 /* the last nonzero before padding */
                 if (start[i] + n + 1 == run_at[tile + 1])
                     while (++slot % (uint)ld) {
@@ -916,21 +913,6 @@ KERNEL void fill(PARAMETERS)
 #endif
     }
 }
-
-#if TILES
-/* Adds to the flags of tcsr, behind the bits, how many rows end before each lane in its warp. An item does a warp. */
-KERNEL void count_ends(PARAMETERS)
-{
-    const ulong begin = ((ulong)get_group_id(0) * WG + get_local_id(0)) * 32;
-    uint lane, ends = 0;
-    FOLLOW();
-    for (lane = 0; begin < count && lane < 32; lane++) {
-        uint bits = flag[begin + lane] & ((1u << SLOTS) - 1);
-        flag[begin + lane] = bits | ends << SLOTS;
-        for (; bits; bits &= bits - 1) ends++;
-    }
-}
-#endif
 #endif
 #else
 /* Blocks. A nonzero is the first of its block if no nonzero before it, in its row or in the rows above it in the block row, lies in the

@@ -364,6 +364,18 @@ SPMV__APART spmv_status spmv__part_values(spmv_part *p, spmv__source *source)
     return SPMV_OK;
 }
 
+/* Of a part in csr, ell or sell, fills what fill does but columns and values, which a device fills. */
+SPMV__SHARED void spmv__part_outline(spmv_part *p, const spmv__source *source)
+{
+    spmv__fill_job job;
+    memset(&job, 0, sizeof job);
+    job.p = p;
+    job.source = source;
+    job.to.bare = 1;
+    job.shares = spmv__source_shares(source);
+    spmv__fill_shares(&job);
+}
+
 /* Refuses the value in a slot, which is no float. */
 static spmv_status spmv__not_float(const spmv__floats *floats, const spmv_part *p, uint64_t slot, spmv_status s, const spmv_hooks *hooks)
 {

@@ -182,6 +182,7 @@ typedef struct spmv__sink {
     const unsigned char *src;
     spmv_array          *dst;
     int                  fill;       /* 1: the format has fill, so explicit zeros are counted */
+    int                  bare;       /* 1: neither columns nor values are filled; csr, ell and sell */
     unsigned             thread;     /* the number of the thread that fills, which may have tables of its own in the source */
     uint64_t            *zeros, zero_count; /* their slots, unless NULL; how many there were so far */
 } spmv__sink;

@@ -27,10 +27,9 @@ struct spmv__convert_job;
 /* How a format's slots are found. Numbers of arrays may be SPMV__NO_ARRAY. */
 typedef struct spmv__convert_format {
     const char *place;    /* PLACE of kernels/convert.cl; NULL: the host fills the format */
-    int columns, numbers, flags; /* the arrays of columns, rows and flags that the kernel fills */
+    int columns, numbers; /* the arrays of columns and rows that the kernel fills */
     int start;            /* the array where rows, slices or bands start; SPMV__NO_ARRAY: rows start where starts says, if anywhere */
-    /* Fills the arrays that the host fills, behind the format's lay; NULL: lay has filled them. A format whose flags the device fills does
-     * without lay. */
+    /* Fills what the host fills, behind the format's lay; NULL: lay has filled it. */
     void (*outline)(struct spmv__convert_job *job);
 } spmv__convert_format;
 
@@ -83,162 +82,29 @@ typedef struct spmv__convert_job {
     uint64_t       across;                      /* groups that have the same rows, if the kernel goes through the slots; else 0 */
 } spmv__convert_job;
 
-#ifndef SPMV__NO_CSR
-/* Offsets that become elements of an array, in shares. */
-typedef struct spmv__convert_copy {
-    spmv_array     *to;
-    const uint64_t *from;
-    uint64_t        shares;
-} spmv__convert_copy;
-
-static void spmv__convert_copy_share(void *job, uint64_t share)
+/* Row pointers of csr and bases of ell and sell, as where the host fills the part. Without bases the row pointers may not be here. */
+static void spmv__rows_outline(spmv__convert_job *job)
 {
-    const spmv__convert_copy *copy = (const spmv__convert_copy *)job;
-    const uint64_t n = copy->to->count, begin = n / copy->shares * share;
-    const uint64_t end = share + 1 < copy->shares ? n / copy->shares * (share + 1) : n;
-    uint32_t *narrow = (uint32_t *)copy->to->data;
-    uint64_t i;
-    if (copy->to->width == 8) memcpy((uint64_t *)copy->to->data + begin, copy->from + begin, (size_t)(end - begin) * 8);
-    else
-        for (i = begin; i < end; i++) narrow[i] = (uint32_t)copy->from[i];
+    const int bases = spmv__dev_format_of(job->p->spec.format)->bases;
+    if (job->p->spec.format == SPMV_CSR || job->p->a[bases].count) spmv__part_outline(job->p, job->source);
 }
-
-/* Fills an array with offsets, of 32 or 64 bits as it has them. */
-static void spmv__convert_copy_offsets(spmv_array *to, const uint64_t *from)
-{
-    spmv__convert_copy copy;
-    copy.to = to;
-    copy.from = from;
-    copy.shares = spmv__share_count(to->count);
-    spmv__share_out(spmv__convert_copy_share, &copy, copy.shares);
-}
-
-/* Row pointers; the runs were laid. */
-static void spmv__csr_outline(spmv__convert_job *job) { spmv__convert_copy_offsets(&job->p->a[SPMV_CSR_PTR], job->source->ptr); }
-#else
-#define spmv__csr_outline NULL
-#endif
-
-#ifdef SPMV__ANY_ELL
-/* The base of rows first .. end - 1: their lowest column, 0 if they are empty. */
-static uint32_t spmv__convert_base(const spmv__source *source, uint64_t first, uint64_t end)
-{
-    uint64_t low, high;
-    spmv__span(source, first, end, &low, &high);
-    return low > high ? 0 : (uint32_t)low;
-}
-#endif
-
-#ifndef SPMV__NO_ELL
-static void spmv__ell_outline(spmv__convert_job *job)
-{
-    spmv_part *p = job->p;
-    uint64_t t;
-    for (t = 0; t < p->a[SPMV_ELL_BASE].count; t++)
-        ((uint32_t *)p->a[SPMV_ELL_BASE].data)[t] = spmv__convert_base(job->source, t * 32, spmv__smaller((t + 1) * 32, p->rows));
-}
-#else
-#define spmv__ell_outline NULL
-#endif
-
-#ifndef SPMV__NO_SELL
-static void spmv__sell_outline(spmv__convert_job *job)
-{
-    spmv_part *p = job->p;
-    uint64_t t;
-    for (t = 0; t < p->a[SPMV_SELL_BASE].count; t++)
-        ((uint32_t *)p->a[SPMV_SELL_BASE].data)[t] = spmv__convert_base(job->source, spmv__slice_first(p, t), spmv__slice_end(p, t));
-}
-#else
-#define spmv__sell_outline NULL
-#endif
 
 #ifndef SPMV__NO_TCSR
-/* The first nonzeros of tiles, and the rows that are cut, tile by tile. */
-static void spmv__tcsr_begins(spmv__convert_job *job)
+/* The first nonzeros of tiles. */
+static void spmv__tcsr_outline(spmv__convert_job *job)
 {
     const uint64_t *ptr = job->source->ptr, rows = job->p->rows, tile = job->p->n[SPMV_TCSR_TILE];
-    uint32_t *piece = (uint32_t *)job->p->a[SPMV_TCSR_PIECE].data;
-    uint64_t at = 0, t = 0, cuts = 0, i;
-    for (i = 0; i < job->p->a[SPMV_TCSR_PIECE].count; i++) piece[i] = (uint32_t)(i / 2);
-    job->tile_at[t] = 0;
+    uint64_t at = 0, t = 0, i;
+    job->tile_at[0] = 0;
     for (i = 0; rows && (i = spmv__tile_full(ptr, rows, tile, i, &at)) < rows; i++) {
-        const uint64_t begin = spmv__tile_slot(tile, at, ptr[i + 1] - ptr[i]), end = begin + ptr[i + 1] - ptr[i];
-        while ((t + 1) * tile <= end) {
+        const uint64_t begin = spmv__tile_slot(tile, at, ptr[i + 1] - ptr[i]);
+        at = begin + ptr[i + 1] - ptr[i];
+        while ((t + 1) * tile <= at) {
             t++;
             job->tile_at[t] = ptr[i] + (t * tile > begin ? t * tile - begin : 0);
         }
-        at = end;
-        if (spmv__tile_cuts(tile, begin, at)) spmv__tcsr_cut_row(job->p, begin, at, &cuts);
     }
     job->tile_at[job->p->n[SPMV_TCSR_TILES]] = job->p->nnz;
-}
-
-/* Rows in shares, with the number of those before each share that are not empty. */
-typedef struct spmv__tcsr_rows {
-    const spmv__convert_job *job;
-    uint64_t                 shares, before[SPMV__MOST_SHARES + 1];
-} spmv__tcsr_rows;
-
-static uint64_t spmv__tcsr_rows_first(const spmv__tcsr_rows *rows, uint64_t share) { return rows->job->p->rows * share / rows->shares; }
-
-static void spmv__tcsr_rows_count(void *job, uint64_t share)
-{
-    spmv__tcsr_rows *rows = (spmv__tcsr_rows *)job;
-    const uint64_t *ptr = rows->job->source->ptr, end = spmv__tcsr_rows_first(rows, share + 1);
-    uint64_t i, n = 0;
-    for (i = spmv__tcsr_rows_first(rows, share); i < end; i++) n += (uint64_t)(ptr[i] < ptr[i + 1]);
-    rows->before[share + 1] = n;
-}
-
-static void spmv__tcsr_rows_fill(void *job, uint64_t share)
-{
-    const spmv__tcsr_rows *rows = (const spmv__tcsr_rows *)job;
-    uint32_t *row = (uint32_t *)rows->job->p->a[SPMV_TCSR_ROW].data, *empty = (uint32_t *)rows->job->p->a[SPMV_TCSR_EMPTY].data;
-    const uint64_t *ptr = rows->job->source->ptr, end = spmv__tcsr_rows_first(rows, share + 1);
-    uint64_t i, n = rows->before[share];
-    for (i = spmv__tcsr_rows_first(rows, share); i < end; i++) {
-        if (ptr[i] < ptr[i + 1]) row[n++] = (uint32_t)i;
-        else empty[i - n] = (uint32_t)i;
-    }
-}
-
-/* Lists the rows that are empty and those that are not. */
-static void spmv__tcsr_list(const spmv__convert_job *job)
-{
-    spmv__tcsr_rows rows;
-    uint64_t share;
-    rows.job = job;
-    rows.before[0] = 0;
-    rows.shares = spmv__share_count(job->p->rows);
-    spmv__share_out(spmv__tcsr_rows_count, &rows, rows.shares);
-    for (share = 0; share < rows.shares; share++) rows.before[share + 1] += rows.before[share];
-    spmv__share_out(spmv__tcsr_rows_fill, &rows, rows.shares);
-}
-
-/* How many rows end before each warp. */
-static void spmv__tcsr_warps(const spmv__convert_job *job)
-{
-    const spmv_part *p = job->p;
-    uint32_t *end = (uint32_t *)p->a[SPMV_TCSR_END].data;
-    const uint64_t *ptr = job->source->ptr, tile = p->n[SPMV_TCSR_TILE];
-    uint64_t warp, low = 0;
-    for (warp = 0; warp < p->a[SPMV_TCSR_END].count; warp++) {
-        const uint64_t t = warp * SPMV__TCSR_WARP / tile, last = p->n[SPMV_TCSR_TILES];
-        const uint64_t k = t < last ? spmv__smaller(job->tile_at[t] + warp * SPMV__TCSR_WARP % tile, job->tile_at[t + 1]) : p->nnz;
-        low = spmv__tile_row(ptr, low, p->rows, k); /* rows before it end with nonzero k - 1 at the latest */
-        end[warp] = (uint32_t)(low - spmv__below(&p->a[SPMV_TCSR_EMPTY], low));
-    }
-}
-
-/* All arrays but values, columns and their high bytes, and flags. */
-static void spmv__tcsr_outline(spmv__convert_job *job)
-{
-    uint64_t wide;
-    spmv__tcsr_begins(job);
-    if (job->p->n[SPMV_TCSR_EMPTIES]) spmv__tcsr_list(job);
-    spmv__tcsr_warps(job);
-    if (job->p->a[SPMV_TCSR_BASE].count) spmv__tcsr_bases(job->p, job->source, &wide);
 }
 #else
 #define spmv__tcsr_outline NULL
@@ -268,18 +134,18 @@ static void spmv__block_outline(spmv__convert_job *job)
 static const spmv__convert_format *spmv__convert_format_of(spmv_format format)
 {
     static const spmv__convert_format
-        dense = { "BY_MATRIX", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
-        coo = { "BY_ROW", SPMV_COO_COL, SPMV_COO_ROW, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
-        csr = { "BY_ROW", SPMV_CSR_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_CSR_PTR, spmv__csr_outline },
-        dia = { "BY_DIAGONAL", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
-        bdia = { "BY_BAND", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_BDIA_BAND_PTR, NULL },
-        ell = { "BY_COLUMN", SPMV_ELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, spmv__ell_outline },
-        sell = { "BY_SLICE", SPMV_SELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_SELL_PTR, spmv__sell_outline },
-        bell = { "BY_BLOCK", SPMV_BELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, spmv__block_outline },
-        sbell = { "BY_BLOCK", SPMV_SBELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_SBELL_PTR, spmv__block_outline },
-        bcsr = { "BY_BLOCK", SPMV_BCSR_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_BCSR_PTR, spmv__block_outline },
-        cmrs = { "BY_ROW", SPMV_CMRS_INDEX, SPMV_CMRS_ROW, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
-        tcsr = { "BY_ROW", SPMV_TCSR_COL, SPMV_TCSR_HIGH, SPMV_TCSR_FLAG, SPMV__NO_ARRAY, spmv__tcsr_outline };
+        dense = { "BY_MATRIX", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
+        coo = { "BY_ROW", SPMV_COO_COL, SPMV_COO_ROW, SPMV__NO_ARRAY, NULL },
+        csr = { "BY_ROW", SPMV_CSR_COL, SPMV__NO_ARRAY, SPMV_CSR_PTR, spmv__rows_outline },
+        dia = { "BY_DIAGONAL", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
+        bdia = { "BY_BAND", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_BDIA_BAND_PTR, NULL },
+        ell = { "BY_COLUMN", SPMV_ELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, spmv__rows_outline },
+        sell = { "BY_SLICE", SPMV_SELL_COL, SPMV__NO_ARRAY, SPMV_SELL_PTR, spmv__rows_outline },
+        bell = { "BY_BLOCK", SPMV_BELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, spmv__block_outline },
+        sbell = { "BY_BLOCK", SPMV_SBELL_COL, SPMV__NO_ARRAY, SPMV_SBELL_PTR, spmv__block_outline },
+        bcsr = { "BY_BLOCK", SPMV_BCSR_COL, SPMV__NO_ARRAY, SPMV_BCSR_PTR, spmv__block_outline },
+        cmrs = { "BY_ROW", SPMV_CMRS_INDEX, SPMV_CMRS_ROW, SPMV__NO_ARRAY, NULL },
+        tcsr = { "BY_ROW", SPMV_TCSR_COL, SPMV_TCSR_HIGH, SPMV__NO_ARRAY, spmv__tcsr_outline };
     switch (format) {
     case SPMV_DENSE: return &dense;
     case SPMV_COO: return &coo;
@@ -569,7 +435,7 @@ static void spmv__convert_drop(spmv__convert *convert)
 /* 1: the device fills array k. */
 static int spmv__convert_fills(const spmv__convert_job *job, int k)
 {
-    return job->tiler[0] || k == SPMV_VAL || k == job->format->columns || k == job->format->numbers || k == job->format->flags;
+    return job->tiler[0] || k == SPMV_VAL || k == job->format->columns || k == job->format->numbers;
 }
 
 /* 1 if the part has the columns and values of the whole CSR matrix as they are, so that it can have their buffers. */
@@ -656,7 +522,7 @@ static spmv_status spmv__convert_host(spmv__convert_job *job)
     job->inverse = (uint32_t *)inverse;
     if (s) return s;
     for (i = 0; view->list && i < view->rows; i++) job->inverse[view->list[i]] = (uint32_t)i;
-    if (spmv__table[p->spec.format].lay && job->format->flags == SPMV__NO_ARRAY) spmv__table[p->spec.format].lay(p, job->source);
+    if (spmv__table[p->spec.format].lay) spmv__table[p->spec.format].lay(p, job->source);
     if (job->format->outline) job->format->outline(job);
     return s;
 }
@@ -781,8 +647,7 @@ static spmv_status spmv__convert_buffer(spmv__convert_job *job, int k)
     spmv_device *device = job->convert->device;
     const spmv_array *array = &job->p->a[k];
     const uint64_t bytes = spmv__round_up(array->count * array->width, 4);
-    const int dense = job->p->nnz == job->p->a[SPMV_VAL].count || job->format->flags != SPMV__NO_ARRAY || spmv__convert_slotwise(job);
-    const int filled = k == job->format->flags ? job->tiler[0] != NULL : dense;
+    const int filled = job->p->nnz == job->p->a[SPMV_VAL].count || job->p->spec.format == SPMV_TCSR || spmv__convert_slotwise(job);
     spmv_status s = SPMV_OK;
     if (!array->count) return s;
     if (!job->elsewhere->a[k]) s = spmv__dev_own(device, bytes, 0, &job->elsewhere->a[k]);
@@ -880,7 +745,7 @@ static void spmv__convert_sizes(const spmv_part *p, uint64_t *ld, uint64_t *coun
     case SPMV_SBELL: *ld = p->n[SPMV_SBELL_H]; break; /* blocks: also the height of slices, which bcsr has not */
     case SPMV_BCSR: *ld = p->n[SPMV_BCSR_BLOCKS]; break;
     case SPMV_CMRS: *ld = p->n[SPMV_CMRS_HEIGHT]; break;
-    case SPMV_TCSR: *ld = p->n[SPMV_TCSR_TILE]; *count = p->a[SPMV_TCSR_FLAG].count; break;
+    case SPMV_TCSR: *ld = p->n[SPMV_TCSR_TILE]; break;
     default: break; /* coo has none; the rest is not filled on a device */
     }
 }
@@ -970,7 +835,7 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *job, void *k
     spmv__dev_arg_mem(&args, array[SPMV_VAL]);
     spmv__dev_arg_mem(&args, job->format->columns != SPMV__NO_ARRAY ? array[job->format->columns] : NULL);
     spmv__dev_arg_mem(&args, job->format->numbers != SPMV__NO_ARRAY ? array[job->format->numbers] : NULL);
-    spmv__dev_arg_mem(&args, job->format->flags != SPMV__NO_ARRAY ? array[job->format->flags] : NULL);
+    spmv__dev_arg_mem(&args, format == SPMV_TCSR ? array[SPMV_TCSR_FLAG] : NULL);
     return args.s;
 }
 
@@ -992,13 +857,6 @@ static spmv_status spmv__convert_once(const spmv__convert_job *job, void *progra
     if (!s) s = spmv__convert_launch(job, kernel, groups);
     spmv__dev_kernel_free(device, kernel);
     return s;
-}
-
-/* Launches the second kernel of tcsr, which completes the flags, unless the first has done that. */
-static spmv_status spmv__convert_flags(const spmv__convert_job *job, void *program)
-{
-    const uint64_t warps = job->p->a[job->format->flags].count / SPMV_TCSR_LANES;
-    return job->tiler[0] ? SPMV_OK : spmv__convert_once(job, program, "count_ends", spmv__ceil_div(warps, job->wg));
 }
 
 /* ---- tiles of a matrix in buffers ----------------------------------------------------------------------------------- */
@@ -1171,7 +1029,7 @@ static spmv_status spmv__convert_tile_arrays(const spmv__convert_job *job)
 
 /* ---- the kernels of a part ------------------------------------------------------------------------------------------ */
 
-/* Builds the program and launches its kernels. */
+/* Builds the program and launches its kernel. */
 static spmv_status spmv__convert_run(spmv__convert_job *job)
 {
     spmv_device *device = job->convert->device;
@@ -1184,8 +1042,7 @@ static spmv_status spmv__convert_run(spmv__convert_job *job)
     if (!s && job->tiler[0]) s = spmv__convert_tile_arrays(job);
     if (!s) s = device->info.backend->kernel(device, program, "fill", &job->kernel);
     if (!s) s = spmv__convert_arguments(job, job->kernel);
-    if (!s) s = spmv__convert_launch(job, job->kernel, job->groups);
-    return s || job->format->flags == SPMV__NO_ARRAY ? s : spmv__convert_flags(job, program);
+    return s ? s : spmv__convert_launch(job, job->kernel, job->groups);
 }
 
 /* Frees what is on the host, and what only finding tiles needs. */

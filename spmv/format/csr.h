@@ -231,6 +231,7 @@ static void spmv__csr_fill(spmv_part *p, const spmv__source *source, spmv__sink 
         for (i = first; i < end; i++) ((uint64_t *)p->a[SPMV_CSR_PTR].data)[i + 1] = source->ptr[i + 1];
     else
         for (i = first; i < end; i++) ((uint32_t *)p->a[SPMV_CSR_PTR].data)[i + 1] = (uint32_t)source->ptr[i + 1];
+    if (to->bare) return;
     if (p->a[SPMV_CSR_BASE].count && first < end) spmv__csr_narrow(p, source, first, end);
     for (i = first; i < end && !to->dst->borrowed; i++) spmv__csr_row(p, source, to, i);
 }

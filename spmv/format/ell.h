@@ -162,6 +162,15 @@ static void spmv__slab_some_rows(const spmv__slab *slab, const spmv__source *sou
     spmv__slab_pad(slab, to, rows, most, slab->width, slot);
 }
 
+/* Sets the base of rows first .. end - 1, if the slab has bases: their lowest column; empty rows have 0. */
+static void spmv__slab_base(const spmv__slab *slab, const spmv__source *source, uint64_t first, uint64_t end)
+{
+    uint64_t low, high;
+    if (!slab->base->count) return;
+    spmv__span(source, first, end, &low, &high);
+    ((uint32_t *)slab->base->data)[slab->group] = low > high ? 0 : (uint32_t)low;
+}
+
 /* Puts rows first .. end - 1 of the part, which share a base, and rows of padding, into a slab, the first entry of the first one into
  * slot; stop: the row behind all of these. */
 static void spmv__slab_rows(const spmv__slab *slab, const spmv__source *source, spmv__sink *to, uint64_t first, uint64_t end, uint64_t stop,
@@ -231,11 +240,10 @@ static spmv_status spmv__ell_estimate(const spmv_spec *spec, const spmv__analysi
 
 #define spmv__ell_lay NULL
 
-/* A base is the lowest column of its 32 rows; empty rows have 0. */
 static void spmv__ell_fill(spmv_part *p, const spmv__source *source, spmv__sink *to, uint64_t first, uint64_t end)
 {
     spmv__slab slab;
-    uint64_t i, next, low, high, pads = end < p->rows ? end : p->n[SPMV_ELL_LD];
+    uint64_t i, next, pads = end < p->rows ? end : p->n[SPMV_ELL_LD];
     slab.col = &p->a[SPMV_ELL_COL];
     slab.base = &p->a[SPMV_ELL_BASE];
     slab.ld = p->n[SPMV_ELL_LD];
@@ -243,14 +251,12 @@ static void spmv__ell_fill(spmv_part *p, const spmv__source *source, spmv__sink 
     for (i = first; i < end; i = next) {
         slab.group = i / 32;
         next = spmv__smaller(spmv__round_up(i + 1, 32), end);
-        if (slab.base->count) {
-            spmv__span(source, i, next, &low, &high);
-            ((uint32_t *)slab.base->data)[slab.group] = low > high ? 0 : (uint32_t)low;
-        }
+        spmv__slab_base(&slab, source, i, next);
+        if (to->bare) continue;
         if (slab.ld != 1) spmv__slab_rows(&slab, source, to, i, next, next < end ? next : pads, i);
         else for (; i < next; i++) spmv__ell_row(&slab, source, to, i, i * slab.width);
     }
-    if (first == end && slab.ld != 1) spmv__slab_rows(&slab, source, to, end, end, pads, end);
+    if (first == end && slab.ld != 1 && !to->bare) spmv__slab_rows(&slab, source, to, end, end, pads, end);
 }
 
 static void spmv__ell_each(const spmv_part *p, spmv__visit visit, void *user)
@@ -598,11 +604,11 @@ static uint64_t spmv__slice_at(const spmv_part *p, uint64_t first)
     return low;
 }
 
-/* Fills the slices of rows first .. stop - 1. A base is the lowest column of its slice, 0 if that is empty. */
+/* Fills the slices of rows first .. stop - 1. */
 static void spmv__sell_fill(spmv_part *p, const spmv__source *source, spmv__sink *to, uint64_t first, uint64_t stop)
 {
     spmv__slab slab;
-    uint64_t t, end, slot, low, high;
+    uint64_t t, end, slot;
     slab.col = &p->a[SPMV_SELL_COL];
     slab.base = &p->a[SPMV_SELL_BASE];
     for (t = spmv__slice_at(p, first); first < stop; t++, first = end) {
@@ -611,11 +617,8 @@ static void spmv__sell_fill(spmv_part *p, const spmv__source *source, spmv__sink
         slab.group = t;
         slab.ld = spmv__slice_height(p, t);
         slab.width = (spmv__at(&p->a[SPMV_SELL_PTR], t + 1) - slot) / slab.ld;
-        if (slab.base->count) {
-            spmv__span(source, first, end, &low, &high);
-            ((uint32_t *)slab.base->data)[t] = low > high ? 0 : (uint32_t)low;
-        }
-        spmv__slab_rows(&slab, source, to, first, end, first + slab.ld, slot);
+        spmv__slab_base(&slab, source, first, end);
+        if (!to->bare) spmv__slab_rows(&slab, source, to, first, end, first + slab.ld, slot);
     }
 }
 

@@ -1664,95 +1664,91 @@ static const char spmv__ptx_convert[][SPMV__PIECE_BYTES] = {
     "+SH%$2X%NW2#*[LP%$9K$NW2&1610##+b_^%#1OL$#)C:$92NW2#>\\ON&%67P$##*Z,#-b,#1NW2#)LM-#+WaL$#3NW2%22)##(C$#<D\\T1$2\\"
     "$\\ON&#)^M)&184V$\\ON&#,OZG-#-F%#5KV&#)J&#T$^WH$$16##D$\\ON&#+_Jb%%23=NW2$4\?#$3=#$2Y$##8\\ON&%118##*_^Y%$3,^8#C$NW"
     "2%12J$]ON&#)DP:#'*#3NW2#)^O*#;NW2#*Z\\\\1#K%NW2$0-#$0X$]ON&#2QKU%$`-[KD(#:JJ%#)DW0#6JIZ&%953##,bI)#-SY0#>JIZ&#4W"
-    "NJ2#+^L<#[$LW2&177D9CON&%36F$YHC*%474#%11b(ZHC*$2F$#%11H%D`R($1Z&[K[$#[$_IC*$8E$#$7T$#$0[$WC3$6E$##2FKS(#9Sb2$"
-    "6I%GaH$#2RSM)#\?Sb2#*F^)#F$E_S+#E$Y^_'#E$YWZ&#2QKL&#@NRM)#,Y`J$#4TMS",
-    "(#)S&%`3=J^b+#*UX*$6BDSN&#7QM.#*ZK\\&#V$UQC*#*XVG$'`72]_$FVM)$3W$##2a]N(#N*I[\\)#*bbT)#:U0#N$SRH)#8_Z&#+I%#7Zb%#"
-    "a*I[\\)#2U6#[%J[\\)#,`Y'#F(K[\\)%43\?##J%HKM.#H$N7#H+K[\\)#'9#*HQT)#C%IVM)#+UJY$#<^IL&#O%IVM)#/baM+$26##8TO^(#/`R0#"
-    "N$WNS(#;UE`)#O$bKM.#:WNS(#2H`J)#0bHY+#8CF7#(\?#6Ea_%#/X%#N$TOS($5/EM'#,U=#0`M'#>X1#O$]QC*&125P$^QC*$49DDO*#'@#."
-    "[\\\\(#3SKC*#\?HPO&#Q$YRC*#+RLV$#/WG'$.4H[S&$`2YNE(#0_WU)#1U$#,UEK$#<DS%#+aG-#E$UEP)#E$SDP)#E$YFX)$3=E$$2,`X$#2Ob"
-    "E($01QVC*$3(#$3A##*L:#<X)#,JLZ*#3YLL(#-FP4#,I]Y+$7:QQO&#4`EL)#*RK+$81aN*#3OUC*#*I$#+HDI&#,]L)#+\\U%%`25YJ0#/X>$"
-    "50[`)#4a^A$8*[7#(b>$46PUC*%20-#%^2=#%58A#%53B#&109W$QUC*#)NV%#*U[H($3W$QUC*#(]0#,ZKH-$3;Sa[&%`4:RSN,#*VK&#6SE$"
-    "#+PDP2#P$QUC*#*SGB&`56;GX(#\?^[O2&`47<GX(#3DQ[1#a$QUC*$8J$#$4/FFC3#-Y.#)Zb\?#()&`64C$QUC*$7*#$74PL6#W$QUC*#*MK^'"
-    "$3,IZ-#4H%&108O$TUC*#-JT>#6GCT(#X%VUC*#<OHC*#,/$8L$L_])#1ZQ&#R%OKL)#*WVH(#:ZQ&#<H_H'#P$O]%#I$K_N+#F&ICI1#7[QW)"
-    "#0X/#D%PTC*#1G_N+#6[HH2#*`_4%^62VHF$#1b]N(#<O3#O%SKW)#/L%#\?TI9$1,GU)#:]J%#]%Q^N+#9`ET(#`%KLW)#H$RTC*#1VY[)%9:6"
-    "IM9#4HN_+#+G_R&#C$S_V)#2IHa1#5E\\<$9V$bTL$#+DZR2#7_P_+#*OR$#6`RA#)MN'$78`UC*#+`C($8<FS,%11W$aa'#9UJ&#,Y,#*CD4#0"
-    "a8#,UFW)#;a8#<NMN*$5.FK*#M$N'#)Y$#*MHA#5CCN)$4-O=#9DE8#7XG,#4RDN-#*^SQ%#/]]+#)\\5%68=QI[*#)GP,$74RQS&#*I^/#BTKa"
-    "+$`+IF\\&$63DR_&#0MRH2#9TPH2#2_Q%$0E$D]O)$20#%86=#$71#$5-=#0QX8#Y$CFJ1#+CG7#8D4#.TDW*#^$D[$%70G$##N$EFJ1%30>##*"
-    "PO<#8H0#2SVE$#4P+#(L4#;Z_(#<aDV+#5P+#5J_%#+S_1#0O=#-VTM+#8E\\&#+FW<#4WEJ/#)`R(#*IQ`$%22)0#7LD+$84GPW%#*V[4#<^J3"
-    "#5O)#8IO$#<M[(#;W`H'#5bDL+#>QJO$#7Z%$4*##\?IVO1#5VQ,#*]@%85:^L-#9bIW$#8EW,#\?[RX$#6CZ.%648^OI$#)LQ&#;`N_&#.F6#3C"
-    "Z9&65,2T\\I&#*ZGQ+$hW$MKD2$]*I$#4DEF$#1b4$56OE$&^228MV$#(V5#<ERP)#E$SaE,#3OE$#3bKW+#)^+#<JDQ1#/I(%3,*aPM'#0\\YP+"
-    "#)MR,#+\\PU&#9\\XO)#+ESI'#9G&#/`J-#9KT%#<b*#/\\CF,#0]T6#;Gb2$]+N7#>MH:#7K&$5*#$4>K<$91S,$9-KZC'#-R,#,N\\X+#1R,#1W;"
-    "#+IHO*#9ZEF$#/PG-#4N(#+[NM,#2_MY)#BGC'#E$GPE*#6HW\\+(_ends7MW\\+#';#9SE,#4C$$1B#$2B#$3B#$4B#$5B#$6B#$7B#$8B#$9B#"
-    "$1D$D-#C$E-$1C$F-$1C$G-$1C$H-$1C$I-$1C$J-$1C$K-$1C$L-$1C$M-$2C$##J$QI,#4^H,#6J^U-%7>:G`+#6^,#8Ra+#6M$#2RaC%#)H"
-    "R6#<MZ[($5*_N&#5NO%#.Xb'#8DS;#3M%$6*##0\\b%#.bM%#2TSD'#+]N%$5H$QL;#+",
-    "^CE(#)N%#8T[[2$37PE=&10,4bFQ$$1+=#3bIX%#2CT&#@TS:#8V_Y%#C$bP-#.K-#4]MQ)#0TC%$11T[X2&u16)D_%#,G]&#6Gb/%0+,IHF2#"
-    ".DT.#-SG%#2IE%#7WF@#'7$d.^Y$#0R$#<WS$#7HE.#0HH^+$3J9[K=#6NYE%&273D&ZK=#J-X]D'#*]F1#=V\\T,#/E$#C$R[E%#AF`R2$1=OI"
-    "=$1=##2WM1#.JUW&$r5OI=$8Y$##X$R[E%#/`I=$2V$##1[&%68H$W]D'#+^JZ%#>O[E%#-O^a'#5SMT'#<HG(#\?UJ=#N$SMT'#<JDX(#+`P_("
-    "#4UJ=$0)#$3\?##2['#,OFX*#,_[3#2O2#*Va0%770P[E%#-aDQ*'r`25F$Q[E%&68+<VN(#\\$W]D'#+_(#9ZMT'$75^`R)$,-I0#3\\J=&176N%"
-    "#%47C$#$4\?##)L(#AXD]*#=aOJ$$2.CZF%#7[KR'#)YB$2=P_S&#E$[KR'#8GKA$5K$`KE%#<OMT'$`<`MY$#D$bG0#2E^X&#+TMb&#R%Vb<$5"
-    "+PL:%48@Vb<#)MO$$6:Vb<#)D]*$6D$GW(#0C8$6<[W;$6+#$6C$TZX$#3GG6#)U1#+bK=#7NP5#AL`K'#BCbP.$1BLb)$`<RT7#)S)#@\\MT'#"
-    "1R2#*RY7#T$^\\<%51]$#%49@##)G3$89^\\<#(I2&^28_$F^(#>EMJ$#+[YN&#3b_5#)T0#*NH>#8IG<#AHM7#O$DYN0#P$V2#.NDb)#K$V2$9["
-    "%CW<#+aDX(&250@CW<#(D2%30:CW<%01\?FYI$#0^D8#0KB$5<WS8$5+#$4<#$4+a%#4UL=$5)##,WH'#7VL=$5A#$4*#$3R%^2#*SW$$8N$^2#"
-    "*H8#W$KQ<%53^$#%51B##)W3#<F[P$#(Y2&^32`$^_R$#>^O:$3;DJa$#+]U%#+XP=$3U%FKb&#\\$D3#H$aC_2#3Ma<#*W'#U%TK<$2+aJ^%&2"
-    "52BTK<#)P2$4;TK<#*VP3#;X`<$2.`\\V&#/E8%13<TK<$3+#$3<##*YX+#5TK<#+\\O7#+K]C$#8ZU;%23@##/KF=#O%E3#.R[G*#M$E3#Q$CUO"
-    "$#3S`R$#=GC$$5C$#$3B\\E<#)Z3#;FFE'#)[2#<[CI$#0LHM$#W$]FJ$#+QH7#5\\E<$30_Z>#:bO;#AJI7#C$[^G2#\\$E3#G$RVG'#3E3#*RH$"
-    "#V%D`;$2+SVI%&254BD`;#)P2$8;D`;#*]P,$8F$_TZ1#/E8#*D]D%#7GC$%18*##=_XQ%#*_D:#5D`;#,bC%#*_<$2W$VFG(#.E^R$#O%E3#/"
-    "\\HW'#K$E3#*Mb&#W$LZ;&257]$#&255B##+XF.#:LZ;#([2#=\\\\\?#/TRL)#W$_CJ$#+`EK$#5LZ;#,[`-#*[;#8_C;$5AFP<#)P`''^158Q%E3"
-    "#H$_IE%#3E3#*GH-#U%aS;$2+FPM)&256BaS;#)P2$2;aS;#(Q1#<MMH$#0M]Q'#/E8%10<H`<$0+#$0<#$2*##4aS;#+NN(#+Y+$8>`I`$#G$"
-    "LDG(#O%E3#H$RCW'#2E3#*TX$#W$PM;&259]$#&257B##)Z3$4;PM;$6+HR.#9Z3#+CPB%72X$CaI$#*FOU%#6OM;#+\\a($3>[V:#,H$#:D3#N"
-    "$aWR&#P$D3#G$U^F+#4D3#C%QVL$#<\\F;#+aHQ&'`258B\\F;#)O2#;[F;#)P1$^;MTQ,#0MUQ'#/D8#<OW@#+NW@#=MW@#+N_6#3Vb'#-PKY%#"
-    "*[<#8aLA#A\\TX$#C$CR_$#\\$b2#I$EQF+#3D3#*FH9#W$I`:&261]$#&259B##)Y3$8:H`:#)Z2%^4;`S%#0DQR$#U$F^I$#+N_:#4G`:#*b0#"
-    "+CZ\?#9SI:$1AZFH'#+FYX%#=EL]$#[$F3#:W]<#AF3$5\\%VY:#+DHR&'`260BVY:#(Q2%50:UY:#)R1#<bGQ,#0FP_$#/F8$7;SC($7*RC(#<L"
-    "PW$#+LR8#4TY:#*`0#,_]=#8]b9#D$FCR$#.Pb<#Q%D3#G$ICG'#4D3#)Q8#W$bR:#+",
-    "bW9#X$bR:&261B##)Y3#<b`a'#(Z2$^<TU^)#/K\\b'#V$K[I$#+XI9#5`R:#)b0#+MD@#:^\\9$0A`R:#/RYF(#P%F3#/^['#L$F3#+aGZ'#U%N"
-    "L:%26+VC(%62BNL:#(Z)$5<YY_$#)CG=$5:S`\?#*DO9#*KZa$#V$LL:#,M]b2#3Q2#+VR'#+OC;$6W$Z_Q$#+Ha8#R%^R'#;PUW$#4Q2#3KK/%"
-    "58<NQE'#3KWT&#+SY%#+aD:%20;#%188##*POI)#+T=#4aD:#,OZF%#L$aD:#,ZGM'#N$JYI$&171`$##*W&$8<]D:$5\?PZX1#,D[\?$63[HD%#"
-    "*a-#X%\\D:#-LK&$4R$\\D:#+a`%&174=FYI$%59O%ZD:#,LE@%764ZD:#-X]%#C$ZD:#+EHL%#Y$ZD:%60=YD:#;aVG(#,HJ%#b$bXI$#7WD:#)"
-    "[*%`88FII)#,aJ>#;bE1#*PFA#J%VD:#4GZI+#+Fb=#*)$75KMM$#*[G($14NN`'#X&`XI$#,aGF,#)<#(U\?#I$^XI$#=SD:$7Q$]XI$#-MS;#"
-    ",XI1#0RD:#'9#+FQ'#3HO4%18)HD4#'B#:JO4%83[$OD:#+]\\].#W$MD:#(F8#*D\\M%#=OP&#J%VXI$%41J$##>GZQ2#S&VXI$#9KD:#E$VXI$"
-    "%70F$JD:$1I$##,JR]/#3HD:#ASO\\0#*]]4#`%RXI$#N$GD:#T$RXI$&2482aX_$#(R*%908_X_$#*SRR2%90]$]PE'$84LFR2#AWbU%#C$`_,"
-    "#F9]PE'%20F$J\\J+%645#%13V)NYE+$0J%_Q/#X)N]J+$3Z$O]J+$7F$#$7H$##+CQ*#*Q](#6X[E+$8)##+CVG&#2FR5#(A#+GN,#[$Q]J+$8"
-    ";#$4`%##)X*#[$Z[E+$99##(Y0#3JF/#*`-#3XXZ+#)FN-#C$Z[E+#/\\a;#+ZX'#'0%391_3#-X\\T'#D$_3$1<Mb9#/_3$4/^ZL'$^5FI`+%0_"
-    "1OS^$#7G1%^0:_1%39=##3R/#,WRE(#,[&#1]IM+#-CNQ,#0PC5#7KT/#*N$#2NHR'$33TQ/&^60N$FR/#>CE8#*[<$12SC2#*D\\-#4Gaa)#-D"
-    "IF'$41`1#+S^'#BEOM+#-YHM&$h3CIP+#<bSC+#)b1#;FQb($7AHG\?#,]]H%#;IG\?%235H<$5)_^3#2F*#*R'%19G$D9#=IVU+#0E9$1.NI.%^"
-    "36U][+#/``<$9S$F9$4N$#$42#$1*HYb$#1CP'%12*Y^3#/X6#+OKD$#7E\?#0WD9$2V$G\?#;LST,#4D)$83#$3=Q&#/IZ($6+_V:%r^/LPS,#-"
-    "NMF3#1[Y'#,P*#2FZ+#-JOX3#9XOO%#@JT;#-aGV3#):#+Kb+$64Yb`$$62##@`W4#>DbF+#+[^0$52PX9#,aE+#,U7#-H)#2EbF+#*FJ($83D"
-    "UJ2#,VI]$#4F`F+#-QaP+#'1#7VKB$3=aXK$#4^YE'$3/M($2AR\\+#9NHZ*%38;`X\?$2<CM%#,X^R%#:U0#4ME7#*GZ4#C$\\\\I&#+[O%#I$aTF"
-    "*#C$]a8#5]C<#+D(#3\\aF+#9aK+#+[S$$31IP)#:HWG%#2PP3$5=ND9#7FP$#,IEE+#2]a8#3]/#*V],$99]ZZ($,+aD)#-PD:#-E5#)R['#9Q"
-    "`0%50>EH5#G$IQ,#3ZML$#1]H:#+KP,#C$\\_K+#:MG/#-LRS,#BXQI3#7RKK+#+H\\1#,^L:#(\?#5]_K+%22;abP+$19##8KTN%#BbWJ+#)M-$7"
-    "<URF+#+Lba$$9@MO7#8N[0$^2[PD-$2>bXb%#@E7$+4[K,#2H7#*V\\)$3>G7$7:##*G$#8PHA#\?PU6#P$GVP+#C$XWJ+#<`GS%#*H5$2@H6%^6"
-    "a$Z^K+%279MG[+#V%JKK+$2<##\?K]0#<J6#*JQ1#3^ZE,#;IbK*#C$MJ$#1S]F+$32YJK,#+LQ,%8,5CX$#/TbQ,#:E7%43:##)_+$`9bK_'$6"
-    ">F7#I$GDa'#I$F7$3<IWG'#*F7$7C$##`$M_K+%329_HG+$84F7$9)##-EES(#M$F7$",
-    "8I$#$3Q$##+Vb2#1F7$1W$IQQ(#4V`F+#3UM7#+WCa%%3,6Z[9#-VT&#<F7$9<#$8*H](#5E7$9\?##8\\Rb$#1E7#J$GK$$3:#$7.LH>#@C7#`$"
-    "\\_K+#3KKM*#*]T3$64UVC,#*\\7#H$W\\a&#3E7#*DT2$7=bKG+%72>Z[%#/QVD)%38D9GJ)#*TI)$8L$[bP+$2L,TI)#O'CaK+#A[JW+$77##(`"
-    "%#O%\\bP+$80#$3;##(*$`3MTW)#*]X%$9-Y`,#O%\\bP+$3\\'##:XJW+#)V0#9XJW+%45:^bP+$5R$MH)#*^D)#2C\\J%$9S%LH)$50_a($8Q%LH"
-    ")$8N$#$2A##+\\a&$8E$LH)#*N$#3NZZ'#4TLQ+%57J%LH)#.`UR%#4bKF%$^4XVW'#-^MG(#U%LH)#;WIP*#`$LH)#+LSK%#<`I&#8G<#)C_2$"
-    "28HO*%18G$D9$8H$LH)#*WF0#*J>%33R%LH)$3N$#$0_$#$4<E\?#a$LH)$8N$#$4Y$##*R`J*#)LH)$9G$##.[HK%#.T\?%65Y$LH)#)Z$#:`ZN"
-    "*$64^P;%63I%LH)#U$UC]+#4LH)#)Q-%264LH)$5;##*EY*$7._`\\$#2LH)$4=^W7$41##+TD)#*M(#<LH)#(*&`81J$LH)#*Ya(#>Qa\\+#+`F"
-    "0#U%TE)$4W$#$6/#$0G&#$5A##*a*%76>KI'$0;##*NQD$#7EJ\?#.PEb,#6\\C3#8GQC(#2N]'#1]$#1HNM+#4_Z\\2#P$RE)#+_+$40##R$KaW+"
-    "#G$`CW'#[$LDM+$8P$W['#-`HT'#F$MX\?#BU['$5E$`b($3C$##)PJ>#<`b($9T$bV)#)F8$8@LE4$2I$T3$7@#%532b*$78LLb+#<HP+#G$^D"
-    "U%#8TJS+#E$JL($0Q$##*M6#H$KEZ,#C$L`($5A##,^O^2#7L`($1E$#$8<##)_^0#S$NT)#9C]C(#2R4$0H$#%32A##3FI)#:EE*$54R4#*]Q"
-    ")#)N=#N$VRL+#L$\\Q)$2Q$##)_$#G$_XS3#E$X]($5B#$3`$##(X3#\?[Q)#T$ZQ)$5)#$4F$X](#BQ4#A`E$%632\\+#3H[(#*`E$#;Z_I,#G$P"
-    "ZW'#8E[(%69<##*HK1#9SN%#R9E[(#<Ib.$46X[($28#%51O/Ib.#*]M@#=XKM-#/WRT2#C$\\\\($5\?TJ=#7[\\(#)_%#O%Hb.#*XI+#*D^%%52:"
-    "Hb.#+TC.#2KMT'$61Ya8%60P%Hb.%52a%##,IC_&#W$Hb.$18##(K,%^17H^\?%^53Y\\V+#*IM8#.MGT&#I$_\\(#*JZ7%47b%Ib.#+QI(#)HL8#"
-    "(S&#N%a\\(%47M$##)F'#>b\\(#-[b\?$4E$D](#+P$#2C[^%$34aK_2%64I%E](#*a<#;Nb.$8:DFV+#V%E](#=DYL-#\?E](#/KJL*#8DP+$5BE]"
-    "(#6U]Z$#)SW+&^161F*#*R'#P%Nb.#*b=#*Q>#7K\\b+#_$F](%42O$K9$6^$G](#+YY5#7L\?#`$H](%47M$##)H'#W$Rb.#+Oa[$$%1ETJ$#<I"
-    "](#,R*#2SY6#+DE4#R$J]($4@aT.#<O^N2#D%J]($9*#$92##*CZQ$#.SYG$#<J](#*JU.$23J](#,EF\\$#5Sb.#*[P&#.CU`$#3ER=$5=#$59"
-    "DZG$$9AJ](#)I$%97K$Sb.#*Z$$0Z$Sb.%75;#$9C$##*L)#=TP$#*HX:%22R$b_($8/]J/#2b_(#*Z(#5M_W+$8.b_($6<a-$20b_(#,b6#J$"
-    "b_(#*S$#*YC'%92@C`(#)N@#*aT<#:VK'#(F$#-\\\\N(#-F5#+aQD*#8UN($7I$ZLB#=YX5#2TGJ$#*XT/#4a^I-#-FCW+#(X-$5a$MC/#+Lb.$"
-    "5A^KW+%`8N%LC/#*XI0#<aG-#W$a[-#*_H&$8=LC/#+RP7#X$FP.$82bF:$3K$QC)#2`7$31DJ($2;\\U%$5>a7$7:##*MD&#\?I[-#\\$OZK,#-D"
-    "T]+#Y$OC/#+J5$9BKO.$8Q%NC/#*YW*#Q%K[-#+E]L)#D$SCC,$5Q$M6#*YO)#2JK$$",
-    "4K$GF)#2M6$41NES+#3HF)#,JDK'$,;EX&$1\?VK0#<EL$#(K\?#8VW)#+NCL/#:SQ=#.ZL=#>I7$0`$RC/#,I7$8C$##P%QC/#*YJ\?%634I7$40"
-    "HW&#3JSW$#BI7$3I$#$9Q$##*MU*#2VN<$5K$^H)#2I7$51THS+#3_H)#+O]](#7_H)#+]3#D$YK0#8J7$2;TC/#(Z,#H$_HF-#\?ZE>#`$XC/#"
-    ",J7$9C$##P%XC/$7*#$54#$60MZ'$1;WOX$#\?XC/$8=#$8>_\\%#X9XC/#6[CS(&1258CK)$0L.XC/$8,]H)#;E$#-VFN(#`$EI5#)PI<#3`I)$"
-    "7R%XC/#*JZ+#+T\\^'%51:YC/#*KZ($52RGO$#+bH<#*JW'%58P%ZC/%51`%##)X*#Q%EI5#(K,#;EI5$92##,\\R5$3R$`I)#*X[($6b%\\C/$91"
-    "NC)$6Q%_I)$6O$#$4C$##+PI;$0G$_I)$0-F[/#-Q\?$23MI)&^61J%_I)$1@aC/$64#$5\\%##;HY+#`$_I)#Y$JI5$68#$9T%aC/$41ZD^%%41"
-    "R%_I)$1O$#$2_$##+aO)$6S%_I)$6N$##5bO)#J$ED/$4-_I)#H$NI5#,R*#3Y\?$9Y$FD/$9\?##E$GFC$#[$_I)#U$PHY+#4_I)#*RJ5$04FD/"
-    "$9;##*bZ*#*]PA%33a$OI5$5/M(#<a^(#)I$%93R$OI5#>LFY+$7[%GG)$5W$#$5.#%59G&#%89A##*_T/%88C$XF5#8GG)#>R^3$4>_I'#9OM"
-    ".#[$GG)$1/##4^_L,#X$aD/#0QDC$#4aD/$7BPQ-#V$^b-#)J8$8=aD/#+_LZ$#X$OT.%82I%VD)$0C$##)Hb-#\?VD)%34@#$7>Fb-$8M$##;U"
-    "D)#)Q'$9Y$EE/%86A#%62S%Hb-#+XH*#Y$EZM,#=Y3$4,F`/#G%ba($1A##+aN_$#6ba(#+TFa*$9W$[M(#(W<#9LN4$8@ba(#+^;$0H$ba(#)"
-    "T'$7Y$IE/%87A##+bF*#;RD,#H$KNI$#9CG*#E$X4$8Q$##)a8%74I%Q_($2B#$5=##+J[Y+$3C$ZY0#8Y4$9;ME/#(Z,#=Y4#.SLI$#F$Q_(#"
-    "+\\V-#X$QE/%88A#$7)##<S`U-#I$Z_>#9`\\($5=##\?`O%#:`\\("
+    "NJ2#+^L<#[$LW2&177D9CON&%35F$YHC*#6UUC+#*OTI3#](ZHC*$2G$N]M+$0G%#$`2J%#L&[K[$#P'_IC*$0[$WC3$5E$##2W\\H$#9Sb2$5P"
+    "%KMC*#,IMT2#=E$#*Q[6$3=E$#-SFX$#AKLJ-#2aON$$6\?NXH2#)`R&#8PLS(#)S&%`",
+    "3=OJM,#*D^-$6B`QN&#7ML.#*VJ\\&#V$QPC*#0V_[+#O$OCX+$e^$QPC*#+JUA#6SOF,%`5=EZ\\)$5S%##X$EXJ(#V$ZVX)#:EYZ$#;DXJ(#<O"
+    "K0#,QU%#(V0#BbWJ(#I$TPL(#C$aWJ(#F%bVX)#Z%DOS(%17N$##.O[K1#.W+#,OEM$#;U6$4Y$FZ\\)#,ORJ%#N$RPC*$8Z&W_S)#(P6#<W_S)"
+    "#.HK`*#D&N7#F&W_S)#D&EUM)%07F$#$5(#$87#$0)Q/#:^`M+$3O$##,IaC%#<ZHL&#-P6#.[CP1#<EUM)$6K$VPC*#)XT'#2ZM0%44L%VPC*"
+    "#<_KR(#O$VJO+#:SMS(#3KKJ)#-T5#:aCQ(#(Q\?#6^YZ&#/X%#N$PNS($4/aK'#,U=#0\\L'#>X1#O$YPC*#=RO])#3[C'#*TT*#2DK)#4XKU)#"
+    ">CJ5#L$^b'#,H]\\*#.XE'#/JQ$#*\\\\3#1EOO+#+DHL+#,VWQ2#.U$#,TXJ,#<IR%#,bRU2#=E$#*Y^'#D$GTC*$57]aD'#(S'#3FSC*%`2V$##"
+    "*T.#>PLJ*$2,##:E$#+_LJ-$81IW0#.]M4#,EaX+#6\\PB#*LV]%#2PZ$$40`Y'#5OJ+#)B#*I$#3FSC*#;V_P1#2I]4#,^)$7.F]'#.DB#0FSC"
+    "*%436#$9I$#%59B#$8B##*[SN.#,C&#J$GSC*#)\\_'#,^LC,#G$`U(#3GSC*%9,,QDb($1>JXb)$3:HQN,#*VM&#6MD$#+_WR)#Q$GSC*#*]N,"
+    "$5=TX`$$8\?#$7=#$6Y$##a$GSC*#+TM9#2GSC*#/[NL,%65C$GSC*$6*#$61#$6Y$##*VY8#(T-$07WC)%99O$HSC*%999#%96Y%##<aEC*#,/"
+    "#1E\\%$3=PP&$31#$3-#$31#$2B#$37##*^DQ$$0`%]\\N+#I$\\WN)$0*M'#*/#>E\\%#@H_G(#>G_G(#7MOW)#0X/#E%bQC*$7.NQ$#7bQC*#)ZI"
+    "-%^52HI[)#-N3$^>R^P)#1NF&#,aQV)#'=#1PL&$3B##2aPO1$3\?EG9$1,XR)#:MJ%#]%b[N+$21##(_,#.Z`L*#>E4$3\?GM&$3=##H$bQC*#0"
+    "PHK&%9:6XJ9#<ZG\\*#C$bPQ%#2XEa1#5TY<#;OKV$#\?bW6#+Pa]*#<NN_+#-R_Q)#1W`'#*ED0$4<[O,%02W$Z_'#9NH&#*QY%#,]XL-#4XH'#"
+    "(a2$8S$KTO)%279XZM)#5RVR$$61PJQ*#4V*#)EU&#<LHM0#;CVH$#+a)#*UF:%642_\\7#,bFA#+MN$#9[E-#.E)%87D$`[M)#1XKX)$^>VSE)"
+    "#:YLK*#'=#3F^G&#AWE$#9YJG2#*]N;#C$`Fa+#^$aU$$6I$`DE*$5/GS;#AaU$$2\?#$2<##3WKX)#5D5$7>MY(#.D_7#C$P+#5CZ%$7-O_&#-"
+    "T=#*YF8#0HY*#0J[,#,_T,#2b]J.%8,-VaQ+$1(LB#3ZXW+#*Y&#4O\\V%%78Q$bB#8GJ$#<^FS)#9EPP%#5M]K+#>\\bN$#6X%#-EO^'#;R_*$`"
+    "1QUV(%66*L3#;Q\\$#<[_O)#<QR^'#G$G2%83<VEV+#+\\_4#;[K$#/S@#+YC3$10IHP+#+O`H(#)W2#9_JL(%^9>JDG2#/QC-#;PQT$#F$MOM$#"
+    "0IC6#;SP2$]+b5#>YO'#7K&#/\\MM$#;N2#1IXY(#/^`W1#-Q,#,ZJX+#1Q,#2E^,$9>QGQ)#,/$6=R^D*#1aZS($^C$`LC'#O9R^D*#5GI;#6Z"
+    "VC%&273D&FI;#J-D[b&#*ID/#=bYR,#/E$#C$^XC%#AR]P2$1=[F;$1=##2bb(#.VRU&$r5[F;$8Y$##X$^XC%#/LG;$2V$##1[&%68H$C[b&#"
+    "+JHX%#=bT+$^-[[_'#5_JR'%703#%71O%##<VaU(#+LN](#4aG;%0,/R[%#9aG;#2['$`/`\\%#+JZQ$#/O2#*b^.%770\\XC%#-MbN*'r`25F$]"
+    "XC%%684C[b&#,L[K2#\\$C[b&#+_(#9FKR'$75J^P)$,-I0#3HH;&176N%#%47C$#$4\?",
+    "##)L(#ADbZ*#=MMH$$2.OWD%#7GIP'#)YB$2=\\\\Q&#E$GIP'#8SH\?$5K$LIC%#<[JR'&`25\\$SSC%$52[9#_$SPP$#<b_:$5+\\I8%48@b_:#)M"
+    "O$$6:b_:#)^\\(#:SD4#.VVZ*#0C8$6<GU9$6+#$6C$`WV$#3SD4#)U1#+NI;#7ZM3#AX]I'#BO_N.$1BIb'$`<^Q5#,PP*#<S2#2JI$#*^V5#T"
+    "$JZ:%51]$#%49@##)G3$89JZ:#(I2&^28F$NCJ,#W$QJH$#+GWL&$89Y`P$$8=]Ca&#ATJ5#O$PVL0#P$V2#.Za_)#K$V2$9[%OT:#+MbU(&25"
+    "0@OT:#(D2%30:OT:#(F1#<RVG$#0Jb5#0KB$5<CQ6$5+#$4<#$4+a%#4aI;$5.^U'#:V^9#AFY^'#0_ZE(#P%^2$9,F`-#L$^2#*H8#W$WN:%5"
+    "3^$#%51B##)W3#<RXN$#(Y2&^32`$J]P$#>JM8$3;PG_$#+]U%#+DN;$3U%RH`&#\\$D3#H$Ma\\2#3Y^:#*W'#U%`H:$2+MH\\%&252B`H:#)P2$"
+    "4;`H:#*bM1#;D^:$2.LZT&#/E8%13<`H:$3+#$3<##+_R`$#4`H:#+HM5#+WZA#8FS9%23@##/WC;#O%E3#.^XE*#M$E3#Q$ORM$#3_]P$#=GC"
+    "$$5C$#$3BHC:#)Z3#;RCC'#)[2#<GaF$#0XEK$#W$IDH$#+]E5#5HC:$30KX<#:NM9#AVF5#C$G\\E2#\\$E3#G$^SE'#3E3#*RH$#V%P]9$2+_S"
+    "G%&254BP]9#)P2$8;P]9#(Q1&^38F$KRX1#/E8#*PZb$#7GC$%18*##=KVO%#*TY*#5P]9#,bC%#*_<$2W$bCE(#.Q[P$#O%E3#/HFU'#K$E3#"
+    "*Mb&#W$XW9&257]$#&255B##(Z3%40;XW9#([2#=HZ=#/`OJ)#W$KaG$#+LCI$#5XW9#)a0#+\\b<#:Ka8$5ARM:$5+N\\-$8Q%E3#H$KGC%#3E3"
+    "#*LZ7#U%MQ9$2+RMK)&256BMQ9#)P2$2;MQ9#(Q1#<YJF$#0YZO'#/E8%10<T]:$0+#$0<#$2*##4MQ9#+NN(#+Y+$8>LG^$#G$XaD(#O%E3#H"
+    "$^`T'#2E3#+W_0#V$\\J9&259]$#&257B##)Z3$4;\\J9$6+H\\/#9Z3#+OM@%72X$O^G$#*RLS%#6[J9#+\\a($3>GT8#,H$#:D3#N$MUP&#P$D3#"
+    "G$a[D+#4D3#C%]SJ$#<HD9#+MFO&'`258BHD9#)O2#;GD9#)P1$^;YQO,#0YRO'#/D8#<[T>#+ZT>#=YT>#+Z\\4#3Vb'#-\\HW%#*[<#8MJ\?#AH"
+    "RV$#C$OO]$#\\$b2#I$QND+#3D3#*RE7#W$U]8&261]$#&259B##)Y3$8:T]8#)Z2%^4;`S%#0PNP$#U$R[G$#+Z\\8#4S]8#*b0#+OW=#9_F8$1"
+    "AFDF'#+RVV%#=QI[$#[$F3#:C[:#AF3$5\\%bV8#+PEP&'`260BbV8#(Q2%50:aV8#)R1#<NEO,#0RM]$#/F8$7;SC($7*RC(#<XMU$#+XO6#4`"
+    "V8#*`0#,K[;#8I`7#D$R`O$#.\\_:#Q%D3#G$U`D'#4D3#)Q8#W$NP8#+NU7#X$NP8&261B##)Y3#<N^_'#(Z2$^<`R\\)#/WY`'#V$WXG$#+DG7"
+    "#5LP8#)b0#+Ya=#:JZ7$0ALP8#/^VD(#P%F3#/^['#L$F3#+MEX'#U%ZI8%26+VC(%62BZI8#(Z)$5<EW]$#)OD;$5:LD.#*PL7#*WW_$#V$XI"
+    "8#,YZ`2#3Q2#+VR'#+[`8$6W$F]O$#+T^6#R%^R'#;\\RU$#4Q2#3RZ6%58<ZNC'#3WTR&#+SY%#+Mb7%20;#%188##*\\LG)#+T=#4Mb7#,[WD%"
+    "#L$Mb7#,FEK'#N$VVG$&171`$##*W&$8<Ib7$5\?\\WV1#,PX=$63GFb$#*a-#X%Hb7#-LK&$4R$Hb7#+a`%&174=RVG$%59O%Fb7#,Xb=%764Fb"
+    "7#-X]%#C$Fb7#+QEJ%#Y$Fb7%60=Eb7#;MTE(#,HJ%#b$NVG$#7Cb7#)[*%`88RFG)#",
+    ",MH<#;_J/#*\\C\?#J%ba7#4SWG+#+R_;#*)$75WJK$#*[G($14ZK^'#X&LVG$#,MED,#)<#(U\?#I$JVG$#=_a7$7Q$IVG$#-YP9#,UN/#0^a7#'"
+    "9#+FQ'#3^N2%18)^C2#'B#:`N2#)CC/#W$[a7#+IZ[.#W$Ya7$7-Ra3$9=OP&#J%bUG$%41J$##>SWO2#S&bUG$#9Wa7#E$bUG$%70F$Va7$1I"
+    "$##,VO[/#3Ta7#A_LZ0#*[FC'#`%^UG$#N$Sa7#T$^UG$&2482MV]$#(R*%908KV]$#*_OP2%90]$INC'$84XCP2#AC`S%#C$`_,#F9INC'%20"
+    "F$VYH+%645#%13V)ZVC+$0J%_Q/#X)ZZH+$3Z$[ZH+$7F$#$7H$##+CQ*#*Q](#6DYC+#*_V2#+OSE&#1]_%#*EK<#+TH1#Z$]ZH+$8;#$4`%#"
+    "#)X*#[$FYC+$99##(Y0#3JF/#*`-#3DVX+#*a`1#BFYC+#/H_9#+ZX'#'0%391_3#-DZR'#D$_3$1<]`7#/_3$4/JXJ'$^5RF^+%0_1[P\\$#7G"
+    "1%^0:_1%39=##3R/#,CPC(#,[&#1IGK+#-OKO,#/QH3#8KT/#*N$#2ZEP'$33TQ/&^60N$FR/#>PE6#*[<$13NQN*#*]2$4:DFC+#-UST&#0]2"
+    "#D$QLK+#-EFK&#4^W2#<NQa*#)b1#;RN`($7ATD=#,I[F%#;UD=%235H<#)bF8$22F*#*R'%19G$D9#=USS+#0E9#0I\\2$36aZY+#/L^:$9S$F"
+    "9$4N$#$42#$1*TV`$#1CP'%12*YM2#/X6#+[HB#7E\?#0GC7$2V$G\?#;XPR,#4D)$83#$3=Q&#/IZ(%6,,QE(#/XMQ,#-ZJD3#1[Y'#,P*#2FZ+"
+    "#-VLV3#9DMM%#@LMV(#-MET3#):#+Kb+$64E`^$$62##@XG3#>P_D+#+[^0$52`V7#,aE+#,U7#-H)#2Q_D+#*FJ($83PRH2#,bF[$#4R]D+#-"
+    "]^N+#'1#7bH@$3=MVI$#4JWC'$3/M($2AR\\+#9ZEX*%38;LV=$2<CM%#+Z[9#;U0#5JT]'#)D(#C$HZG&#+[O%#I$MRD*#C$Sa6#0L,$70^T,#"
+    "0Z($`:OT[$#+[S$$31IP)#:TTE%#1Vb'#<KUJ%#BbYL+$82Sa6#3]/#*V],$99IXX(#+FU5$r-T[Q)#-E5#)R['#9Q`0#(X7#;EW3#G$IQ,#3F"
+    "KJ$#1RRa-#+KP,#C$H]I+#:MG/#-XOQ,#BDOG3#7^HI+#+H\\1#,Wb7#(\?#5I]I+%22;M`N+$19##8WQL%#BNUH+#)M-$7<aOD+#+X__$$9;M@#"
+    "=N[0$^2GNb,$2>NV`%#@E7$+4[K,#2H7#*V\\)$3>G7$7:##*G$#8\\E\?#\?QZ4#P$SSN+#C$DUH+#<LEQ%#*H5$2@H6%^6a$F\\I+%279YDY+#V%V"
+    "HI+$2<##\?K]0#<J6#*JQ1#3JXC,#;U_I*#C$MJ$#1_ZD+$32EHI,#+LQ,%8,5CX$#/`_O,#:E7%43:##)_+$`9NI]'$6>F7#I$Sa^'#I$F7$3<"
+    "UTE'#*F7$7C$##`$Y\\I+%329KFE+$84F7$9)##8OV5#BF7$8I$#$3Q$##+Vb2#1F7$1W$UNO(#4b]D+#3HYS3#+Ca^%%3,6^^\\2#-VT&#<F7$9"
+    "<##)TU:#7E7$9\?##8HP`$#1E7#J$GK$$3:##*FK$$7D$##`$H]I+#3WHK*#*]T3$64aSa+#*\\7#H$CZ_&#3E7#*DT2$7=NIE+%72>Z[%#/]Sb("
+    "%38D9GJ)#*TI)$8L$G`N+$2L,TI)#O'O^I+#AGHU+$77##(`%#O%H`N+$80#$3;##(*$`3YQU)#*]X%$9-Y`,#O%H`N+$3\\'##:DHU+#)V0#9D"
+    "HU+%45:J`N+$5R$MH)#*^D)#2OYH%$9S%LH)$50_a($8Q%LH)$8N$#$2A##+\\a&$8E$LH)#*N$#3ZWX'#4`IO+%57J%LH)#.LSP%#4NID%$^4D"
+    "TU'#-JKE(#U%LH)#;CGN*#`$LH)#+XPI%#<`I&#8G<#)C_2$28HO*%18G$D9$8H$LH)",
+    "#*WF0#*J>%33R%LH)$3N$#$0_$#$4<E\?#a$LH)$8N$#$4Y$##)WO<#*LH)$9G$##.GFI%#.T\?%65Y$LH)#)Z$#:LXL*$64N[M&%63I%LH)#U$a"
+    "`Z+#4LH)#)Q-%264LH)$5;##*EY*$7.K^Z$#2LH)$4=^W7$41##+TD)#*M(#<LH)#+DN:#J$LH)#*Ya(#>]^Z+#+`F0#U%TE)$4W$#$6/#$0G&"
+    "#$5A##*a*%76>KI'$0;##*ZNB#8_Y]*$7>LI'#9SNa'#2N]'#1]$#1TKK+#4KXZ2#P$RE)#+_+$40##R$W^U+#G$LaT'#[$XaJ+$8P$W['#-LF"
+    "R'#F$CX=#BU['$5E$`b($3C$##)PT\?#<`b($9T$bV)#)F8$8@LE4$2I$T3$7@#%532b*$78XI`+#<HP+#G$JbR%#8`GQ+#E$JL($0Q$##*M6#H"
+    "$WbW,#C$L`($5A##,JM\\2#7L`($1E$#$8<##)_^0#S$NT)#9OZa'#2R4$0H$#%32A##3FI)#:EE*$54R4#*]Q)#)N=#N$bOJ+#L$\\Q)$2Q$##)"
+    "_$#G$KVQ3#E$X]($5B#$3`$##(X3#\?[Q)#T$ZQ)$5)#$4F$X](#BQ4#A`E$%632\\+#3H[(#*`E$#;F]G,#G$\\WU'#8E[(%69<##*HK1#9SN%#R"
+    "9E[(#<Ib.$46X[($28#%51O/Ib.#+IXG/#=\\\\(#.CPR2#C$\\\\($5>[\\($57##)_%#O%Hb.#*XI+#*D^%%52:Hb.#+TC.#2X\\=$61Ya8%60P%Hb"
+    ".%52a%##,U`\\&#W$Hb.$18##(K,$^4OR`(#+KG-#1^\\(#+HN=$5R$_\\(#*JZ7%47b%Ib.#+QI(#)HL8#(S&#N%a\\(%47M$##)F'#>b\\(#-W]\\("
+    "$4E$D](#+P$#2OX\\%$34MI]2%64I%E](#*a<#;Nb.$8:PCT+#V%E](#=PVJ-#\?E](#/WGJ*#8DP+$5BE](#6aZX$#*]\\>%161F*#*R'#P%Nb.#"
+    "*b=#*Q>#7WY`+#_$F](%42O$K9$6^$G](#+YY5#7L\?#`$H](%47M$##)H'#W$Rb.#+[^Y$$%1QQH$#<I](#,R*#2SY6#+DE4#R$J]($4@aT.#<"
+    "[[L2#D%J]($9*#$92##*OWO$#.^bS)#<J](#*JU.$23J](#,QCZ$#5Sb.#*[P&#.OR^$#3ER=$5=#$57JY.#+M(#<J](#)I$%97K$Sb.#*Z$$0"
+    "Z$Sb.%75;#$9C$##*L)#=TP$#+Qb\?$2R$b_($8/]J/#2b_(#*Z(#5Y\\U+$8.b_($6<a-$20b_(#,b6#J$b_(#*S$#*YC'%92@C`(#)N@#*aT<#"
+    ":VK'#(F$#-HZL(#-F5#+MOb)#8UN(#\?WQ@#9VF.#2YX5#2`DH$#*XT/#4M\\G-#-R`T+#(X-$5a$MC/#+Lb.$5AJIU+%`8N%LC/#*XI0#<aG-#W"
+    "$a[-#*_H&$8=LC/#+RP7#X$FP.$82bF:$3K$QC)#2`7$31DJ($2;\\U%$5>a7$7:##*MD&#\?I[-#\\$[WI,#-PQ[+#Y$OC/#+J5$9BKO.$8Q%NC/"
+    "#*YW*#Q%K[-#*CHB#E$_``+$5Q$M6#*YO)#2JK$$4K$GF)#2M6$41ZbP+#3HF)#,VaH'$,;EX&$1\?VK0#<EL$#(K\?#8VW)#+Z`I/#E$KDD-#>I"
+    "7$0`$RC/#,I7$8C$##P%QC/#*YJ\?%634I7$40HW&#3VPU$#BI7$3I$#$9Q$##*MU*#2VN<$5K$^H)#2I7$51`EQ+#3_H)#+[Z[(#7_H)#+]3#D"
+    "$YK0#8J7$2;TC/#(Z,#H$KFD-#\?ZE>#`$XC/#,J7$9C$##P%XC/$7*#$54#$60MZ'$1;CMV$#\?XC/$8=#$8>_\\%#X9XC/#6GaP(&1258CK)$0L"
+    ".XC/$8,]H)#;E$#-bCL(#`$EI5#)PI<#3`I)$7R%XC/#*JZ+#+`Y\\'%51:YC/#*KZ($52^DM$#+bH<#*JW'%58P%ZC/%51`%##)X*#Q%EI5#(K"
+    ",#;EI5$92##,\\R5$3R$`I)#*X[($6b%\\C/$91NC)$6Q%_I)$6O$#$4C$##+PI;$0G$_",
+    "I)$0-F[/#-Q\?$23MI)&^61J%_I)$1@aC/$64#$5\\%##;HY+#`$_I)#Y$JI5$68#$9T%aC/$41Fb[%%41R%_I)$1O$#$2_$##+aO)$6S%_I)$6N"
+    "$##5bO)#J$ED/$4-_I)#H$NI5#,R*#3Y\?$9Y$FD/$9\?##E$GFC$#[$_I)#U$\\EW+#4_I)#*RJ5$04FD/$9;##*bZ*#*]PA%33a$OI5$5/M(#<a"
+    "^(#)I$%93R$OI5#>XCW+$7[%GG)$5W$#$5.#%59G&#%89A##*_T/%88C$XF5#8GG)#>R^3$4>_I'#9OM.#[$GG)$1/##4J]J,#X$aD/#0QDC$#"
+    "4aD/$7BPQ-#V$^b-#)J8$8=aD/#+RMF$#X$OT.%82I%VD)$0C$##)Hb-#\?VD)%34@#$7>Fb-$8M$##;UD)#)Q'$9Y$EE/%86A#%62S%Hb-#+XH"
+    "*#Y$QWK,#=Y3$4,F`/#G%ba($1A##+ML]$#6ba(#+`C_*$9W$[M(#(W<#9LN4$8@ba(#+^;$0H$ba(#)T'$7Y$IE/%87A##+bF*#;RD,#1GIF)"
+    "#J$X4#+IT=#C$X4$8Q$##)a8%74I%Q_($2B#$5=##+VXW+$3C$ZY0#8Y4$9;ME/#(Z,#=Y4$7*#$6H$Q_(#+\\V-#X$QE/%88A#$7)##<_]S-#I"
+    "$Z_>#9`\\($5=##\?`O%#:`\\("
     "" ""
 };
 #ifndef SPMV__NO_CSR
@@ -4969,43 +4965,43 @@ static const spmv__shipped spmv__shipped_all[] = {
     { UINT64_C(0x3489fc8feb4c1588), spmv__ptx_bell[0], 333653, 6941, 6677 },
     { UINT64_C(0xcd0393e1477b5c94), spmv__ptx_bell[0], 340594, 7367, 7093 },
 #endif
-    { UINT64_C(0xb729a79864fd8275), spmv__ptx_convert[0], 0, 25926, 25147 },
-    { UINT64_C(0x594bf7c90985e054), spmv__ptx_convert[0], 25926, 25853, 25076 },
-    { UINT64_C(0xb6d774529f11b2a5), spmv__ptx_convert[0], 51779, 17356, 16954 },
-    { UINT64_C(0xf6705161545a88f2), spmv__ptx_convert[0], 69135, 13785, 13554 },
-    { UINT64_C(0x08e424fd1b5e1c3e), spmv__ptx_convert[0], 82920, 7822, 7654 },
-    { UINT64_C(0x26bae53ed5972d23), spmv__ptx_convert[0], 90742, 32137, 31322 },
-    { UINT64_C(0x9bae130fe5313104), spmv__ptx_convert[0], 122879, 31829, 31016 },
-    { UINT64_C(0xe94b1c45688766d4), spmv__ptx_convert[0], 154708, 32574, 31757 },
-    { UINT64_C(0x61f09449fb15b053), spmv__ptx_convert[0], 187282, 32264, 31450 },
-    { UINT64_C(0x49a9325d3d1f2204), spmv__ptx_convert[0], 219546, 32131, 31324 },
-    { UINT64_C(0x213512eaa4b948a3), spmv__ptx_convert[0], 251677, 31831, 31018 },
-    { UINT64_C(0xa8c0d308e2b8c807), spmv__ptx_convert[0], 283508, 5196, 5013 },
-    { UINT64_C(0x46c8d3e94a705500), spmv__ptx_convert[0], 288704, 4688, 4519 },
-    { UINT64_C(0xe0d2608a58f2de77), spmv__ptx_convert[0], 293392, 6345, 6135 },
-    { UINT64_C(0x0e4a36a513b5af80), spmv__ptx_convert[0], 299737, 5231, 5068 },
-    { UINT64_C(0x4f9607c8f6da0d07), spmv__ptx_convert[0], 304968, 4732, 4567 },
-    { UINT64_C(0x5c8406b300798d0b), spmv__ptx_convert[0], 309700, 6988, 6806 },
-    { UINT64_C(0x06cb45ec1fd6ceee), spmv__ptx_convert[0], 316688, 7042, 6858 },
-    { UINT64_C(0x13db2e48923c6af5), spmv__ptx_convert[0], 323730, 7328, 7158 },
-    { UINT64_C(0xee9c06f687d211ca), spmv__ptx_convert[0], 331058, 8194, 8038 },
-    { UINT64_C(0x4ed0088aa65139b2), spmv__ptx_convert[0], 339252, 7332, 7158 },
-    { UINT64_C(0x393f94cd2d8aabef), spmv__ptx_convert[0], 346584, 19593, 19307 },
-    { UINT64_C(0xbb701303c0efe948), spmv__ptx_convert[0], 366177, 19692, 19365 },
-    { UINT64_C(0xcb2ca261c642e63d), spmv__ptx_convert[0], 385869, 22419, 21689 },
-    { UINT64_C(0xb3892a375d26200c), spmv__ptx_convert[0], 408288, 15903, 15487 },
-    { UINT64_C(0x9649b59a5d9acc0b), spmv__ptx_convert[0], 424191, 12103, 11652 },
-    { UINT64_C(0x6e3127469d816e4e), spmv__ptx_convert[0], 436294, 29966, 29256 },
-    { UINT64_C(0x57de8865ba4dd4f9), spmv__ptx_convert[0], 466260, 22581, 22261 },
-    { UINT64_C(0xd1ef7d54618ed5de), spmv__ptx_convert[0], 488841, 18876, 18417 },
-    { UINT64_C(0x3ba3b85f77c8c0d0), spmv__ptx_convert[0], 507717, 22520, 21713 },
-    { UINT64_C(0x6f679e9eb5c39bc3), spmv__ptx_convert[0], 530237, 16009, 15510 },
-    { UINT64_C(0x3ef4f5b8220acbd4), spmv__ptx_convert[0], 546246, 10895, 10664 },
-    { UINT64_C(0x42714ffd0b6e0744), spmv__ptx_convert[0], 557141, 12715, 12129 },
-    { UINT64_C(0x947c2aa83e58196f), spmv__ptx_convert[0], 569856, 6372, 6174 },
-    { UINT64_C(0x3e8db7e918093da8), spmv__ptx_convert[0], 576228, 5890, 5705 },
-    { UINT64_C(0x5b7f1e407618f5a8), spmv__ptx_convert[0], 582118, 6419, 6230 },
-    { UINT64_C(0x872f027025b7386f), spmv__ptx_convert[0], 588537, 5949, 5772 },
+    { UINT64_C(0xe1678b38eb6b1f2b), spmv__ptx_convert[0], 0, 25926, 25147 },
+    { UINT64_C(0x827c93c713df080e), spmv__ptx_convert[0], 25926, 25853, 25076 },
+    { UINT64_C(0x17f59c12122fdfb3), spmv__ptx_convert[0], 51779, 17356, 16954 },
+    { UINT64_C(0xe0872b523703f50c), spmv__ptx_convert[0], 69135, 13785, 13554 },
+    { UINT64_C(0x679d34e26dc0388c), spmv__ptx_convert[0], 82920, 7822, 7654 },
+    { UINT64_C(0x7285ee23925cc5e5), spmv__ptx_convert[0], 90742, 32137, 31322 },
+    { UINT64_C(0x47aeeaef4c8a8fc2), spmv__ptx_convert[0], 122879, 31829, 31016 },
+    { UINT64_C(0xc6bb5cf6b238a29a), spmv__ptx_convert[0], 154708, 32574, 31757 },
+    { UINT64_C(0xed26be76e8e97265), spmv__ptx_convert[0], 187282, 32264, 31450 },
+    { UINT64_C(0x4564304d7d608002), spmv__ptx_convert[0], 219546, 32131, 31324 },
+    { UINT64_C(0x48c08a8d1b11dd4d), spmv__ptx_convert[0], 251677, 31831, 31018 },
+    { UINT64_C(0x59de7b8bfb202015), spmv__ptx_convert[0], 283508, 5196, 5013 },
+    { UINT64_C(0x3afc9bef0bf94012), spmv__ptx_convert[0], 288704, 4688, 4519 },
+    { UINT64_C(0x19cdf5b35ec01d15), spmv__ptx_convert[0], 293392, 6345, 6135 },
+    { UINT64_C(0x4bb1cd2435471672), spmv__ptx_convert[0], 299737, 5231, 5068 },
+    { UINT64_C(0xec9ac1752bf17cdd), spmv__ptx_convert[0], 304968, 4732, 4567 },
+    { UINT64_C(0xc8b56f4950f44dc5), spmv__ptx_convert[0], 309700, 6988, 6806 },
+    { UINT64_C(0x5f1f3457848e3b8c), spmv__ptx_convert[0], 316688, 7042, 6858 },
+    { UINT64_C(0x06c2760dfed78bf3), spmv__ptx_convert[0], 323730, 7328, 7158 },
+    { UINT64_C(0x90af8ffda27288a4), spmv__ptx_convert[0], 331058, 8194, 8038 },
+    { UINT64_C(0xcf0378d1ceab02f4), spmv__ptx_convert[0], 339252, 7332, 7158 },
+    { UINT64_C(0x838c1718ac45d8a5), spmv__ptx_convert[0], 346584, 19593, 19307 },
+    { UINT64_C(0xf70c491a84397062), spmv__ptx_convert[0], 366177, 19692, 19365 },
+    { UINT64_C(0x7476b2fb327e99ef), spmv__ptx_convert[0], 385869, 22419, 21689 },
+    { UINT64_C(0xff1ac49b43e1db76), spmv__ptx_convert[0], 408288, 15903, 15487 },
+    { UINT64_C(0xa623436288d86c99), spmv__ptx_convert[0], 424191, 12103, 11652 },
+    { UINT64_C(0xfca850a2cf1b16c4), spmv__ptx_convert[0], 436294, 29966, 29256 },
+    { UINT64_C(0xdcc36cab46b97c9f), spmv__ptx_convert[0], 466260, 22581, 22261 },
+    { UINT64_C(0x3908042701e097a8), spmv__ptx_convert[0], 488841, 18876, 18417 },
+    { UINT64_C(0x8649e64530baab6e), spmv__ptx_convert[0], 507717, 22520, 21713 },
+    { UINT64_C(0xb8ea339a057538d9), spmv__ptx_convert[0], 530237, 16009, 15510 },
+    { UINT64_C(0x906c6aa462516576), spmv__ptx_convert[0], 546246, 8763, 8564 },
+    { UINT64_C(0x9a3f30890e0d6fbe), spmv__ptx_convert[0], 555009, 12715, 12129 },
+    { UINT64_C(0xca7aa48e1faedb3d), spmv__ptx_convert[0], 567724, 6372, 6174 },
+    { UINT64_C(0x78f568da3be8055a), spmv__ptx_convert[0], 574096, 5890, 5705 },
+    { UINT64_C(0x6bb3479022312c1a), spmv__ptx_convert[0], 579986, 6419, 6230 },
+    { UINT64_C(0x919e64955ac5afe5), spmv__ptx_convert[0], 586405, 5949, 5772 },
 #ifndef SPMV__NO_CSR
     { UINT64_C(0x8ac4b800ba79ac74), spmv__ptx_csr[0], 0, 12671, 12525 },
     { UINT64_C(0xd5d6796fc4fab608), spmv__ptx_csr[0], 12671, 12618, 12584 },
