@@ -11,10 +11,9 @@ enum { SPMV__CODES_EACH = 16 /* slots of a work-item, so that groups are few eno
 
 /* The kernels of kernels/values.cl for one part. */
 typedef struct spmv__coder {
-    const spmv_part   *p;
-    spmv_device       *device;
-    spmv_device_matrix on; /* stands in for a matrix */
-    void              *program, *val;
+    const spmv_part *p;
+    spmv_device     *device;
+    void            *program, *val;
 } spmv__coder;
 
 static int spmv__dev_vector_group(const spmv_device *device)
@@ -38,18 +37,28 @@ static spmv_status spmv__dev_start(const spmv_device *device, void *kernel, uint
     return s;
 }
 
-/* Launches a kernel whose arguments are set, for elements of which each work-item takes some, and waits where the queue is out of order. */
-static spmv_status spmv__dev_start_each(const spmv_device *device, const spmv__dev_args *args, uint64_t elements, uint64_t each)
+/* Launches a kernel of a program, for elements of which each work-item takes some, and waits where the queue is out of order. */
+static spmv_status spmv__dev_once(spmv_device *device, void *program, const char *name, const spmv__dev_value *value, size_t count,
+                                  uint64_t elements, uint64_t each)
 {
+    const spmv_backend *back = device->info.backend;
     const uint64_t wg = (uint64_t)spmv__dev_vector_group(device);
+    spmv_device_matrix on; /* stands in for a matrix */
+    void *kernel = NULL;
     uint64_t groups = 0;
     int chain = 0, profiles;
-    spmv_status s = args->s;
+    spmv_status s;
+    memset(&on, 0, sizeof on);
+    on.device = device;
+    s = spmv__dev_none(device, &on.none);
+    if (!s) s = back->kernel(device, program, name, &kernel);
+    if (!s) s = spmv__dev_set(&on, kernel, value, count);
     if (!s) s = spmv__dev_groups(device, elements, wg * each, wg, &groups);
-    if (!s) s = device->info.backend->queue_keep(device, device->queue, &chain, &profiles);
-    if (s) return s;
-    device->info.backend->queue_free(device, device->queue);
-    return spmv__dev_start(device, args->kernel, groups, wg, chain);
+    if (!s) s = back->queue_keep(device, device->queue, &chain, &profiles);
+    if (!s) back->queue_free(device, device->queue);
+    if (!s) s = spmv__dev_start(device, kernel, groups, wg, chain);
+    spmv__dev_kernel_free(device, kernel);
+    return s;
 }
 
 static spmv_status spmv__coder_create(spmv__coder *coder, spmv_device *device, const spmv_part *p, void *val)
@@ -57,7 +66,7 @@ static spmv_status spmv__coder_create(spmv__coder *coder, spmv_device *device, c
     spmv__dev_options options;
     memset(coder, 0, sizeof *coder);
     coder->p = p;
-    coder->device = coder->on.device = device;
+    coder->device = device;
     coder->val = val;
     options.used = 0;
     spmv__dev_option(&options, "WORD", p->a[SPMV_VAL].width == 8 ? "ulong" : "uint");
@@ -66,25 +75,14 @@ static spmv_status spmv__coder_create(spmv__coder *coder, spmv_device *device, c
     return spmv__dev_program_of(device, (int)SPMV__KERNEL_VALUES, options.text, &coder->program);
 }
 
-/* Runs the kernel called name for all slots, with so many further arguments, which are buffers; a number before the last. */
-static spmv_status spmv__coder_run(const spmv__coder *coder, const char *name, void *first, uint64_t number, void *last)
+/* Finds the different values, in a table of zeros. */
+static spmv_status spmv__coder_collect(const spmv__coder *coder, void *table)
 {
-    const spmv_backend *back = coder->device->info.backend;
     const uint64_t count = coder->p->a[SPMV_VAL].count;
-    const int counted = strcmp(name, "look_up") != 0;
-    spmv__dev_args args;
-    void *kernel = NULL;
-    spmv_status s = back->kernel(coder->device, coder->program, name, &kernel);
-    if (s) return s;
-    args = spmv__dev_args_of(&coder->on, kernel);
-    spmv__dev_arg_mem(&args, coder->val);
-    if (counted) spmv__dev_arg_count(&args, count);
-    spmv__dev_arg_mem(&args, first);
-    if (number) spmv__dev_arg_count(&args, number);
-    if (last) spmv__dev_arg_mem(&args, last);
-    s = spmv__dev_start_each(coder->device, &args, counted ? count : (uint64_t)SPMV__DISTINCT_TABLE, counted ? SPMV__CODES_EACH : 1);
-    spmv__dev_kernel_free(coder->device, kernel);
-    return s;
+    const spmv__dev_value given[] = { spmv__mem(coder->val), spmv__number(count), spmv__mem(table) };
+    spmv_device *device = coder->device;
+    spmv_status s = device->info.backend->fill(device, device->queue, table, (SPMV__DISTINCT_TABLE + 2) * sizeof(uint32_t), 0);
+    return s ? s : spmv__dev_once(device, coder->program, "collect", given, SPMV__COUNT_OF(given), count, SPMV__CODES_EACH);
 }
 
 /* Refuses a part with so many values, of which zeros slots are zero. One value, val=1, may have zeros beside it that are padding, which no
@@ -123,11 +121,10 @@ static spmv_status spmv__codes_collect(const spmv__coder *coder, void *table, vo
 {
     spmv_device *device = coder->device;
     const spmv_part *p = coder->p;
-    const uint64_t bytes = (SPMV__DISTINCT_TABLE + 2) * sizeof *counts;
-    spmv_status s = device->info.backend->fill(device, device->queue, table, bytes, 0);
-    if (!s) s = spmv__coder_run(coder, "collect", table, 0, NULL);
-    if (!s) s = spmv__coder_run(coder, "look_up", table, 0, found);
-    if (!s) s = spmv__dev_download(device, table, bytes, counts);
+    const spmv__dev_value given[] = { spmv__mem(coder->val), spmv__mem(table), spmv__mem(found) };
+    spmv_status s = spmv__coder_collect(coder, table);
+    if (!s) s = spmv__dev_once(device, coder->program, "look_up", given, SPMV__COUNT_OF(given), SPMV__DISTINCT_TABLE, 1);
+    if (!s) s = spmv__dev_download(device, table, (SPMV__DISTINCT_TABLE + 2) * sizeof *counts, counts);
     if (!s) s = spmv__codes_fit(p, counts[SPMV__DISTINCT_TABLE], counts[SPMV__DISTINCT_TABLE + 1], &device->hooks);
     return s ? s : spmv__dev_download(device, found, (uint64_t)SPMV__DISTINCT_TABLE * p->a[SPMV_VAL].width, words);
 }
@@ -135,7 +132,6 @@ static spmv_status spmv__codes_collect(const spmv__coder *coder, void *table, vo
 /* Counts the different values in a buffer of count values, of width bytes each; more than SPMV__DISTINCT_MOST count as one more. */
 SPMV__APART spmv_status spmv__codes_count(spmv_device *device, void *val, uint64_t count, uint32_t width, uint64_t *distinct)
 {
-    const uint64_t places = SPMV__DISTINCT_TABLE;
     uint32_t counts[SPMV__DISTINCT_TABLE + 2];
     void *table = NULL;
     spmv_part p;
@@ -146,10 +142,9 @@ SPMV__APART spmv_status spmv__codes_count(spmv_device *device, void *val, uint64
     p.a[SPMV_VAL].width = width;
     s = spmv__coder_create(&coder, device, &p, val);
     if (!s) s = spmv__scratch_take(device, sizeof counts, &table);
-    if (!s) s = device->info.backend->fill(device, device->queue, table, sizeof counts, 0);
-    if (!s) s = spmv__coder_run(&coder, "collect", table, 0, NULL);
+    if (!s) s = spmv__coder_collect(&coder, table);
     if (!s) s = spmv__dev_download(device, table, sizeof counts, counts);
-    if (!s) *distinct = counts[places];
+    if (!s) *distinct = counts[SPMV__DISTINCT_TABLE];
     else device->info.backend->finish(device, device->queue); /* before the next matrix gets the buffer */
     spmv__scratch_give(device, table);
     return s;
@@ -185,11 +180,13 @@ static spmv_status spmv__codes_dictionary(const spmv__coder *coder, uint64_t *va
 /* Writes the codes of the values of a part at val (codes NULL, as with val=1: none), and their dictionary. */
 static spmv_status spmv__codes_write(spmv_device *device, const spmv_part *p, void *val, void *codes, void *dictionary)
 {
-    uint64_t values = 0;
+    const uint64_t count = p->a[SPMV_VAL].count;
+    spmv__dev_value given[] = { spmv__mem(val), spmv__number(count), spmv__mem(dictionary), spmv__number(0), spmv__mem(codes) };
     spmv__coder coder;
     spmv_status s = spmv__coder_create(&coder, device, p, val);
-    if (!s) s = spmv__codes_dictionary(&coder, &values, dictionary);
-    return s || !codes ? s : spmv__coder_run(&coder, "encode", dictionary, values, codes);
+    if (!s) s = spmv__codes_dictionary(&coder, &given[3].number, dictionary);
+    if (s || !codes) return s;
+    return spmv__dev_once(device, coder.program, "encode", given, SPMV__COUNT_OF(given), count, SPMV__CODES_EACH);
 }
 
 /* Replaces the values of a part in device memory, *val, by codes, or by nothing with val=1, and makes its dictionary. */

@@ -24,11 +24,14 @@ enum { SPMV__CONVERT_VAL, SPMV__CONVERT_COL, SPMV__CONVERT_PTR, SPMV__CONVERT_SE
 
 struct spmv__convert_job;
 
-/* How a format's slots are found. Numbers of arrays may be SPMV__NO_ARRAY. */
+/* How a format's slots are found. Numbers of arrays and integers may be SPMV__NO_ARRAY. */
 typedef struct spmv__convert_format {
-    const char *place;    /* PLACE of kernels/convert.cl; NULL: the host fills the format */
+    spmv_format format;
+    const char *place;    /* PLACE of kernels/convert.cl */
     int columns, numbers; /* the arrays of columns and rows that the kernel fills */
     int start;            /* the array where rows, slices or bands start; SPMV__NO_ARRAY: rows start where starts says, if anywhere */
+    int offset;           /* the array that is the kernel's offset */
+    int ld, count;        /* the integers that are the kernel's ld and count; SPMV__NO_ARRAY: the columns of the matrix, and 0 */
     /* Fills what the host fills, behind the format's lay; NULL: lay has filled it. */
     void (*outline)(struct spmv__convert_job *job);
 } spmv__convert_format;
@@ -130,37 +133,28 @@ static void spmv__block_outline(spmv__convert_job *job)
 #define spmv__block_outline NULL
 #endif
 
-/* By format; those that are not named here are filled by the host. */
+/* NULL: the host fills the format. */
 static const spmv__convert_format *spmv__convert_format_of(spmv_format format)
 {
-    static const spmv__convert_format
-        dense = { "BY_MATRIX", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
-        coo = { "BY_ROW", SPMV_COO_COL, SPMV_COO_ROW, SPMV__NO_ARRAY, NULL },
-        csr = { "BY_ROW", SPMV_CSR_COL, SPMV__NO_ARRAY, SPMV_CSR_PTR, spmv__rows_outline },
-        dia = { "BY_DIAGONAL", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
-        bdia = { "BY_BAND", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_BDIA_BAND_PTR, NULL },
-        ell = { "BY_COLUMN", SPMV_ELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, spmv__rows_outline },
-        sell = { "BY_SLICE", SPMV_SELL_COL, SPMV__NO_ARRAY, SPMV_SELL_PTR, spmv__rows_outline },
-        bell = { "BY_BLOCK", SPMV_BELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, spmv__block_outline },
-        sbell = { "BY_BLOCK", SPMV_SBELL_COL, SPMV__NO_ARRAY, SPMV_SBELL_PTR, spmv__block_outline },
-        bcsr = { "BY_BLOCK", SPMV_BCSR_COL, SPMV__NO_ARRAY, SPMV_BCSR_PTR, spmv__block_outline },
-        cmrs = { "BY_ROW", SPMV_CMRS_INDEX, SPMV_CMRS_ROW, SPMV__NO_ARRAY, NULL },
-        tcsr = { "BY_ROW", SPMV_TCSR_COL, SPMV_TCSR_HIGH, SPMV__NO_ARRAY, spmv__tcsr_outline };
-    switch (format) {
-    case SPMV_DENSE: return &dense;
-    case SPMV_COO: return &coo;
-    case SPMV_CSR: return &csr;
-    case SPMV_DIA: return &dia;
-    case SPMV_BDIA: return &bdia;
-    case SPMV_ELL: return &ell;
-    case SPMV_SELL: return &sell;
-    case SPMV_BELL: return &bell;
-    case SPMV_SBELL: return &sbell;
-    case SPMV_BCSR: return &bcsr;
-    case SPMV_CMRS: return &cmrs;
-    case SPMV_TCSR: return &tcsr;
-    default: return NULL;
-    }
+    enum { NO = SPMV__NO_ARRAY };
+    static const spmv__convert_format all[] = {
+        { SPMV_DENSE, "BY_MATRIX", NO, NO, NO, NO, NO, NO, NULL },
+        { SPMV_COO, "BY_ROW", SPMV_COO_COL, SPMV_COO_ROW, NO, NO, NO, NO, NULL },
+        { SPMV_CSR, "BY_ROW", SPMV_CSR_COL, NO, SPMV_CSR_PTR, NO, NO, SPMV_CSR_RUNS, spmv__rows_outline },
+        { SPMV_DIA, "BY_DIAGONAL", NO, NO, NO, SPMV_DIA_OFFSET, SPMV_DIA_LD, SPMV_DIA_DIAGONALS, NULL },
+        { SPMV_BDIA, "BY_BAND", NO, NO, SPMV_BDIA_BAND_PTR, SPMV_BDIA_OFFSET, SPMV_BDIA_LD, SPMV_BDIA_BANDS, NULL },
+        { SPMV_ELL, "BY_COLUMN", SPMV_ELL_COL, NO, NO, NO, SPMV_ELL_LD, SPMV_ELL_WIDTH, spmv__rows_outline },
+        { SPMV_SELL, "BY_SLICE", SPMV_SELL_COL, NO, SPMV_SELL_PTR, NO, SPMV_SELL_H, SPMV_SELL_SLICES, spmv__rows_outline },
+        { SPMV_BELL, "BY_BLOCK", SPMV_BELL_COL, NO, NO, NO, SPMV_BELL_LD, NO, spmv__block_outline },
+        { SPMV_SBELL, "BY_BLOCK", SPMV_SBELL_COL, NO, SPMV_SBELL_PTR, NO, SPMV_SBELL_H, NO, spmv__block_outline }, /* H: and of slices */
+        { SPMV_BCSR, "BY_BLOCK", SPMV_BCSR_COL, NO, SPMV_BCSR_PTR, NO, SPMV_BCSR_BLOCKS, NO, spmv__block_outline },
+        { SPMV_CMRS, "BY_ROW", SPMV_CMRS_INDEX, SPMV_CMRS_ROW, NO, NO, SPMV_CMRS_HEIGHT, NO, NULL },
+        { SPMV_TCSR, "BY_ROW", SPMV_TCSR_COL, SPMV_TCSR_HIGH, NO, SPMV_TCSR_HIGH_AT, SPMV_TCSR_TILE, NO, spmv__tcsr_outline }
+    };
+    size_t k;
+    for (k = 0; k < SPMV__COUNT_OF(all); k++)
+        if (all[k].format == format) return &all[k];
+    return NULL;
 }
 
 /* ---- the CSR matrix on the device --------------------------------------------------------------------------------- */
@@ -179,36 +173,37 @@ static spmv_status spmv__convert_upload(spmv_device *device, const void *from, u
 /* Programs of such kernels: CHECK of kernels/convert.cl. */
 enum { SPMV__CHECK_MATRIX = 1, SPMV__CHECK_PART, SPMV__CHECK_TRANSPOSE };
 
-/* A kernel of one of these programs, and its arguments, which the caller sets. */
-typedef struct spmv__convert_scan {
-    spmv_device_matrix on; /* stands in for a matrix */
-    spmv__dev_args     args;
-    void              *kernel;
-} spmv__convert_scan;
-
-/* Creates a kernel. One that scans or transposes the matrix reads row pointers of ptr_bits bits, one that scans a part those of 64. Destroy
- * it also after a failure. */
-static spmv_status spmv__convert_scan_create(spmv__convert_scan *scan, spmv_device *device, int check, const char *name, int ptr_bits)
+/* Launches a kernel of one of these programs, for elements of which each work-item takes some. One that scans or transposes the matrix
+ * reads row pointers of ptr_bits bits, one that scans a part those of 64. */
+static spmv_status spmv__convert_scan(spmv_device *device, int check, int ptr_bits, const char *name, const spmv__dev_value *given,
+                                      size_t count, uint64_t elements, uint64_t each)
 {
     void *program = NULL;
     spmv__dev_options options;
     spmv_status s;
-    memset(scan, 0, sizeof *scan);
-    scan->on.device = device;
     options.used = 0;
     spmv__dev_option_number(&options, "CHECK", (uint64_t)check);
     spmv__dev_option(&options, "OFF", ptr_bits == 64 ? "ulong" : "uint");
     spmv__dev_option_number(&options, "PER", SPMV__CONVERT_PER);
     spmv__dev_option_number(&options, "WG", (uint64_t)spmv__dev_vector_group(device));
     s = spmv__dev_program_of(device, (int)SPMV__KERNEL_CONVERT, options.text, &program);
-    if (!s) s = device->info.backend->kernel(device, program, name, &scan->kernel);
-    scan->args = spmv__dev_args_of(&scan->on, scan->kernel);
-    return s;
+    return s ? s : spmv__dev_once(device, program, name, given, count, elements, each);
 }
 
-static void spmv__convert_scan_destroy(const spmv__convert_scan *scan)
+/* The same for a kernel whose last argument becomes a buffer of zeros, of so many bytes, from which out is read then. */
+static spmv_status spmv__convert_ask(spmv_device *device, int check, int ptr_bits, const char *name, spmv__dev_value *given, size_t count,
+                                     uint64_t elements, uint64_t each, uint64_t bytes, void *out)
 {
-    spmv__dev_kernel_free(scan->on.device, scan->kernel);
+    const spmv_backend *back = device->info.backend;
+    void *buffer = NULL;
+    spmv_status s = spmv__scratch_take(device, bytes, &buffer);
+    given[count - 1] = spmv__mem(buffer);
+    if (!s) s = back->fill(device, device->queue, buffer, bytes, 0);
+    if (!s) s = spmv__convert_scan(device, check, ptr_bits, name, given, count, elements, each);
+    if (!s) s = spmv__dev_download(device, buffer, bytes, out);
+    if (s) back->finish(device, device->queue); /* before the next matrix gets the buffer */
+    spmv__scratch_give(device, buffer);
+    return s;
 }
 
 /* What spmv__convert_check finds. */
@@ -222,45 +217,26 @@ typedef struct spmv__convert_found {
 SPMV__SHARED spmv_status spmv__convert_check(spmv_device *device, const spmv_csr *a, void *ptr, int ptr_bits, void *col,
                                              spmv__convert_found *found)
 {
-    const spmv_backend *back = device->info.backend;
     uint32_t sum[4] = { 1, 1, 1, 0 };
-    void *buffer = NULL;
-    spmv__convert_scan scan;
-    spmv_status s = spmv__convert_scan_create(&scan, device, SPMV__CHECK_MATRIX, "check", ptr_bits);
-    if (!s) s = spmv__scratch_take(device, sizeof sum, &buffer);
-    if (!s) s = back->fill(device, device->queue, buffer, sizeof sum, 0);
-    if (!s) {
-        spmv__dev_arg_count(&scan.args, a->rows);
-        spmv__dev_arg_count(&scan.args, a->cols);
-        spmv__dev_arg_count(&scan.args, a->nnz);
-        spmv__dev_arg_mem(&scan.args, ptr);
-        spmv__dev_arg_mem(&scan.args, col);
-        spmv__dev_arg_mem(&scan.args, buffer);
-        s = spmv__dev_start_each(scan.on.device, &scan.args, a->nnz > a->rows ? a->nnz : a->rows, SPMV__CONVERT_PER);
-    }
-    if (!s) s = back->read(device, device->queue, buffer, sizeof sum, sum, NULL);
+    spmv__dev_value given[] = {
+        spmv__number(a->rows), spmv__number(a->cols), spmv__number(a->nnz), spmv__mem(ptr), spmv__mem(col), spmv__mem(NULL)
+    };
+    const uint64_t elements = a->nnz > a->rows ? a->nnz : a->rows;
+    const spmv_status s = spmv__convert_ask(device, SPMV__CHECK_MATRIX, ptr_bits, "check", given, SPMV__COUNT_OF(given), elements,
+                                            SPMV__CONVERT_PER, sizeof sum, sum);
     found->pointers = !s && !sum[2];
     found->columns = found->pointers && !sum[0] && !sum[1];
-    if (s) back->finish(device, device->queue); /* before the next matrix gets the buffer */
-    spmv__scratch_give(device, buffer);
-    spmv__convert_scan_destroy(&scan);
     return s;
 }
 
 /* Makes a buffer with the caller's row pointers in 64 bits. */
 static spmv_status spmv__convert_widen(spmv__convert *convert)
 {
-    spmv__convert_scan scan;
-    spmv_status s = spmv__convert_scan_create(&scan, convert->device, SPMV__CHECK_MATRIX, "widen", 32);
-    if (!s) s = spmv__scratch_take(convert->device, (convert->a->rows + 1) * 8, &convert->ptr);
-    if (!s) {
-        spmv__dev_arg_count(&scan.args, convert->a->rows);
-        spmv__dev_arg_mem(&scan.args, convert->narrow);
-        spmv__dev_arg_mem(&scan.args, convert->ptr);
-        s = spmv__dev_start_each(scan.on.device, &scan.args, convert->a->rows + 1, 1);
-    }
-    spmv__convert_scan_destroy(&scan);
-    return s;
+    const uint64_t rows = convert->a->rows;
+    spmv__dev_value given[] = { spmv__number(rows), spmv__mem(convert->narrow), spmv__mem(NULL) };
+    spmv_status s = spmv__scratch_take(convert->device, (rows + 1) * 8, &convert->ptr);
+    given[2] = spmv__mem(convert->ptr);
+    return s ? s : spmv__convert_scan(convert->device, SPMV__CHECK_MATRIX, 32, "widen", given, SPMV__COUNT_OF(given), rows + 1, 1);
 }
 
 /* Checks the longest rows, from which the sizes of arrays follow: a device may compute wrongly. */
@@ -276,27 +252,18 @@ static spmv_status spmv__convert_check_longest(const spmv__convert *convert, con
 /* Finds the nonzeros of the longest row of each slice of so many rows, of a matrix whose row pointers are on the device. */
 static spmv_status spmv__convert_longest(const spmv__convert *convert, uint64_t height, spmv__source *source)
 {
-    spmv_device *device = convert->device;
     const uint64_t slices = spmv__ceil_div(convert->a->rows, height);
-    void *block, *buffer = NULL;
-    spmv__convert_scan scan;
+    spmv__dev_value given[] = {
+        spmv__number(convert->a->rows), spmv__number(height), spmv__number(slices),
+        spmv__mem(convert->narrow ? convert->narrow : convert->ptr), spmv__mem(NULL)
+    };
+    void *block;
     spmv_status status = spmv__room(source->hooks, &block, slices, sizeof *source->longest);
     source->longest = (uint32_t *)block;
     source->longest_of = (uint32_t)height;
-    if (status) return status;
-    status = spmv__convert_scan_create(&scan, device, SPMV__CHECK_MATRIX, "longest", convert->narrow ? 32 : 64);
-    if (!status) status = spmv__scratch_take(device, slices * sizeof *source->longest, &buffer);
-    if (!status) {
-        spmv__dev_arg_count(&scan.args, convert->a->rows);
-        spmv__dev_arg_count(&scan.args, height);
-        spmv__dev_arg_count(&scan.args, slices);
-        spmv__dev_arg_mem(&scan.args, convert->narrow ? convert->narrow : convert->ptr);
-        spmv__dev_arg_mem(&scan.args, buffer);
-        status = spmv__dev_start_each(scan.on.device, &scan.args, slices, 1);
-    }
-    if (!status) status = spmv__dev_download(device, buffer, slices * sizeof *source->longest, source->longest);
-    spmv__scratch_give(device, buffer);
-    spmv__convert_scan_destroy(&scan);
+    if (!status)
+        status = spmv__convert_ask(convert->device, SPMV__CHECK_MATRIX, convert->narrow ? 32 : 64, "longest", given, SPMV__COUNT_OF(given),
+                                   slices, 1, slices * sizeof *source->longest, source->longest);
     return status ? status : spmv__convert_check_longest(convert, source, slices);
 }
 
@@ -676,48 +643,23 @@ static spmv_status spmv__convert_send(spmv__convert_job *job)
     return s;
 }
 
-/* The options that say what values are. */
-static void spmv__convert_option_values(const spmv__convert_job *job, spmv__dev_options *options)
-{
-    spmv__dev_option(options, "WORD", job->convert->width == 8 ? "ulong" : "uint");
-    if (spmv__stores_floats(job->p)) spmv__dev_option(options, "FLOATS", "1");
-}
-
-/* Writes the options of the kernels for a part with blocks. Before the blocks are counted, narrow and wide are guesses, which are most
- * often right, so that there is only one program. */
-static void spmv__convert_block_options(const spmv__convert_job *job, int narrow, int wide, spmv__dev_options *options)
-{
-    const spmv_part *p = job->p;
-    options->used = 0;
-    spmv__dev_option(options, "PLACE", job->format->place);
-    spmv__convert_option_values(job, options);
-    spmv__dev_option(options, "OFF", wide ? "ulong" : "uint");
-    if (spmv__dev_wide(p)) spmv__dev_option(options, "I64", "1");
-    if (narrow) spmv__dev_option(options, "IDX16", "1");
-    if (job->source->view->owner) spmv__dev_option(options, "OWNED", "1");
-    spmv__dev_option_number(options, "PER", SPMV__CONVERT_PER);
-    spmv__dev_option_number(options, "WG", job->wg);
-}
-
-/* Writes the options of the kernels for a part. Before tiles are counted, some are guesses, which are most often right. */
+/* Writes the options of the kernels for a part. Before tiles or blocks are counted, some are guesses, which are most often right, so that
+ * there is only one program. */
 static void spmv__convert_options(const spmv__convert_job *job, spmv__dev_options *options)
 {
     const spmv_part *p = job->p;
     const spmv_format format = p->spec.format;
-    const int guess = format == SPMV_TCSR && !p->a[SPMV_VAL].count; /* the tiles are not counted yet */
+    const int guess = !p->a[SPMV_VAL].count; /* they are not counted yet */
     const int narrow = guess ? p->spec.key[SPMV_KEY_IDX] == 16 : job->format->columns != SPMV__NO_ARRAY &&
                        p->a[job->format->columns].width == 2;
     const int numbers = guess ? narrow && p->cols > 1u << 16 && !job->no_high : job->format->numbers != SPMV__NO_ARRAY &&
                         p->a[job->format->numbers].count;
     const int grown = format == SPMV_SELL && p->a[SPMV_SELL_SLICE_ROW].count;
-    if (job->words) {
-        spmv__convert_block_options(job, p->a[job->format->columns].width == 2, spmv__convert_wide_starts(job), options);
-        return;
-    }
     options->used = 0;
     spmv__dev_option(options, "PLACE", grown ? "BY_GROWN" : job->format->place);
     if (spmv__convert_slotwise(job)) spmv__dev_option(options, "SLOTWISE", "1");
-    spmv__convert_option_values(job, options);
+    spmv__dev_option(options, "WORD", job->convert->width == 8 ? "ulong" : "uint");
+    if (spmv__stores_floats(p)) spmv__dev_option(options, "FLOATS", "1");
     spmv__dev_option(options, "OFF", spmv__convert_wide_starts(job) ? "ulong" : "uint");
     if (spmv__dev_wide(p)) spmv__dev_option(options, "I64", "1");
     if (job->format->columns == SPMV__NO_ARRAY) spmv__dev_option(options, "COLUMNS", "0");
@@ -725,39 +667,23 @@ static void spmv__convert_options(const spmv__convert_job *job, spmv__dev_option
     if (job->source->view->owner) spmv__dev_option(options, "OWNED", "1");
     if (job->source->view->list) spmv__dev_option(options, "LIST", "1");
     if (format == SPMV_CMRS) spmv__dev_option(options, "NUMBER", numbers ? "3" : "2");
-    else if (numbers) spmv__dev_option(options, "NUMBER", format == SPMV_TCSR ? "4" : "1");
+    else if (format == SPMV_TCSR && numbers) spmv__dev_option(options, "NUMBER", "4");
+    else if (format == SPMV_COO) spmv__dev_option(options, "NUMBER", "1");
     if (format == SPMV_TCSR) spmv__dev_option(options, "TILES", guess || job->tiler[0] ? "2" : "1");
     spmv__dev_option_number(options, "PER", SPMV__CONVERT_PER);
     spmv__dev_option_number(options, "WG", job->wg);
 }
 
-/* The kernel's integers that depend on the format. */
-static void spmv__convert_sizes(const spmv_part *p, uint64_t *ld, uint64_t *count)
+/* An array of the part on the device; NULL: it has none, perhaps not yet. */
+static void *spmv__convert_there(const spmv__convert_job *job, int k)
 {
-    switch (p->spec.format) {
-    case SPMV_DENSE: *ld = p->cols; break;
-    case SPMV_CSR: *count = p->n[SPMV_CSR_RUNS]; break;
-    case SPMV_DIA: *ld = p->n[SPMV_DIA_LD]; *count = p->n[SPMV_DIA_DIAGONALS]; break;
-    case SPMV_BDIA: *ld = p->n[SPMV_BDIA_LD]; *count = p->n[SPMV_BDIA_BANDS]; break;
-    case SPMV_ELL: *ld = p->n[SPMV_ELL_LD]; *count = p->n[SPMV_ELL_WIDTH]; break;
-    case SPMV_SELL: *ld = p->n[SPMV_SELL_H]; *count = p->n[SPMV_SELL_SLICES]; break;
-    case SPMV_BELL: *ld = p->n[SPMV_BELL_LD]; break;
-    case SPMV_SBELL: *ld = p->n[SPMV_SBELL_H]; break; /* blocks: also the height of slices, which bcsr has not */
-    case SPMV_BCSR: *ld = p->n[SPMV_BCSR_BLOCKS]; break;
-    case SPMV_CMRS: *ld = p->n[SPMV_CMRS_HEIGHT]; break;
-    case SPMV_TCSR: *ld = p->n[SPMV_TCSR_TILE]; break;
-    default: break; /* coo has none; the rest is not filled on a device */
-    }
+    return job->elsewhere && k != SPMV__NO_ARRAY ? job->elsewhere->a[k] : NULL;
 }
 
-/* Sets the arguments that every kernel begins with: the CSR matrix. */
-static void spmv__convert_matrix_arguments(spmv__dev_args *args, const spmv__convert_job *job)
+/* The kernel's ld: see there. */
+static uint64_t spmv__convert_ld(const spmv__convert_job *job)
 {
-    spmv__dev_arg_count(args, job->convert->a->rows);
-    spmv__dev_arg_count(args, job->convert->a->nnz);
-    spmv__dev_arg_mem(args, job->convert->ptr);
-    spmv__dev_arg_mem(args, job->convert->col);
-    spmv__dev_arg_mem(args, job->convert->val);
+    return job->format->ld != SPMV__NO_ARRAY ? job->p->n[job->format->ld] : job->p->cols;
 }
 
 #ifdef SPMV__ANY_BLOCK
@@ -770,33 +696,20 @@ static uint64_t spmv__convert_find_groups(const spmv__convert_job *job)
 /* Sets all arguments of a kernel for blocks, in the order of its parameters. */
 static spmv_status spmv__convert_block_arguments(const spmv__convert_job *job, void *kernel)
 {
-    spmv__dev_args args = spmv__dev_args_of(&job->convert->args, kernel);
+    const spmv__convert *from = job->convert;
     const spmv_part *p = job->p;
-    const int bases = spmv__dev_format_of(p->spec.format)->bases;
-    uint64_t ld = 0, count = 0;
-    spmv__convert_sizes(p, &ld, &count);
-    spmv__convert_matrix_arguments(&args, job);
-    spmv__dev_arg_mem(&args, job->owner);
-    spmv__dev_arg_count(&args, job->source->view->part);
-    spmv__dev_arg_mem(&args, job->first);
-    spmv__dev_arg_mem(&args, job->before);
-    spmv__dev_arg_mem(&args, job->begun);
-    spmv__dev_arg_count(&args, job->words);
-    spmv__dev_arg_count(&args, spmv__convert_find_groups(job));
-    spmv__dev_arg_mem(&args, job->blocks);
-    spmv__dev_arg_mem(&args, job->low);
-    spmv__dev_arg_mem(&args, job->high);
-    spmv__dev_arg_count(&args, p->n[SPMV_BLOCK_BH]);
-    spmv__dev_arg_count(&args, p->n[SPMV_BLOCK_BW]);
-    spmv__dev_arg_count(&args, p->n[SPMV_BLOCK_UW]);
-    spmv__dev_arg_mem(&args, job->elsewhere && job->format->start != SPMV__NO_ARRAY ? job->elsewhere->a[job->format->start] : NULL);
-    spmv__dev_arg_count(&args, p->spec.format == SPMV_BCSR ? 0 : ld);
-    spmv__dev_arg_count(&args, ld);
-    spmv__dev_arg_count(&args, spmv__block_group_height(p));
-    spmv__dev_arg_mem(&args, job->elsewhere ? job->elsewhere->a[bases] : NULL);
-    spmv__dev_arg_mem(&args, job->elsewhere ? job->elsewhere->a[SPMV_VAL] : NULL);
-    spmv__dev_arg_mem(&args, job->elsewhere ? job->elsewhere->a[job->format->columns] : NULL);
-    return args.s;
+    const uint64_t ld = spmv__convert_ld(job);
+    const spmv__dev_value given[] = {
+        spmv__number(from->a->rows), spmv__number(from->a->nnz), spmv__mem(from->ptr), spmv__mem(from->col), spmv__mem(from->val),
+        spmv__mem(job->owner), spmv__number(job->source->view->part), spmv__mem(job->first), spmv__mem(job->before), spmv__mem(job->begun),
+        spmv__number(job->words), spmv__number(spmv__convert_find_groups(job)),
+        spmv__mem(job->blocks), spmv__mem(job->low), spmv__mem(job->high),
+        spmv__number(p->n[SPMV_BLOCK_BH]), spmv__number(p->n[SPMV_BLOCK_BW]), spmv__number(p->n[SPMV_BLOCK_UW]),
+        spmv__mem(spmv__convert_there(job, job->format->start)), spmv__number(p->spec.format == SPMV_BCSR ? 0 : ld), spmv__number(ld),
+        spmv__number(spmv__block_group_height(p)), spmv__mem(spmv__convert_there(job, spmv__dev_format_of(p->spec.format)->bases)),
+        spmv__mem(spmv__convert_there(job, SPMV_VAL)), spmv__mem(spmv__convert_there(job, job->format->columns))
+    };
+    return spmv__dev_set(&from->args, kernel, given, SPMV__COUNT_OF(given));
 }
 
 #else
@@ -806,57 +719,31 @@ static spmv_status spmv__convert_block_arguments(const spmv__convert_job *job, v
 /* Sets all arguments of the kernel, in the order of its parameters. */
 static spmv_status spmv__convert_arguments(const spmv__convert_job *job, void *kernel)
 {
-    if (job->words) return spmv__convert_block_arguments(job, kernel);
-    spmv__dev_args args = spmv__dev_args_of(&job->convert->args, kernel);
+    const spmv__convert *from = job->convert;
     const spmv_part *p = job->p;
     const spmv_format format = p->spec.format;
-    void *const *array = job->elsewhere->a;
-    const int bases = spmv__dev_format_of(format)->bases;
-    uint64_t ld = 0, count = 0;
-    spmv__convert_sizes(p, &ld, &count);
-    spmv__convert_matrix_arguments(&args, job);
-    spmv__dev_arg_mem(&args, job->tiler[0] ? job->found : job->place);
-    spmv__dev_arg_mem(&args, job->owner);
-    spmv__dev_arg_count(&args, job->across ? job->across : job->source->view->part);
-    spmv__dev_arg_mem(&args, job->before);
-    spmv__dev_arg_mem(&args, job->first);
-    spmv__dev_arg_mem(&args, job->format->start != SPMV__NO_ARRAY ? array[job->format->start] : job->start ? job->start
-                                                                  : job->convert->ptr);
-    spmv__dev_arg_count(&args, ld);
-    spmv__dev_arg_mem(&args, format == SPMV_CSR ? array[SPMV_CSR_RUN_AT] : job->run_at);
-    spmv__dev_arg_mem(&args, format == SPMV_SELL ? array[SPMV_SELL_SLICE_ROW] : NULL);
-    spmv__dev_arg_mem(&args, format == SPMV_DIA    ? array[SPMV_DIA_OFFSET]
-                          : format == SPMV_BDIA ? array[SPMV_BDIA_OFFSET]
-                          : format == SPMV_TCSR ? array[SPMV_TCSR_HIGH_AT]
-                                           : NULL);
-    spmv__dev_arg_count(&args, count);
-    spmv__dev_arg_mem(&args, bases != SPMV__NO_ARRAY ? array[bases] : NULL);
-    spmv__dev_arg_count(&args, format == SPMV_TCSR ? p->n[SPMV_TCSR_TILES] : 0);
-    spmv__dev_arg_mem(&args, array[SPMV_VAL]);
-    spmv__dev_arg_mem(&args, job->format->columns != SPMV__NO_ARRAY ? array[job->format->columns] : NULL);
-    spmv__dev_arg_mem(&args, job->format->numbers != SPMV__NO_ARRAY ? array[job->format->numbers] : NULL);
-    spmv__dev_arg_mem(&args, format == SPMV_TCSR ? array[SPMV_TCSR_FLAG] : NULL);
-    return args.s;
+    const int csr = format == SPMV_CSR, sell = format == SPMV_SELL, tcsr = format == SPMV_TCSR;
+    void *const start = job->format->start != SPMV__NO_ARRAY ? spmv__convert_there(job, job->format->start) : job->start;
+    if (job->words) return spmv__convert_block_arguments(job, kernel);
+    const spmv__dev_value given[] = {
+        spmv__number(from->a->rows), spmv__number(from->a->nnz), spmv__mem(from->ptr), spmv__mem(from->col), spmv__mem(from->val),
+        spmv__mem(job->tiler[0] ? job->found : job->place), spmv__mem(job->owner),
+        spmv__number(job->across ? job->across : job->source->view->part), spmv__mem(job->before), spmv__mem(job->first),
+        spmv__mem(start ? start : from->ptr), spmv__number(spmv__convert_ld(job)),
+        spmv__mem(csr ? spmv__convert_there(job, SPMV_CSR_RUN_AT) : job->run_at),
+        spmv__mem(sell ? spmv__convert_there(job, SPMV_SELL_SLICE_ROW) : NULL), spmv__mem(spmv__convert_there(job, job->format->offset)),
+        spmv__number(job->format->count != SPMV__NO_ARRAY ? p->n[job->format->count] : 0),
+        spmv__mem(spmv__convert_there(job, spmv__dev_format_of(format)->bases)), spmv__number(tcsr ? p->n[SPMV_TCSR_TILES] : 0),
+        spmv__mem(spmv__convert_there(job, SPMV_VAL)), spmv__mem(spmv__convert_there(job, job->format->columns)),
+        spmv__mem(spmv__convert_there(job, job->format->numbers)), spmv__mem(tcsr ? spmv__convert_there(job, SPMV_TCSR_FLAG) : NULL)
+    };
+    return spmv__dev_set(&from->args, kernel, given, SPMV__COUNT_OF(given));
 }
 
 /* Launches a kernel, whose arguments are set. Products wait for it: spmv__converter_finish finishes the queue. */
 static spmv_status spmv__convert_launch(const spmv__convert_job *job, void *kernel, uint64_t groups)
 {
     return spmv__dev_start(job->convert->device, kernel, groups, job->wg, job->convert->chain);
-}
-
-/* Launches a kernel of the program, once. */
-static spmv_status spmv__convert_once(const spmv__convert_job *job, void *program, const char *name, uint64_t groups)
-{
-    const spmv_device *device = job->convert->device;
-    const spmv_backend *back = device->info.backend;
-    void *kernel = NULL;
-    spmv_status s = back->kernel(device, program, name, &kernel);
-    if (s) return s;
-    s = spmv__convert_arguments(job, kernel);
-    if (!s) s = spmv__convert_launch(job, kernel, groups);
-    spmv__dev_kernel_free(device, kernel);
-    return s;
 }
 
 /* ---- tiles of a matrix in buffers ----------------------------------------------------------------------------------- */
@@ -873,38 +760,25 @@ enum {
 };
 enum { SPMV__TILE_SUMS = 3 /* numbers of each segment */ };
 
-/* An array of the part, once it has arrays. */
-static void *spmv__convert_tile_array(const spmv__convert_job *job, int k) { return job->elsewhere ? job->elsewhere->a[k] : NULL; }
-
 /* Sets the arguments of the kernel, in the order of its parameters, and launches it in so many groups. */
 static spmv_status spmv__convert_tile_step(const spmv__convert_job *job, uint64_t step, uint64_t groups)
 {
-    static const int arrays[] = {
-        SPMV_TCSR_ROW, SPMV_TCSR_EMPTY, SPMV_TCSR_PIECE, SPMV_TCSR_CUT, SPMV_TCSR_END, SPMV_TCSR_BASE, SPMV_TCSR_HIGH_AT
-    };
+    const spmv__convert *from = job->convert;
     const spmv_part *p = job->p;
     const uint64_t tile = spmv__tile_slots(&p->spec), high = p->a[SPMV_TCSR_HIGH].count;
     void *const kernel = job->tiler[step >= SPMV__TILE_LISTS];
-    spmv__dev_args args = spmv__dev_args_of(&job->convert->args, kernel);
-    size_t k;
-    spmv__dev_arg_count(&args, step);
-    spmv__dev_arg_count(&args, job->convert->a->rows);
-    spmv__dev_arg_count(&args, job->convert->nnz);
-    spmv__dev_arg_mem(&args, job->convert->ptr);
-    spmv__dev_arg_mem(&args, job->convert->col);
-    spmv__dev_arg_count(&args, tile);
-    spmv__dev_arg_count(&args, job->stride);
-    spmv__dev_arg_count(&args, job->segments);
-    spmv__dev_arg_count(&args, job->most * (tile / SPMV__TCSR_WARP));
-    spmv__dev_arg_mem(&args, job->found);
-    spmv__dev_arg_mem(&args, job->passed);
-    spmv__dev_arg_mem(&args, job->segment);
-    spmv__dev_arg_mem(&args, job->begun);
-    spmv__dev_arg_mem(&args, job->run_at);
-    spmv__dev_arg_mem(&args, job->spans);
-    spmv__dev_arg_count(&args, !high ? 0 : high < p->a[SPMV_TCSR_COL].count ? 1 : 2);
-    for (k = 0; k < sizeof arrays / sizeof *arrays; k++) spmv__dev_arg_mem(&args, spmv__convert_tile_array(job, arrays[k]));
-    return args.s ? args.s : spmv__dev_start(job->convert->device, kernel, groups, job->wg, job->convert->chain);
+    const spmv__dev_value given[] = {
+        spmv__number(step), spmv__number(from->a->rows), spmv__number(from->nnz), spmv__mem(from->ptr), spmv__mem(from->col),
+        spmv__number(tile), spmv__number(job->stride), spmv__number(job->segments), spmv__number(job->most * (tile / SPMV__TCSR_WARP)),
+        spmv__mem(job->found), spmv__mem(job->passed), spmv__mem(job->segment), spmv__mem(job->begun), spmv__mem(job->run_at),
+        spmv__mem(job->spans), spmv__number(!high ? 0 : high < p->a[SPMV_TCSR_COL].count ? 1 : 2),
+        spmv__mem(spmv__convert_there(job, SPMV_TCSR_ROW)), spmv__mem(spmv__convert_there(job, SPMV_TCSR_EMPTY)),
+        spmv__mem(spmv__convert_there(job, SPMV_TCSR_PIECE)), spmv__mem(spmv__convert_there(job, SPMV_TCSR_CUT)),
+        spmv__mem(spmv__convert_there(job, SPMV_TCSR_END)), spmv__mem(spmv__convert_there(job, SPMV_TCSR_BASE)),
+        spmv__mem(spmv__convert_there(job, SPMV_TCSR_HIGH_AT))
+    };
+    const spmv_status s = spmv__dev_set(&from->args, kernel, given, SPMV__COUNT_OF(given));
+    return s ? s : spmv__dev_start(from->device, kernel, groups, job->wg, from->chain);
 }
 
 /* Nonzeros or rows of a group. */
@@ -1359,8 +1233,22 @@ static int spmv__convert_wants_blocks(spmv__convert *convert, spmv_part *p, spmv
     spmv__convert_job_set(&job, convert, p, source);
     if (job.wg * SPMV__CONVERT_PER % SPMV__CONVERT_WORD) return 0; /* a device with very small groups */
     if (!convert->lazy) return 1;
-    spmv__convert_block_options(&job, p->spec.key[SPMV_KEY_IDX] == 16, 0, &options);
+    spmv__convert_options(&job, &options);
     return spmv__convert_pays(convert, options.text, nonzero * (double)p->nnz, compile);
+}
+
+/* Launches a kernel of the program, once. */
+static spmv_status spmv__convert_once(const spmv__convert_job *job, void *program, const char *name, uint64_t groups)
+{
+    const spmv_device *device = job->convert->device;
+    const spmv_backend *back = device->info.backend;
+    void *kernel = NULL;
+    spmv_status s = back->kernel(device, program, name, &kernel);
+    if (s) return s;
+    s = spmv__convert_arguments(job, kernel);
+    if (!s) s = spmv__convert_launch(job, kernel, groups);
+    spmv__dev_kernel_free(device, kernel);
+    return s;
 }
 
 /* Builds the program and counts the blocks. */
@@ -1370,7 +1258,7 @@ static spmv_status spmv__convert_block_run(spmv__convert_job *job)
     spmv__dev_options options;
     void *program = NULL;
     spmv_status s;
-    spmv__convert_block_options(job, job->p->spec.key[SPMV_KEY_IDX] == 16, 0, &options);
+    spmv__convert_options(job, &options);
     s = spmv__dev_program_of(job->convert->device, (int)SPMV__KERNEL_CONVERT, options.text, &program);
     spmv__phase(job->source->hooks, SPMV_PHASE_CONVERT);
     if (!s) s = spmv__convert_once(job, program, "find", spmv__convert_find_groups(job));
@@ -1564,34 +1452,19 @@ static spmv_status spmv__convert_check_spans(const spmv__source *source)
 /* Has the device find the lowest and the highest column of each row of the part. list: the buffer of its row list, or NULL. */
 static spmv_status spmv__convert_find_spans(const spmv__convert_job *job, void *list)
 {
-    spmv_device *device = job->convert->device;
     spmv__source *source = job->source;
     const spmv_view *view = source->view;
-    const uint64_t bytes = 2 * source->rows * sizeof *source->row_spans;
-    void *buffer = NULL, *block;
-    spmv__convert_scan scan;
+    spmv__dev_value given[] = {
+        spmv__number(source->rows), spmv__mem(job->convert->ptr), spmv__mem(job->convert->col), spmv__mem(list),
+        spmv__number(view->list != NULL), spmv__mem(job->owner), spmv__number(view->owner != NULL), spmv__number(view->part),
+        spmv__mem(NULL)
+    };
+    void *block;
     spmv_status status = spmv__room(source->hooks, &block, 2 * source->rows, sizeof *source->row_spans);
     source->row_spans = (uint32_t *)block;
-    if (status) return status;
-    status = spmv__convert_scan_create(&scan, device, SPMV__CHECK_PART, "spans", 64);
-    if (!status) status = spmv__scratch_take(device, bytes, &buffer);
-    if (!status) {
-        scan.on.none = job->convert->args.none;
-        spmv__dev_arg_count(&scan.args, source->rows);
-        spmv__dev_arg_mem(&scan.args, job->convert->ptr);
-        spmv__dev_arg_mem(&scan.args, job->convert->col);
-        spmv__dev_arg_mem(&scan.args, list);
-        spmv__dev_arg_count(&scan.args, view->list != NULL);
-        spmv__dev_arg_mem(&scan.args, job->owner);
-        spmv__dev_arg_count(&scan.args, view->owner != NULL);
-        spmv__dev_arg_count(&scan.args, view->part);
-        spmv__dev_arg_mem(&scan.args, buffer);
-        status = spmv__dev_start_each(scan.on.device, &scan.args, source->rows, 1);
-    }
-    if (!status) status = spmv__dev_download(device, buffer, bytes, source->row_spans);
-    if (status) device->info.backend->finish(device, device->queue); /* before the next matrix gets the buffer */
-    spmv__scratch_give(device, buffer);
-    spmv__convert_scan_destroy(&scan);
+    if (!status)
+        status = spmv__convert_ask(job->convert->device, SPMV__CHECK_PART, 64, "spans", given, SPMV__COUNT_OF(given), source->rows, 1,
+                                   2 * source->rows * sizeof *source->row_spans, source->row_spans);
     return status ? status : spmv__convert_check_spans(source);
 }
 
@@ -1642,21 +1515,6 @@ SPMV__APART spmv_status spmv__convert_read_diagonals(spmv_device *device, void *
     return s;
 }
 
-/* Has the device list the diagonals that it has counted in a buffer. */
-static spmv_status spmv__convert_list_diagonals(spmv__convert *convert, void *buffer, uint64_t numbers)
-{
-    spmv__convert_scan scan;
-    spmv_status s = spmv__convert_scan_create(&scan, convert->device, SPMV__CHECK_PART, "listed", 64);
-    if (!s) {
-        spmv__dev_arg_count(&scan.args, numbers);
-        spmv__dev_arg_count(&scan.args, SPMV__DIAGONALS_HEAD);
-        spmv__dev_arg_mem(&scan.args, buffer);
-        s = spmv__dev_start_each(scan.on.device, &scan.args, numbers, 1);
-    }
-    spmv__convert_scan_destroy(&scan);
-    return s;
-}
-
 /* Has the device count the nonzeros of each diagonal in out->place, as spmv__diagonals_count does with so few diagonals. The caller frees
  * out, also after a failure. view: nnz nonzeros; owner: the buffer of its owners, or NULL. */
 static spmv_status spmv__convert_count_diagonals(spmv__convert *convert, const spmv_view *view, void *owner, uint64_t nnz,
@@ -1665,28 +1523,20 @@ static spmv_status spmv__convert_count_diagonals(spmv__convert *convert, const s
     spmv_device *device = convert->device;
     const uint64_t numbers = convert->a->rows + convert->a->cols, bytes = (SPMV__DIAGONALS_HEAD + numbers) * sizeof *out->place;
     void *buffer = NULL;
-    spmv__convert_scan scan;
-    spmv_status s = spmv__convert_scan_create(&scan, device, SPMV__CHECK_PART, "diagonals", 64);
-    if (!s) s = spmv__scratch_take(device, bytes, &buffer);
+    spmv_status s = spmv__scratch_take(device, bytes, &buffer);
+    const spmv__dev_value counted[] = {
+        spmv__number(convert->a->rows), spmv__number(convert->nnz), spmv__mem(convert->ptr), spmv__mem(convert->col), spmv__mem(owner),
+        spmv__number(owner != NULL), spmv__number(view->part), spmv__number(SPMV__DIAGONALS_HEAD), spmv__mem(buffer)
+    };
+    const spmv__dev_value listed[] = { spmv__number(numbers), spmv__number(SPMV__DIAGONALS_HEAD), spmv__mem(buffer) };
     if (!s) s = device->info.backend->fill(device, device->queue, buffer, bytes, 0);
-    if (!s) {
-        scan.on.none = convert->args.none;
-        spmv__dev_arg_count(&scan.args, convert->a->rows);
-        spmv__dev_arg_count(&scan.args, convert->nnz);
-        spmv__dev_arg_mem(&scan.args, convert->ptr);
-        spmv__dev_arg_mem(&scan.args, convert->col);
-        spmv__dev_arg_mem(&scan.args, owner);
-        spmv__dev_arg_count(&scan.args, owner != NULL);
-        spmv__dev_arg_count(&scan.args, view->part);
-        spmv__dev_arg_count(&scan.args, SPMV__DIAGONALS_HEAD);
-        spmv__dev_arg_mem(&scan.args, buffer);
-        s = spmv__dev_start_each(scan.on.device, &scan.args, convert->nnz, SPMV__CONVERT_PER);
-    }
-    if (!s) s = spmv__convert_list_diagonals(convert, buffer, numbers);
+    if (!s)
+        s = spmv__convert_scan(device, SPMV__CHECK_PART, 64, "diagonals", counted, SPMV__COUNT_OF(counted), convert->nnz,
+                               SPMV__CONVERT_PER);
+    if (!s) s = spmv__convert_scan(device, SPMV__CHECK_PART, 64, "listed", listed, SPMV__COUNT_OF(listed), numbers, 1);
     if (!s) s = spmv__convert_read_diagonals(device, buffer, numbers, hooks, out);
     if (s) device->info.backend->finish(device, device->queue); /* before the next matrix gets the buffer */
     spmv__scratch_give(device, buffer);
-    spmv__convert_scan_destroy(&scan);
     return s ? s : spmv__convert_check_diagonals(out, nnz, hooks);
 }
 
@@ -1790,27 +1640,18 @@ static spmv_status spmv__convert_take_there(spmv__convert *convert, const spmv_v
 {
     spmv_device *device = convert->device;
     void *owners = NULL, *place = NULL;
-    spmv__convert_scan scan;
-    spmv_status s = spmv__convert_scan_create(&scan, device, SPMV__CHECK_PART, "take", 64);
-    if (!s) s = spmv__convert_upload(device, owner, convert->nnz, 1, &owners);
+    spmv_status s = spmv__convert_upload(device, owner, convert->nnz, 1, &owners);
     if (!s) s = spmv__convert_upload(device, diagonals->place, diagonals->end - diagonals->first, sizeof *diagonals->place, &place);
-    if (!s) {
-        spmv__dev_arg_count(&scan.args, convert->a->rows);
-        spmv__dev_arg_count(&scan.args, convert->nnz);
-        spmv__dev_arg_mem(&scan.args, convert->ptr);
-        spmv__dev_arg_mem(&scan.args, convert->col);
-        spmv__dev_arg_mem(&scan.args, owners);
-        spmv__dev_arg_count(&scan.args, view->part);
-        spmv__dev_arg_count(&scan.args, part);
-        spmv__dev_arg_count(&scan.args, diagonals->first);
-        spmv__dev_arg_mem(&scan.args, place);
-        s = spmv__dev_start_each(scan.on.device, &scan.args, convert->nnz, SPMV__CONVERT_PER);
-    }
+    const spmv__dev_value given[] = {
+        spmv__number(convert->a->rows), spmv__number(convert->nnz), spmv__mem(convert->ptr), spmv__mem(convert->col), spmv__mem(owners),
+        spmv__number(view->part), spmv__number(part), spmv__number(diagonals->first), spmv__mem(place)
+    };
+    if (!s)
+        s = spmv__convert_scan(device, SPMV__CHECK_PART, 64, "take", given, SPMV__COUNT_OF(given), convert->nnz, SPMV__CONVERT_PER);
     if (!s) s = spmv__dev_download(device, owners, convert->nnz, owner);
     if (s) device->info.backend->finish(device, device->queue); /* before the next matrix gets the buffers */
     spmv__scratch_give(device, owners);
     spmv__scratch_give(device, place);
-    spmv__convert_scan_destroy(&scan);
     return s;
 }
 

@@ -94,6 +94,42 @@ static void spmv__dev_arg_count(spmv__dev_args *args, uint64_t n)
     spmv__dev_arg(args, &n, sizeof n);
 }
 
+/* An argument of a kernel: a buffer, where NULL stands for one without elements, or a number. */
+typedef struct spmv__dev_value {
+    void    *mem;
+    uint64_t number;
+    int      is_mem;
+} spmv__dev_value;
+
+static spmv__dev_value spmv__mem(void *mem)
+{
+    spmv__dev_value value;
+    value.mem = mem;
+    value.number = 0;
+    value.is_mem = 1;
+    return value;
+}
+
+static spmv__dev_value spmv__number(uint64_t number)
+{
+    spmv__dev_value value = spmv__mem(NULL);
+    value.number = number;
+    value.is_mem = 0;
+    return value;
+}
+
+/* Sets all arguments of a kernel. */
+static spmv_status spmv__dev_set(const spmv_device_matrix *matrix, void *kernel, const spmv__dev_value *value, size_t count)
+{
+    spmv__dev_args args = spmv__dev_args_of(matrix, kernel);
+    for (; count; count--, value++) {
+        if (value->is_mem) spmv__dev_arg_mem(&args, value->mem);
+        else spmv__dev_arg_count(&args, value->number);
+    }
+    return args.s;
+}
+#define SPMV__COUNT_OF(list) (sizeof(list) / sizeof *(list))
+
 /* *out: how many groups of wg work-items process items, per_group each. SPMV_ERR_LIMIT beyond what one launch can number. */
 static spmv_status spmv__dev_groups(const spmv_device *device, uint64_t items, uint64_t per_group, uint64_t wg, uint64_t *out)
 {

@@ -25,18 +25,11 @@ typedef struct spmv__transpose {
     void           *count;
 } spmv__transpose;
 
-/* Launches a kernel, whose parameters are numbers and then buffers, which NULL ends, for elements of which each work-item takes some. */
-static spmv_status spmv__transpose_run(const spmv__transpose *job, const char *name, const uint64_t *number, int numbers,
-                                       void *const *buffer, uint64_t elements, uint64_t each)
+/* Launches a kernel for elements of which each work-item takes some. */
+static spmv_status spmv__transpose_run(const spmv__transpose *job, const char *name, const spmv__dev_value *given, size_t count,
+                                       uint64_t elements, uint64_t each)
 {
-    spmv__convert_scan scan;
-    int i;
-    spmv_status s = spmv__convert_scan_create(&scan, job->device, SPMV__CHECK_TRANSPOSE, name, job->ptr_bits);
-    for (i = 0; !s && i < numbers; i++) spmv__dev_arg_count(&scan.args, number[i]);
-    for (; !s && *buffer; buffer++) spmv__dev_arg_mem(&scan.args, *buffer);
-    if (!s) s = spmv__dev_start_each(job->device, &scan.args, elements, each);
-    spmv__convert_scan_destroy(&scan);
-    return s;
+    return spmv__convert_scan(job->device, SPMV__CHECK_TRANSPOSE, job->ptr_bits, name, given, count, elements, each);
 }
 
 /* The groups of a pass. */
@@ -49,14 +42,19 @@ static uint64_t spmv__transpose_groups(const spmv__transpose *job)
 static spmv_status spmv__transpose_pass(const spmv__transpose *job, uint64_t shift, const spmv__sorted *from, const spmv__sorted *to)
 {
     const uint64_t nnz = job->a->nnz, groups = spmv__transpose_groups(job), wg = (uint64_t)spmv__dev_vector_group(job->device);
-    const uint64_t counted[] = { nnz, shift, groups }, of_digit[] = { groups, 0 }, of_all[] = { SPMV__DIGITS, SPMV__DIGITS * groups };
-    const uint64_t moved[] = { job->a->rows, nnz, shift, groups, spmv_value_size(job->a->type) / 4 };
-    void *const count[] = { from->col, job->count, NULL };
-    void *const move[] = { job->ptr, from->col, from->row, from->val, job->count, to->col, to->row, to->val, NULL };
-    spmv_status s = spmv__transpose_run(job, "digits", counted, 3, count, nnz, SPMV__DIGIT_EACH);
-    if (!s) s = spmv__transpose_run(job, "sums", of_digit, 2, count + 1, SPMV__DIGITS * wg, 1);
-    if (!s) s = spmv__transpose_run(job, "sums", of_all, 2, count + 1, 1, 1);
-    return s ? s : spmv__transpose_run(job, "move", moved, 5, move, nnz, SPMV__DIGIT_EACH);
+    const spmv__dev_value count = spmv__mem(job->count);
+    const spmv__dev_value counted[] = { spmv__number(nnz), spmv__number(shift), spmv__number(groups), spmv__mem(from->col), count };
+    const spmv__dev_value of_digit[] = { spmv__number(groups), spmv__number(0), count };
+    const spmv__dev_value of_all[] = { spmv__number(SPMV__DIGITS), spmv__number(SPMV__DIGITS * groups), count };
+    const spmv__dev_value moved[] = {
+        spmv__number(job->a->rows), spmv__number(nnz), spmv__number(shift), spmv__number(groups),
+        spmv__number(spmv_value_size(job->a->type) / 4), spmv__mem(job->ptr),
+        spmv__mem(from->col), spmv__mem(from->row), spmv__mem(from->val), count, spmv__mem(to->col), spmv__mem(to->row), spmv__mem(to->val)
+    };
+    spmv_status s = spmv__transpose_run(job, "digits", counted, SPMV__COUNT_OF(counted), nnz, SPMV__DIGIT_EACH);
+    if (!s) s = spmv__transpose_run(job, "sums", of_digit, SPMV__COUNT_OF(of_digit), SPMV__DIGITS * wg, 1);
+    if (!s) s = spmv__transpose_run(job, "sums", of_all, SPMV__COUNT_OF(of_all), 1, 1);
+    return s ? s : spmv__transpose_run(job, "move", moved, SPMV__COUNT_OF(moved), nnz, SPMV__DIGIT_EACH);
 }
 
 /* Makes the buffers of so many passes. */
@@ -78,15 +76,18 @@ static spmv_status spmv__transpose_room(spmv__transpose *job, int passes)
 static spmv_status spmv__transpose_compare(const spmv__transpose *job, int *same)
 {
     const spmv_device *device = job->device;
-    const uint64_t number[] = { job->a->rows, job->a->nnz, spmv_value_size(job->a->type) / 4 }, words = job->a->nnz * number[2];
-    void *const buffer[] = { job->ptr, job->given.col, job->given.val, job->turned_ptr, job->set[0].row, job->set[0].val, job->count,
-                             NULL };
+    const uint64_t each = spmv_value_size(job->a->type) / 4, words = job->a->nnz * each;
+    const spmv__dev_value given[] = {
+        spmv__number(job->a->rows), spmv__number(job->a->nnz), spmv__number(each), spmv__mem(job->ptr), spmv__mem(job->given.col),
+        spmv__mem(job->given.val), spmv__mem(job->turned_ptr), spmv__mem(job->set[0].row), spmv__mem(job->set[0].val), spmv__mem(job->count)
+    };
     uint32_t differs = 1;
     spmv_status s = SPMV_OK;
     *same = 0;
     if (job->a->rows != job->a->cols) return s;
     s = device->info.backend->fill(device, device->queue, job->count, sizeof differs, 0);
-    if (!s) s = spmv__transpose_run(job, "same", number, 3, buffer, words > job->a->rows ? words : job->a->rows + 1, 1);
+    if (!s)
+        s = spmv__transpose_run(job, "same", given, SPMV__COUNT_OF(given), words > job->a->rows ? words : job->a->rows + 1, 1);
     if (!s) s = device->info.backend->read(device, device->queue, job->count, sizeof differs, &differs, NULL);
     *same = !differs;
     return s;
@@ -112,7 +113,6 @@ static void spmv__transpose_end(spmv__transpose *job, int keep)
 SPMV__SHARED spmv_status spmv__transpose_make(spmv__transpose *job, spmv_device *device, const spmv_csr *a, void *ptr, int ptr_bits,
                                               void *col, void *val, int *same)
 {
-    const uint64_t number[] = { a->cols, a->nnz };
     const spmv__sorted given = { col, col, val }; /* the first pass reads no rows */
     int passes = 1, pass;
     spmv_status s, end;
@@ -130,8 +130,10 @@ SPMV__SHARED spmv_status spmv__transpose_make(spmv__transpose *job, spmv_device 
         s = spmv__transpose_pass(job, (uint64_t)pass * SPMV__DIGIT_BITS, pass ? &job->set[(passes - pass) % 2] : &job->given,
                                  &job->set[(passes - 1 - pass) % 2]);
     if (!s) {
-        void *const buffer[] = { job->set[0].col, job->turned_ptr, NULL };
-        s = spmv__transpose_run(job, "begins", number, 2, buffer, a->cols + 1, 1);
+        const spmv__dev_value number[] = {
+            spmv__number(a->cols), spmv__number(a->nnz), spmv__mem(job->set[0].col), spmv__mem(job->turned_ptr)
+        };
+        s = spmv__transpose_run(job, "begins", number, SPMV__COUNT_OF(number), a->cols + 1, 1);
     }
     if (!s) s = spmv__transpose_compare(job, same);
     end = device->info.backend->finish(device, device->queue); /* before the next matrix gets the buffers */
