@@ -702,14 +702,6 @@ INLINE void add_diagonal(SUM *acc, __global const VAL *restrict val, long c, uin
 #endif
 #define UNITS (BH * BW / UW)
 #define ROW_UNITS (BW / UW)
-/* 1: the image of floats has four columns in each texel (clSpMV 4.4), which is used if x begins at a multiple of four. The last
- * texel may be incomplete. */
-#if IMG && BW % 4 == 0 && !ZERO && !defined(F64) && VECTORS == 1
-#define QUAD 1
-#else
-#define QUAD 0
-#endif
-
 /* Loads the UW values of a unit. */
 INLINE void load_unit(VAL *v, __global const VAL *restrict val UNUSED, IDX unit UNUSED)
 {
@@ -734,26 +726,6 @@ INLINE void load_unit(VAL *v, __global const VAL *restrict val UNUSED, IDX unit 
 /* Loads the elements of x for the BW columns of a block from column c, and zeros for columns beyond the last of the matrix. */
 INLINE void load_columns(SUM *xs, uint c, uint cols, X_PARAMS)
 {
-#if QUAD
-    if (x0 % 4 == 0) {
-        #pragma unroll
-        for (uint j = 0; j < BW; j += 4) {
-            float4 t = 0;
-            if (j + 4 <= cols - c)
-                t = read_imagef(image, (int)((x0 + c + j) / 4));
-            else {
-                t.s0 = j < cols - c ? x[(size_t)c + j] : 0;
-                t.s1 = j + 1 < cols - c ? x[(size_t)c + j + 1] : 0;
-                t.s2 = j + 2 < cols - c ? x[(size_t)c + j + 2] : 0;
-            }
-            xs[j] = t.s0;
-            xs[j + 1] = t.s1;
-            xs[j + 2] = t.s2;
-            xs[j + 3] = t.s3;
-        }
-        return;
-    }
-#endif
 #if CPU
     if (BW <= cols - c) {
         #pragma unroll

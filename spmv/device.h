@@ -195,7 +195,7 @@ typedef struct spmv__launch {
     spmv__given given;  /* what these were set to last */
     int       first;    /* 1: belongs to the first part */
     uint64_t  row;      /* of y, where its rows begin */
-    int       texel;    /* elements of x in a texel of the image that it reads; 0: it reads none */
+    int       image;    /* 1: it reads x through the image of exec */
     void     *carry[2]; /* buffers with sums and rows of split rows; the finishing launch reads those of the launch before it */
 } spmv__launch;
 
@@ -223,8 +223,7 @@ typedef struct spmv_exec {
     }                     seen[5];     /* x and y of the latest product, w, z and sums of the latest tail: retained, so that no other
                                           buffer can have the same handle; NULL where the back end cannot do that */
     uint64_t              turn;        /* how often that was changed */
-    void                 *image[2];    /* of x, with one and with four elements in a texel */
-    uint64_t              texels[2];
+    void                 *image;       /* of x, or NULL */
     void                 *first, *last; /* events of the latest timed product */
     long                  busy;        /* 1: a thread is in one of the functions below */
     spmv_hooks            hooks;
@@ -491,10 +490,10 @@ typedef struct spmv_backend {
     void (*event_free)(const spmv_device *device, void *event);
     /* Waits for last; seconds: device time from the start of first to the end of last. */
     spmv_status (*seconds)(const spmv_device *device, void *first, void *last, double *seconds);
-    /* Images of buffers, for IMG=1; all three are NULL if info.image_texels is always 0. texel: elements of x in a texel, 1 or 4 (4 only
-     * for SPMV_F32). image_check: SPMV_OK if the device can read such images. buffer_free frees images. */
-    spmv_status (*image_check)(const spmv_device *device, spmv_type type, int texel);
-    spmv_status (*image)(const spmv_device *device, void *buffer, spmv_type type, int texel, uint64_t texels, void **image);
+    /* Images of buffers, for IMG=1, with an element in each texel; NULL if info.image_texels is always 0. image_check: SPMV_OK if the
+     * device can read such images. buffer_free frees images. */
+    spmv_status (*image_check)(const spmv_device *device, spmv_type type);
+    spmv_status (*image)(const spmv_device *device, void *buffer, spmv_type type, uint64_t texels, void **image);
     /* Retains a buffer: its handle means no other one until buffer_free was called once more. NULL: handles cannot be retained. */
     spmv_status (*buffer_keep)(const spmv_device *device, void *buffer);
     const spmv_transfer *transfer; /* for several devices that share a matrix; NULL: they cannot */

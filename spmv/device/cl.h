@@ -185,34 +185,15 @@ static void spmv__cl_text(cl_device_id id, cl_platform_id platform, cl_uint what
     spmv_free(hooks, text);
 }
 
-static cl_int spmv__cl_uint(cl_device_id id, cl_device_info what, unsigned *out)
+/* Reads a number about a device, of 32 or 64 bits as OpenCL has it; 0 if the query fails. */
+static cl_int spmv__cl_number(cl_device_id id, cl_device_info what, uint64_t *out)
 {
-    cl_uint v = 0;
-    cl_int error = SPMV__OPENCL(clGetDeviceInfo)(id, what, sizeof v, &v, NULL);
-    *out = (unsigned)v;
+    cl_uint v[2] = { 0, 0 };
+    size_t bytes = 0;
+    cl_int error = SPMV__OPENCL(clGetDeviceInfo)(id, what, sizeof v, v, &bytes);
+    *out = v[0];
+    if (bytes == sizeof v) memcpy(out, v, sizeof v);
     return error;
-}
-
-static cl_int spmv__cl_ulong(cl_device_id id, cl_device_info what, uint64_t *out)
-{
-    cl_ulong v = 0;
-    cl_int error = SPMV__OPENCL(clGetDeviceInfo)(id, what, sizeof v, &v, NULL);
-    *out = v;
-    return error;
-}
-
-static cl_int spmv__cl_size(cl_device_id id, cl_device_info what, uint64_t *out)
-{
-    size_t v = 0;
-    cl_int error = SPMV__OPENCL(clGetDeviceInfo)(id, what, sizeof v, &v, NULL);
-    *out = v;
-    return error;
-}
-
-static int spmv__cl_has_f64(cl_device_id id)
-{
-    cl_device_fp_config config = 0;
-    return SPMV__OPENCL(clGetDeviceInfo)(id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof config, &config, NULL) == CL_SUCCESS && config != 0;
 }
 
 #ifndef CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV
@@ -225,18 +206,18 @@ static void spmv__cl_describe_vendor(spmv_device_info *out, const spmv_hooks *ho
 {
     char text[4096]; /* of extensions; NVIDIA's and PoCL's take about 1000 */
     cl_device_id id = (cl_device_id)out->id;
-    unsigned major = 0, minor = 0;
+    uint64_t major, minor;
     spmv__cl_text(id, NULL, CL_DEVICE_EXTENSIONS, text, sizeof text, hooks);
     out->atomics64 = spmv__dev_contains(text, "cl_khr_int64_base_atomics");
     if (!spmv__dev_contains(text, "cl_nv_device_attribute_query") || out->address_bits != 64) return;
     spmv__cl_text(NULL, (cl_platform_id)out->platform_id, CL_PLATFORM_NAME, text, sizeof text, hooks);
     if (!spmv__dev_contains(text, "NVIDIA")) return;
-    if (spmv__cl_uint(id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, &major) == CL_SUCCESS &&
-        spmv__cl_uint(id, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, &minor) == CL_SUCCESS)
-        out->nvidia = 10 * major + minor;
+    if (spmv__cl_number(id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, &major) == CL_SUCCESS &&
+        spmv__cl_number(id, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, &minor) == CL_SUCCESS)
+        out->nvidia = (unsigned)(10 * major + minor);
 }
 
-static spmv_device_type spmv__cl_type(cl_device_type type)
+static spmv_device_type spmv__cl_type(uint64_t type)
 {
     if (type & CL_DEVICE_TYPE_GPU) return SPMV_DEVICE_GPU;
     if (type & CL_DEVICE_TYPE_CPU) return SPMV_DEVICE_CPU;
@@ -246,32 +227,34 @@ static spmv_device_type spmv__cl_type(cl_device_type type)
 /* Fills in all of *out for a device. */
 static spmv_status spmv__cl_describe(spmv_device_info *out, cl_device_id id, const spmv_hooks *hooks)
 {
-    cl_command_queue_properties queue = 0;
-    cl_device_type type = 0;
+    enum { TYPE, QUEUE, IMAGES, UNIFIED, UNITS, BITS, GLOBAL, ALLOC, LOCAL, GROUP, COUNT };
+    static const cl_device_info what[COUNT] = {
+        CL_DEVICE_TYPE, CL_DEVICE_QUEUE_PROPERTIES, CL_DEVICE_IMAGE_SUPPORT, CL_DEVICE_HOST_UNIFIED_MEMORY, CL_DEVICE_MAX_COMPUTE_UNITS,
+        CL_DEVICE_ADDRESS_BITS, CL_DEVICE_GLOBAL_MEM_SIZE, CL_DEVICE_MAX_MEM_ALLOC_SIZE, CL_DEVICE_LOCAL_MEM_SIZE,
+        CL_DEVICE_MAX_WORK_GROUP_SIZE
+    };
+    uint64_t value[COUNT] = { 0 }, config;
     cl_platform_id platform = NULL;
-    cl_bool images = CL_FALSE, unified = CL_FALSE;
+    int i;
     spmv_status s;
     memset(out, 0, sizeof *out);
     out->backend = spmv_opencl();
     out->id = id;
     s = SPMV__CL(hooks, clGetDeviceInfo, (id, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL));
-    if (!s) s = SPMV__CL(hooks, clGetDeviceInfo, (id, CL_DEVICE_TYPE, sizeof type, &type, NULL));
-    if (!s) s = SPMV__CL(hooks, clGetDeviceInfo, (id, CL_DEVICE_QUEUE_PROPERTIES, sizeof queue, &queue, NULL));
-    if (!s) s = SPMV__CL(hooks, clGetDeviceInfo, (id, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, NULL));
-    if (!s) s = SPMV__CL(hooks, clGetDeviceInfo, (id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified, NULL));
-    if (!s) s = spmv__cl(hooks, "clGetDeviceInfo", spmv__cl_uint(id, CL_DEVICE_MAX_COMPUTE_UNITS, &out->compute_units));
-    if (!s) s = spmv__cl(hooks, "clGetDeviceInfo", spmv__cl_uint(id, CL_DEVICE_ADDRESS_BITS, &out->address_bits));
-    if (!s) s = spmv__cl(hooks, "clGetDeviceInfo", spmv__cl_ulong(id, CL_DEVICE_GLOBAL_MEM_SIZE, &out->global_bytes));
-    if (!s) s = spmv__cl(hooks, "clGetDeviceInfo", spmv__cl_ulong(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &out->alloc_bytes));
-    if (!s) s = spmv__cl(hooks, "clGetDeviceInfo", spmv__cl_ulong(id, CL_DEVICE_LOCAL_MEM_SIZE, &out->local_bytes));
-    if (!s) s = spmv__cl(hooks, "clGetDeviceInfo", spmv__cl_size(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, &out->group_size));
-    if (!s && images) spmv__cl_size(id, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE, &out->image_texels);
+    for (i = 0; !s && i < COUNT; i++) s = spmv__cl(hooks, "clGetDeviceInfo", spmv__cl_number(id, what[i], &value[i]));
+    if (!s && value[IMAGES]) spmv__cl_number(id, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE, &out->image_texels);
     out->platform_id = platform;
-    out->type = spmv__cl_type(type);
-    out->profiling = (queue & CL_QUEUE_PROFILING_ENABLE) != 0;
-    out->out_of_order = (queue & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
-    out->f64 = spmv__cl_has_f64(id);
-    out->unified = unified == CL_TRUE;
+    out->type = spmv__cl_type(value[TYPE]);
+    out->profiling = (value[QUEUE] & CL_QUEUE_PROFILING_ENABLE) != 0;
+    out->out_of_order = (value[QUEUE] & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
+    out->unified = value[UNIFIED] == CL_TRUE;
+    out->compute_units = (unsigned)value[UNITS];
+    out->address_bits = (unsigned)value[BITS];
+    out->global_bytes = value[GLOBAL];
+    out->alloc_bytes = value[ALLOC];
+    out->local_bytes = value[LOCAL];
+    out->group_size = value[GROUP];
+    out->f64 = spmv__cl_number(id, CL_DEVICE_DOUBLE_FP_CONFIG, &config) == CL_SUCCESS && config != 0;
     spmv__cl_describe_vendor(out, hooks);
     spmv__cl_text(id, NULL, CL_DEVICE_NAME, out->name, sizeof out->name, hooks);
     spmv__cl_text(id, NULL, CL_DEVICE_VENDOR, out->vendor, sizeof out->vendor, hooks);
@@ -693,41 +676,37 @@ static spmv_status spmv__cl_seconds(const spmv_device *device, void *first, void
 
 /* ---- images of x ------------------------------------------------------------------------------------------------------ */
 
-static cl_image_format spmv__cl_image_format(spmv_type type, int texel)
+static cl_image_format spmv__cl_image_format(spmv_type type)
 {
     cl_image_format format;
-    format.image_channel_order = type != SPMV_F32 ? CL_RG : texel == 4 ? CL_RGBA : CL_R;
+    format.image_channel_order = type != SPMV_F32 ? CL_RG : CL_R;
     format.image_channel_data_type = type != SPMV_F32 ? CL_UNSIGNED_INT32 : CL_FLOAT;
     return format;
 }
 
-/* Where a part uses texels of four elements, images with one are needed as well: for an x that does not begin at a multiple of four. */
-static spmv_status spmv__cl_image_check(const spmv_device *device, spmv_type type, int texel)
+static spmv_status spmv__cl_image_check(const spmv_device *device, spmv_type type)
 {
     const spmv_hooks *hooks = &device->hooks;
     cl_context context = (cl_context)device->context;
-    int one = 0, four = texel != 4;
-    cl_image_format want = spmv__cl_image_format(type, 1), wide = spmv__cl_image_format(type, 4), *list;
+    cl_image_format want = spmv__cl_image_format(type), *list;
     cl_uint i, n = 0;
+    int found = 0;
     spmv_status s = SPMV__CL(hooks, clGetSupportedImageFormats, (context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE1D_BUFFER, 0, NULL, &n));
     if (s) return s;
     list = (cl_image_format *)spmv_alloc(hooks, n, sizeof *list);
     if (n && !list) return spmv__no_memory(hooks, n, sizeof *list);
     if (n) s = SPMV__CL(hooks, clGetSupportedImageFormats, (context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE1D_BUFFER, n, list, NULL));
-    for (i = 0; !s && i < n; i++) {
-        one |= list[i].image_channel_order == want.image_channel_order && list[i].image_channel_data_type == want.image_channel_data_type;
-        four |= list[i].image_channel_order == wide.image_channel_order && list[i].image_channel_data_type == wide.image_channel_data_type;
-    }
+    for (i = 0; !s && i < n; i++)
+        found |= list[i].image_channel_order == want.image_channel_order && list[i].image_channel_data_type == want.image_channel_data_type;
     spmv_free(hooks, list);
-    if (!s && !(one && four))
-        s = spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "IMG=1: %s has no images of %s", device->info.name,
-                     type == SPMV_F32 ? "float" : "pairs of 32-bit words");
-    return s;
+    if (s || found) return s;
+    return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "IMG=1: %s has no images of %s", device->info.name,
+                    type == SPMV_F32 ? "float" : "pairs of 32-bit words");
 }
 
-static spmv_status spmv__cl_image(const spmv_device *device, void *buffer, spmv_type type, int texel, uint64_t texels, void **image)
+static spmv_status spmv__cl_image(const spmv_device *device, void *buffer, spmv_type type, uint64_t texels, void **image)
 {
-    cl_image_format format = spmv__cl_image_format(type, texel);
+    cl_image_format format = spmv__cl_image_format(type);
     cl_image_desc desc;
     cl_int error;
     memset(&desc, 0, sizeof desc);

@@ -44,7 +44,7 @@ static spmv_status spmv__dev_launch_part(spmv__launch *launch, const spmv_device
     launch->arg = args.next;
     launch->first = p->source == 0;
     launch->row = p->row;
-    launch->texel = spmv__dev_texel(p->format, matrix->type, p->n, &p->variant);
+    launch->image = p->variant.value[SPMV_KNOB_IMG];
     spmv__dev_launch_shape(launch, groups, (uint64_t)p->variant.value[SPMV_KNOB_WG]);
     return args.s;
 }
@@ -215,14 +215,13 @@ static spmv_status spmv__dev_event_keep(const spmv_device *device, void **slot, 
 
 enum { SPMV__X, SPMV__Y, SPMV__W, SPMV__Z, SPMV__SUMS, SPMV__SEEN }; /* of spmv_exec.seen */
 
-/* Releases the vector that exec has seen last, of x also the images. */
+/* Releases the vector that exec has seen last, of x also the image. */
 static void spmv__dev_exec_forget(spmv_exec *exec, int vector)
 {
     const spmv_device *device = exec->matrix->device;
-    int i;
-    for (i = 0; i < 2 && vector == SPMV__X; i++) {
-        spmv__dev_buffer_free(device, exec->image[i]);
-        exec->image[i] = NULL;
+    if (vector == SPMV__X) {
+        spmv__dev_buffer_free(device, exec->image);
+        exec->image = NULL;
     }
     spmv__dev_buffer_free(device, exec->seen[vector].mem);
     exec->seen[vector].mem = NULL;
@@ -330,7 +329,7 @@ static spmv_status spmv__dev_launch_give(const spmv_exec *exec, spmv__launch *la
         spmv__dev_arg_count(&args, given->x_step);
         spmv__dev_arg_count(&args, given->y_step);
     }
-    if (launch->texel) spmv__dev_arg_mem(&args, exec->image[launch->texel == 4 && given->x0 % 4 == 0]);
+    if (launch->image) spmv__dev_arg_mem(&args, exec->image);
     launch->given = *given;
     if (args.s) memset(&launch->given, 0, sizeof launch->given);
     return args.s;
@@ -437,41 +436,23 @@ static spmv_status spmv__dev_exec_apart(const spmv__dev_run *run, const spmv__ma
     return spmv_log(&run->exec->hooks, SPMV_ERR_ARGUMENT, "x and y overlap");
 }
 
-/* Makes an image of x, which exec has seen, with 1 or 4 elements in a texel, unless exec has it already. It covers as much of x as the
- * device allows; SPMV_ERR_LIMIT if that is less than the product reads. */
-static spmv_status spmv__dev_exec_image(spmv_exec *exec, void *x, uint64_t x_offset, int texel)
+/* Makes the image of x, which exec has seen, if launches read one and exec has none. It covers as much of x as the device allows:
+ * SPMV_ERR_LIMIT if that is less than the product reads. x and y must be different buffers then: reading an image is undefined while any
+ * part of its buffer is written. */
+static spmv_status spmv__dev_exec_image(spmv_exec *exec, void *x, uint64_t x_offset, void *y)
 {
     const spmv_device_matrix *matrix = exec->matrix;
     const spmv_device *device = matrix->device;
-    const uint64_t need = (x_offset + matrix->cols) / (uint64_t)texel;
-    int i = texel == 4;
-    spmv_status s = SPMV_OK;
-    if (!exec->image[i]) {
-        exec->texels[i] = exec->seen[SPMV__X].elements / (uint64_t)texel;
-        if (exec->texels[i] > device->info.image_texels) exec->texels[i] = device->info.image_texels;
-        if (exec->texels[i]) s = device->info.backend->image(device, x, matrix->type, texel, exec->texels[i], &exec->image[i]);
-        else /* x has fewer than 4 elements, so no texel is read */
-            s = device->info.backend->image(device, x, matrix->type, 1, exec->texels[i] = 1, &exec->image[i]);
-        if (s) return s;
-    }
-    if (need <= exec->texels[i]) return SPMV_OK;
-    return spmv_log(&exec->hooks, SPMV_ERR_LIMIT, "x ends at element %llu of its buffer, but an image of it holds only %llu",
-                    (spmv__ull)(x_offset + matrix->cols), (spmv__ull)(exec->texels[i] * (uint64_t)texel));
-}
-
-/* Makes the images that the launches read. x and y must be different buffers then: reading an image is undefined while any part of its
- * buffer is written. */
-static spmv_status spmv__dev_exec_images(spmv_exec *exec, void *x, uint64_t x_offset, void *y)
-{
+    const uint64_t texels = spmv__smaller(exec->seen[SPMV__X].elements, device->info.image_texels);
     spmv_status s = SPMV_OK;
     size_t i;
-    for (i = 0; !s && i < exec->count; i++) {
-        int texel = exec->launch[i].texel;
-        if (!texel) continue;
-        if (x == y) return spmv_log(&exec->hooks, SPMV_ERR_ARGUMENT, "IMG=1: x and y are in the same buffer");
-        s = spmv__dev_exec_image(exec, x, x_offset, x_offset % 4 ? 1 : texel);
-    }
-    return s;
+    for (i = 0; i < exec->count && !exec->launch[i].image;) i++;
+    if (i == exec->count) return SPMV_OK;
+    if (x == y) return spmv_log(&exec->hooks, SPMV_ERR_ARGUMENT, "IMG=1: x and y are in the same buffer");
+    if (!exec->image) s = device->info.backend->image(device, x, matrix->type, texels, &exec->image);
+    if (s || x_offset + matrix->cols <= texels) return s;
+    return spmv_log(&exec->hooks, SPMV_ERR_LIMIT, "x ends at element %llu of its buffer, but an image of it holds only %llu",
+                    (spmv__ull)(x_offset + matrix->cols), (spmv__ull)texels);
 }
 
 /* Checks what follows the product, and makes its kernel. */
@@ -490,7 +471,7 @@ static spmv_status spmv__dev_exec_tail(spmv__dev_run *run, const char *function)
     return s ? s : spmv__dev_launch_tail(exec);
 }
 
-/* Checks the vectors of a product and makes the images that it reads; launches: how many launches multiply. An x that is not read may be
+/* Checks the vectors of a product and makes the image that it reads; launches: how many launches multiply. An x that is not read may be
  * no buffer. */
 static spmv_status spmv__dev_exec_ready(spmv__dev_run *run, size_t launches)
 {
@@ -502,7 +483,7 @@ static spmv_status spmv__dev_exec_ready(spmv__dev_run *run, size_t launches)
     if (!s) s = spmv__dev_exec_check(exec, SPMV__Y, run->y, run->y0, matrix->rows, "y");
     if (!s && reads) s = spmv__dev_exec_check(exec, SPMV__X, run->x, run->x0, matrix->cols, "x");
     if (!s && multiplies) s = spmv__dev_exec_apart(run, NULL);
-    if (!s && launches && matrix->cols) s = spmv__dev_exec_images(exec, run->x, run->x0, run->y);
+    if (!s && launches && matrix->cols) s = spmv__dev_exec_image(exec, run->x, run->x0, run->y);
     if (reads) return s;
     run->x = NULL;
     run->x0 = 0;

@@ -512,23 +512,15 @@ static int spmv__dev_knob_matters(const spmv_device *device, const spmv_part *p,
 /* 1: slot numbers need 64 bits; lanes count up to 2^24 beyond the last slot. */
 static int spmv__dev_wide(const spmv_part *p) { return p->a[SPMV_VAL].count > 0xffffffffu - (1u << 24); }
 
-/* Elements of x in a texel of the image that a part's kernel reads; 0: it reads no image. 4 only if x begins at a multiple of 4. */
-static int spmv__dev_texel(spmv_format format, spmv_type type, const uint64_t *n, const spmv_variant *variant)
-{
-    if (!variant->value[SPMV_KNOB_IMG]) return 0;
-    return spmv__dev_has_blocks(format) && n[SPMV_BLOCK_BW] % 4 == 0 && type == SPMV_F32 && !variant->value[SPMV_KNOB_ZERO] ? 4 : 1;
-}
-
 /* Checks that the device can read the image of x that the variant needs. */
 static spmv_status spmv__dev_check_image(const spmv_device *device, const spmv_part *p, const spmv_variant *variant)
 {
-    int texel = spmv__dev_texel(p->spec.format, p->type, p->n, variant);
-    if (!texel) return SPMV_OK;
+    if (!variant->value[SPMV_KNOB_IMG]) return SPMV_OK;
     if (!device->info.image_texels) return spmv_log(&device->hooks, SPMV_ERR_UNSUPPORTED, "IMG=1: %s has no images", device->info.name);
     if (p->cols > device->info.image_texels)
         return spmv_log(&device->hooks, SPMV_ERR_LIMIT, "IMG=1: %llu columns exceed the device's limit of %llu texels in an image",
                         (spmv__ull)p->cols, (spmv__ull)device->info.image_texels);
-    return device->info.backend->image_check(device, p->type, texel);
+    return device->info.backend->image_check(device, p->type);
 }
 
 /* Gives defaults to the knobs that are not set in wish, then removes all knobs that make no difference. */

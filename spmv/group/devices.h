@@ -190,7 +190,7 @@ static int spmv__group_has_image(const spmv_matrix *matrix)
 {
     size_t i;
     int any = 0;
-    for (i = 0; matrix->exec && i < matrix->exec->count; i++) any |= matrix->exec->launch[i].texel != 0;
+    for (i = 0; matrix->exec && i < matrix->exec->count; i++) any |= matrix->exec->launch[i].image;
     return any;
 }
 
