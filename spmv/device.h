@@ -152,7 +152,6 @@ typedef struct spmv_device_matrix {
     spmv_device_part *part;
     void         *scale;               /* a program with the kernel that only scales y; the device owns it */
     int           scale_group;         /* its work-group */
-    void         *none;                /* a buffer of the device that stands for arrays without elements */
     spmv_hooks    hooks;
 } spmv_device_matrix;
 

@@ -221,7 +221,7 @@ static uint64_t kept_bytes(const spmv_device *d)
     uint64_t kept = 0;
     int i;
     for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++)
-        if (d->common->scratch.buffer[i].at && !d->common->scratch.buffer[i].used) kept += d->common->scratch.buffer[i].bytes;
+        if (d->common->scratch.buffer[i].at) kept += d->common->scratch.buffer[i].bytes;
     return kept;
 }
 
@@ -244,8 +244,7 @@ Test(convert, scratch_memory_is_kept)
     cr_assert_eq(again, at[1]); /* the smallest that is large enough */
     cr_assert_eq(spmv__scratch_take_close(&d, 50000, &again), SPMV_OK);
     cr_assert_neq(again, at[0]); /* much larger than it must be */
-    spmv__scratch_leave(&d, again);
-    spmv__scratch_give(&d, again);
+    spmv_buffer_destroy(&d, again);
     cr_assert_eq(spmv__scratch_take(&d, 50000, &again), SPMV_OK);
     cr_assert_eq(again, at[0]);
     spmv__scratch_give(&d, at[0]);
@@ -267,46 +266,14 @@ Test(convert, scratch_memory_is_kept)
     spmv__scratch_give(&d, NULL);
     cr_assert_eq(spmv__scratch_take(&d, 1000, &again), SPMV_OK);
     cr_assert_eq(kept_bytes(&d), 90000); /* both are much too large for that */
-    spmv__scratch_leave(&d, again);
-    spmv__scratch_give(&d, again);
-    cr_assert_eq(kept_bytes(&d), 90000);
+    spmv_buffer_destroy(&d, again);
     for (i = 0; i < MANY; i++) cr_assert_eq(spmv__scratch_take(&d, 1000, &at[i]), SPMV_OK); /* more than can be kept */
-    cr_assert_eq(kept_bytes(&d), 0);
     for (i = 0; i < MANY; i++) spmv__scratch_give(&d, at[i]);
     cr_assert_eq(kept_bytes(&d), SPMV__SCRATCH_BUFFERS * 1000);
     d.info.global_bytes = 4 * (uint64_t)SPMV__SCRATCH_BYTES * SPMV__SCRATCH_PART; /* a part of a large memory is more */
     cr_assert_eq(spmv__scratch_take(&d, 300000, &at[0]), SPMV_OK);
     spmv__scratch_give(&d, at[0]);
     cr_assert_eq(kept_bytes(&d), (SPMV__SCRATCH_BUFFERS - 1) * 1000 + 300000);
-    spmv_device_destroy(&d);
-}
-
-/* A matrix that is updatable needs buffers for as long as it lives. They are its own, so that other matrices find as much as before. */
-Test(convert, updatable_matrices_hold_no_scratch_memory)
-{
-    static const int ptr[] = { 0, 2, 4, 6, 8 }, col[] = { 0, 1, 1, 2, 2, 3, 0, 3 };
-    static const double val[] = { 1, 2, 3, 4, 5, 6, 7, 8 }, x[] = { 1, 1, 1, 1 };
-    spmv_device d;
-    spmv_desc desc;
-    spmv_matrix m;
-    double y[4];
-    int i;
-    open_device(&d);
-    memset(&desc, 0, sizeof desc);
-    desc.matrix.rows = desc.matrix.cols = 4;
-    desc.matrix.ptr = ptr;
-    desc.matrix.col = col;
-    desc.matrix.val = val;
-    desc.device = &d;
-    desc.plan = "ell:w=1+csr";
-    desc.convert = SPMV_CONVERT_ON_DEVICE;
-    desc.updatable = 1;
-    cr_assert_eq(spmv_create(&m, &desc), SPMV_OK);
-    for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) cr_assert(!d.common->scratch.buffer[i].used);
-    cr_assert_eq(spmv_update(&m, val), SPMV_OK);
-    cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK);
-    cr_assert(y[0] == 3 && y[1] == 7 && y[2] == 11 && y[3] == 15);
-    spmv_destroy(&m);
     spmv_device_destroy(&d);
 }
 
@@ -349,6 +316,7 @@ Test(convert, peak_of_memory)
     counting.buffer = counting_buffer;
     counting.buffer_free = counting_buffer_free;
     d.info.backend = &counting;
+    cr_assert_eq(counted.of->buffer_bytes(&d, d.common->none, &counted.now), SPMV_OK); /* it was made before */
     cr_assert(matrix_plain(&m, BLOCKS));
     a = matrix_csr(&m, SPMV_F64);
     memset(&desc, 0, sizeof desc);

@@ -393,8 +393,7 @@ static long holding_beside(const spmv_device *d)
 {
     long n = holding();
     int i;
-    for (i = 0; d && d->common && i < SPMV__SCRATCH_BUFFERS; i++)
-        n -= d->common->scratch.buffer[i].at && !d->common->scratch.buffer[i].used;
+    for (i = 0; d && d->common && i < SPMV__SCRATCH_BUFFERS; i++) n -= d->common->scratch.buffer[i].at != NULL;
     return n;
 }
 

@@ -50,8 +50,7 @@ static spmv_status spmv__dev_once(spmv_device *device, void *program, const char
     spmv_status s;
     memset(&on, 0, sizeof on);
     on.device = device;
-    s = spmv__dev_none(device, &on.none);
-    if (!s) s = back->kernel(device, program, name, &kernel);
+    s = back->kernel(device, program, name, &kernel);
     if (!s) s = spmv__dev_set(&on, kernel, value, count);
     if (!s) s = spmv__dev_groups(device, elements, wg * each, wg, &groups);
     if (!s) s = back->queue_keep(device, device->queue, &chain, &profiles);

@@ -380,9 +380,8 @@ SPMV__SHARED void spmv__converter_begin(spmv_converter *converter) { (void)conve
 static spmv_status spmv__convert_matrix(spmv__convert *convert)
 {
     int k;
-    spmv_status s;
+    spmv_status s = SPMV_OK;
     spmv__convert_wait(convert);
-    s = spmv__dev_none(convert->device, &convert->args.none);
     for (k = 0; k < SPMV__CONVERT_SENT && !s; k++) s = spmv__convert_array(convert, convert->device, k, NULL);
     return s;
 }
@@ -941,21 +940,15 @@ static void spmv__convert_job_trim(spmv__convert_job *job)
     job->source = NULL;
 }
 
-/* Gives back or leaves all buffers of a job. */
-static void spmv__convert_job_buffers(const spmv__convert_job *job, void (*give_or_leave)(const spmv_device *device, void *buffer))
-{
-    void *const all[] = { job->place, job->owner, job->before, job->first, job->start, job->run_at, job->found, job->passed, job->segment,
-                          job->spans, job->begun, job->blocks, job->low, job->high };
-    size_t k;
-    for (k = 0; k < sizeof all / sizeof *all; k++) give_or_leave(job->convert->device, all[k]);
-}
-
 static void spmv__convert_job_destroy(spmv__convert_job *job)
 {
     const spmv_device *device = job->convert->device;
+    void **const all[] = { &job->place, &job->owner, &job->before, &job->first, &job->start, &job->run_at, &job->found, &job->passed,
+                           &job->segment, &job->spans, &job->begun, &job->blocks, &job->low, &job->high };
+    size_t k;
     spmv__convert_job_trim(job);
     spmv__dev_kernel_free(device, job->kernel);
-    spmv__convert_job_buffers(job, spmv__scratch_give);
+    for (k = 0; k < sizeof all / sizeof *all; k++) spmv__scratch_give(device, *all[k]);
     spmv_free(&device->hooks, job);
 }
 
@@ -1088,8 +1081,6 @@ static spmv_status spmv__convert_hand_over(spmv__convert_job *job)
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
         if (!spmv__convert_fills(job, k)) s = spmv__dev_upload(convert->device, &p->a[k], &job->elsewhere->a[k]);
     if (s) return s;
-    spmv__scratch_leave(convert->device, convert->col);
-    spmv__scratch_leave(convert->device, convert->val);
     job->elsewhere->a[SPMV_CSR_COL] = convert->col;
     job->elsewhere->a[SPMV_CSR_VAL] = convert->val;
     convert->col = convert->val = NULL;
@@ -1113,9 +1104,6 @@ static spmv_status spmv__convert_fill(spmv__convert *convert, spmv_part *p, spmv
         return status;
     }
     spmv__convert_job_trim(job);
-    spmv__convert_job_buffers(job, spmv__scratch_leave);
-    if (!convert->given_ptr) spmv__scratch_leave(convert->device, convert->ptr);
-    if (!convert->given) spmv__scratch_leave(convert->device, convert->col);
     ((spmv__convert_arrays *)job->elsewhere)->job = job;
     job->next = convert->kept;
     convert->kept = job;

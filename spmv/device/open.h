@@ -179,7 +179,7 @@ typedef struct spmv__image {
 #define SPMV__SCRATCH_BYTES (32u << 20) /* that are kept at most, an assumption: row pointers of 4 million rows take as many */
 #endif
 enum { SPMV__SCRATCH_PART = 512 /* or this part of the device's memory, if that is more: nobody misses 0.2% of it, an assumption */ };
-enum { SPMV__SCRATCH_BUFFERS = 20 /* more than a matrix and a part need */ };
+enum { SPMV__SCRATCH_BUFFERS = 20 /* that are kept at most: more than a matrix and a part need */ };
 enum { SPMV__SCRATCH_TIMES = 4 /* as large as it must be, a buffer may be used, so that small matrices do not hold large buffers */ };
 enum { SPMV__SCRATCH_CLOSE = 16 /* or larger by this part of that, if the matrix may keep the buffer: an assumption */ };
 enum { SPMV__SCRATCH_LEAST = 4096 /* bytes: of smaller requests, sizes make no difference */ };
@@ -190,7 +190,6 @@ typedef struct spmv__scratch {
         void    *at; /* NULL: this place is free */
         uint64_t bytes;
         uint64_t given;   /* the number of this one among those that were given back */
-        int      used;
         int      running; /* 1: products in the device's queue may still use it: spmv__scratch_settle waits for them */
     } buffer[SPMV__SCRATCH_BUFFERS];
 } spmv__scratch;
@@ -243,7 +242,7 @@ struct spmv__common {
     int            keeps;    /* 1: programs will be kept for other processes (spmv_device_programs_give with 0 bytes) */
     int            fresh;    /* 1: programs were made of something else than images; written by who holds building */
     double         rented;   /* seconds that the host has taken to fill parts because the kernels for it were not worth compiling yet */
-    void          *none;     /* a buffer that stands for arrays without elements, or NULL */
+    void          *none;     /* a buffer that stands for arrays without elements */
     void          *kept;     /* the parsed tuning table, kept for later matrices; NULL: none. The next function frees it */
     void         (*kept_free)(void *kept);
     spmv__scratch  scratch;
@@ -319,6 +318,7 @@ static spmv__image *spmv__dev_images(const spmv_device *device)
 static void spmv__cache_read(spmv_device *device);
 #endif
 static void spmv__cache_write(spmv_device *device);
+static spmv_status spmv__dev_new_buffer(const spmv_device *device, uint64_t bytes, int read_only, void **out);
 
 /* Reads the programs that earlier processes have left in the folder, and keeps its name. */
 static spmv_status spmv__cache_open(spmv_device *device, const char *folder)
@@ -353,6 +353,7 @@ SPMV_API spmv_status spmv_backends_create(const spmv_backend *const *all, spmv_d
     if (!s && !out->info.backend) s = spmv_log(&out->hooks, SPMV_ERR_NO_DEVICE, "no back end was given");
     if (!s) s = spmv__common_create(out);
     if (!s) s = out->info.backend->open(out, desc);
+    if (!s) s = spmv__dev_new_buffer(out, 0, 0, &out->common->none);
     if (!s && desc->cache) s = spmv__cache_open(out, desc->cache);
     if (s) spmv_device_destroy(out);
     return s;

@@ -86,7 +86,7 @@ static spmv__dev_args spmv__dev_args_of(const spmv_device_matrix *matrix, void *
 
 static void spmv__dev_arg_mem(spmv__dev_args *args, void *mem)
 {
-    spmv__dev_arg(args, mem ? &mem : &args->matrix->none, sizeof mem);
+    spmv__dev_arg(args, mem ? &mem : &args->matrix->device->common->none, sizeof mem);
 }
 
 static void spmv__dev_arg_count(spmv__dev_args *args, uint64_t n)

@@ -362,7 +362,6 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
     if (!s && n == count) spmv__dev_build_ahead(device, parts, count, variants); /* stretches have options of their own */
     if (!s) s = spmv__dev_stretches_create(out, parts, variants);
     if (!s) s = spmv__dev_scale_program(out);
-    if (!s) s = spmv__dev_none(device, &out->none);
     if (!s) s = spmv__dev_settle(device);
     out->covers = !s && count && spmv__part_covers(&parts[0], rows);
     if (s) spmv_device_matrix_destroy(out);

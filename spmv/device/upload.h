@@ -45,24 +45,28 @@ static void spmv__dev_kernel_free(const spmv_device *device, void *kernel)
 static void *spmv__scratch_find(const spmv_device *device, uint64_t bytes, uint64_t most)
 {
     spmv__scratch *scratch = &device->common->scratch;
+    void *found = NULL;
     int i, best = -1;
     spmv__lock(&device->common->lock);
     for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) {
-        if (!scratch->buffer[i].at || scratch->buffer[i].used || scratch->buffer[i].running) continue;
+        if (!scratch->buffer[i].at || scratch->buffer[i].running) continue;
         if (scratch->buffer[i].bytes < bytes || scratch->buffer[i].bytes > most) continue;
         if (best < 0 || scratch->buffer[i].bytes < scratch->buffer[best].bytes) best = i;
     }
-    if (best >= 0) scratch->buffer[best].used = 1;
+    if (best >= 0) {
+        found = scratch->buffer[best].at;
+        scratch->buffer[best].at = NULL;
+    }
     spmv__unlock(&device->common->lock);
-    return best < 0 ? NULL : scratch->buffer[best].at;
+    return found;
 }
 
-/* The place of the buffer that was given back longest ago, of those that are kept and not in use; -1: there is none. */
+/* The place of the buffer that was given back longest ago, of those that are kept; -1: there is none. */
 static int spmv__scratch_oldest(const spmv__scratch *scratch)
 {
     int i, oldest = -1;
     for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) {
-        if (!scratch->buffer[i].at || scratch->buffer[i].used) continue;
+        if (!scratch->buffer[i].at) continue;
         if (oldest < 0 || scratch->buffer[i].given < scratch->buffer[oldest].given) oldest = i;
     }
     return oldest;
@@ -86,27 +90,6 @@ static int spmv__scratch_empty(const spmv_device *device)
         spmv__dev_buffer_free(device, at);
     }
     return freed;
-}
-
-/* Notes a buffer that is in use, in a free place or that of the oldest one that is kept, which is returned; NULL: there is none to free. If
- * all are in use, the new one will not be kept. */
-static void *spmv__scratch_note(const spmv_device *device, void *buffer, uint64_t bytes)
-{
-    spmv__scratch *scratch = &device->common->scratch;
-    void *old = NULL;
-    int i;
-    spmv__lock(&device->common->lock);
-    for (i = 0; i < SPMV__SCRATCH_BUFFERS && scratch->buffer[i].at;) i++;
-    if (i == SPMV__SCRATCH_BUFFERS) i = spmv__scratch_oldest(scratch);
-    if (i >= 0) {
-        old = scratch->buffer[i].at;
-        scratch->buffer[i].at = buffer;
-        scratch->buffer[i].bytes = bytes;
-        scratch->buffer[i].used = 1;
-        scratch->buffer[i].running = 0;
-    }
-    spmv__unlock(&device->common->lock);
-    return old;
 }
 
 /* Waits, if there are buffers that products in the device's queue may still use, so that they serve the next matrix. */
@@ -133,12 +116,8 @@ SPMV__SHARED spmv_status spmv__scratch_settle(const spmv_device *device)
 /* Makes a buffer of at least so many bytes and, if it is one that was kept, at most others. */
 static spmv_status spmv__scratch_take_most(spmv_device *device, uint64_t bytes, uint64_t most, void **out)
 {
-    spmv_status s;
     *out = spmv__scratch_find(device, bytes, most);
-    if (*out) return SPMV_OK;
-    s = spmv__dev_new_buffer(device, bytes, 0, out);
-    if (!s) spmv__dev_buffer_free(device, spmv__scratch_note(device, *out, bytes));
-    return s;
+    return *out ? SPMV_OK : spmv__dev_new_buffer(device, bytes, 0, out);
 }
 
 /* Makes a buffer of at least so many bytes, with any contents, to be given back by spmv__scratch_give. */
@@ -154,36 +133,39 @@ SPMV__SHARED spmv_status spmv__scratch_take_close(spmv_device *device, uint64_t 
     return spmv__scratch_take_most(device, bytes, bytes + bytes / SPMV__SCRATCH_CLOSE + SPMV__SCRATCH_LEAST, out);
 }
 
-/* Keeps a buffer that was noted. Too many bytes are freed then, those first that were given back first; a buffer that is more than may be
- * kept is freed itself. */
+/* Keeps a buffer, or frees one that is more than may be kept. Too many buffers or bytes are freed then, those first that were given back
+ * first. running: 1: products in the device's queue may still use it. */
 static void spmv__scratch_keep(const spmv_device *device, void *buffer, int running)
 {
     const uint64_t part = device->info.global_bytes / SPMV__SCRATCH_PART, most = part > SPMV__SCRATCH_BYTES ? part : SPMV__SCRATCH_BYTES;
     spmv__scratch *scratch = &device->common->scratch;
-    void *gone[SPMV__SCRATCH_BUFFERS + 1];
-    uint64_t kept = 0;
+    void *gone[SPMV__SCRATCH_BUFFERS];
+    uint64_t bytes, kept = 0;
     int i, place = -1, n = 0;
     if (!spmv__dev_is_here(device)) return; /* nor may the lock ever be free */
+    if (device->info.backend->buffer_bytes(device, buffer, &bytes)) {
+        spmv_log(&device->hooks, SPMV_OK, "a buffer is freed instead of being kept for the next matrix");
+        bytes = UINT64_MAX;
+    }
+    if (bytes > most) {
+        spmv__dev_buffer_free(device, buffer);
+        return;
+    }
     spmv__lock(&device->common->lock);
     for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) {
-        if (scratch->buffer[i].at && !scratch->buffer[i].used) kept += scratch->buffer[i].bytes;
-        if (scratch->buffer[i].at == buffer) place = i;
+        if (scratch->buffer[i].at) kept += scratch->buffer[i].bytes;
+        else place = i;
     }
-    if (place < 0) gone[n++] = buffer; /* there was no place for it */
-    else if (scratch->buffer[place].bytes > most) {
-        gone[n++] = buffer;
+    while (place < 0 || kept + bytes > most) {
+        place = spmv__scratch_oldest(scratch);
+        kept -= scratch->buffer[place].bytes;
+        gone[n++] = scratch->buffer[place].at;
         scratch->buffer[place].at = NULL;
     }
-    else {
-        scratch->buffer[place].used = 0;
-        scratch->buffer[place].running = running;
-        scratch->buffer[place].given = ++scratch->given;
-        for (kept += scratch->buffer[place].bytes; kept > most; kept -= scratch->buffer[i].bytes) {
-            i = spmv__scratch_oldest(scratch);
-            gone[n++] = scratch->buffer[i].at;
-            scratch->buffer[i].at = NULL;
-        }
-    }
+    scratch->buffer[place].at = buffer;
+    scratch->buffer[place].bytes = bytes;
+    scratch->buffer[place].running = running;
+    scratch->buffer[place].given = ++scratch->given;
     spmv__unlock(&device->common->lock);
     while (n--) spmv__dev_buffer_free(device, gone[n]);
 }
@@ -192,21 +174,6 @@ static void spmv__scratch_keep(const spmv_device *device, void *buffer, int runn
 SPMV__SHARED void spmv__scratch_give(const spmv_device *device, void *buffer)
 {
     if (buffer) spmv__scratch_keep(device, buffer, 0);
-}
-
-/* Leaves a buffer of spmv__scratch_take to a matrix that needs it for as long as it lives: it is not kept when it is given back. */
-SPMV__SHARED void spmv__scratch_leave(const spmv_device *device, void *buffer)
-{
-    spmv__scratch *scratch = &device->common->scratch;
-    int i;
-    if (!buffer) return;
-    spmv__lock(&device->common->lock);
-    for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) {
-        if (scratch->buffer[i].at != buffer) continue;
-        scratch->buffer[i].at = NULL;
-        scratch->buffer[i].used = 0;
-    }
-    spmv__unlock(&device->common->lock);
 }
 
 /* 1: the device has memory of its own. */
@@ -218,25 +185,16 @@ static int spmv__dev_keeps(const spmv_device *device) { return spmv__dev_has_mem
 /* Makes a buffer for what a matrix or an exec owns until it gives that to spmv__dev_left, with any contents. read_only: of a new one. */
 SPMV__SHARED spmv_status spmv__dev_own(spmv_device *device, uint64_t bytes, int read_only, void **out)
 {
-    spmv_status s;
-    if (!spmv__dev_keeps(device)) return spmv__dev_new_buffer(device, bytes, read_only, out);
-    s = spmv__scratch_take_close(device, bytes, out);
-    if (!s) spmv__scratch_leave(device, *out);
-    return s;
+    return spmv__dev_keeps(device) ? spmv__scratch_take_close(device, bytes, out) : spmv__dev_new_buffer(device, bytes, read_only, out);
 }
 
 /* Takes a buffer, or NULL, that a matrix or an exec leaves when it is destroyed. ordered: 1: nothing but the device's queue has used it, so
  * that it may serve the next matrix. */
 static void spmv__dev_left(const spmv_device *device, void *buffer, int ordered)
 {
-    uint64_t bytes;
     if (!buffer) return;
-    if (!ordered || !spmv__dev_is_here(device) || !spmv__dev_keeps(device) || device->info.backend->buffer_bytes(device, buffer, &bytes)) {
-        spmv__dev_buffer_free(device, buffer);
-        return;
-    }
-    spmv__dev_buffer_free(device, spmv__scratch_note(device, buffer, bytes));
-    spmv__scratch_keep(device, buffer, 1);
+    if (ordered && spmv__dev_keeps(device)) spmv__scratch_keep(device, buffer, 1);
+    else spmv__dev_buffer_free(device, buffer);
 }
 
 static void spmv__scratch_free(spmv_device *device)
@@ -244,25 +202,6 @@ static void spmv__scratch_free(spmv_device *device)
     int i;
     for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) spmv__dev_buffer_free(device, device->common->scratch.buffer[i].at);
     spmv__dev_buffer_free(device, device->common->none);
-}
-
-/* Sets *out to the buffer that stands for arrays without elements. */
-static spmv_status spmv__dev_none(spmv_device *device, void **out)
-{
-    spmv__common *common = device->common;
-    void *made = NULL;
-    spmv_status s = SPMV_OK;
-    spmv__lock(&common->lock);
-    *out = common->none;
-    spmv__unlock(&common->lock);
-    if (!*out) s = spmv__dev_new_buffer(device, 0, 0, &made);
-    if (s || *out) return s;
-    spmv__lock(&common->lock);
-    *out = common->none ? common->none : made; /* another thread may have made one */
-    common->none = *out;
-    spmv__unlock(&common->lock);
-    if (*out != made) spmv__dev_buffer_free(device, made);
-    return s;
 }
 
 static void spmv__stage_free(spmv_device *device)
