@@ -364,7 +364,7 @@ Test(convert, pointers_of_an_empty_matrix_are_fetched)
         a.type = how.type = SPMV_F64;
         v.a = &a;
         cr_assert_eq(spmv__converter_create(&c, &d, &a), SPMV_OK);
-        cr_assert_eq(spmv__converter_give(c, &a, buffer, NULL, NULL), SPMV_OK);
+        cr_assert_eq(spmv__converter_give(c, &a, buffer, 64, NULL, NULL), SPMV_OK);
         how.converter = c;
         cr_assert_eq(spmv_plan_parse(&plan, plans[i], NULL, NULL), SPMV_OK);
         cr_assert_eq(spmv_part_create(&part, &plan.part[0], &v, &how, NULL), SPMV_OK, "%s", plans[i]);
@@ -525,7 +525,7 @@ static spmv_status go_through(const door *at, const in_buffers *b, spmv_csr *csr
         how.updatable = 1;
         cr_assert_eq(spmv__converter_create(&c, d, csr), SPMV_OK);
         how.converter = c;
-        s = spmv__converter_give(c, csr, ptr_bits == 64 ? tried.at[0] : NULL, tried.at[1], tried.at[2]);
+        s = spmv__converter_give(c, csr, ptr_bits == 64 ? tried.at[0] : NULL, 64, tried.at[1], tried.at[2]);
         if (!s) s = spmv_part_create(&part, &spec, &view, &how, &d->hooks);
         if (!s) s = spmv__converter_finish(c);
     } else s = spmv_create(&m, &desc);
@@ -956,7 +956,7 @@ Test(convert, parts_of_a_matrix_that_is_only_there)
         cr_assert_eq(spmv_part_create(&here, &plan.part[0], &v, &how, NULL), SPMV_OK, "%s", some[j]);
         v.a = &given;
         cr_assert_eq(spmv__converter_create(&c, &d, &given), SPMV_OK);
-        cr_assert_eq(spmv__converter_give(c, &given, b.at[0], b.at[1], b.at[2]), SPMV_OK);
+        cr_assert_eq(spmv__converter_give(c, &given, b.at[0], 64, b.at[1], b.at[2]), SPMV_OK);
         how.converter = c;
         cr_assert_eq(spmv_part_create(&there, &plan.part[0], &v, &how, NULL), SPMV_OK, "%s", some[j]);
         cr_assert_eq(spmv__converter_finish(c), SPMV_OK);
@@ -993,7 +993,7 @@ static void compare_diagonals(spmv_device *d, const spmv_csr *a, const in_buffer
     cr_assert_eq(spmv__diagonals_count(&here, &v, NULL), SPMV_OK);
     v.a = &given;
     cr_assert_eq(spmv__converter_create(&c, d, &given), SPMV_OK);
-    cr_assert_eq(spmv__converter_give(c, &given, b->at[0], b->at[1], b->at[2]), SPMV_OK);
+    cr_assert_eq(spmv__converter_give(c, &given, b->at[0], 64, b->at[1], b->at[2]), SPMV_OK);
     cr_assert_eq(c->diagonals(c, &v, a->nnz, SPMV_DIA, NULL, &there), SPMV_OK);
     cr_assert_eq(there.place != NULL, few);
     while (few && spmv__diagonals_next(&here, &i, &number, &held)) {

@@ -865,7 +865,7 @@ Test(failures, of_every_call_for_both_directions, .timeout = 60)
             check_clean("memory");
         }
         cr_assert_eq(s, SPMV_OK, "%s", said);
-        cr_assert(buffers == 2 ? here > 20 : !here);
+        cr_assert(buffers == 2 ? here > 10 : !here);
     }
 }
 

@@ -147,7 +147,7 @@ static spmv_status spmv__dev_row_seconds(const spmv_matrix *matrix, const spmv__
     if (!s && n > 1) s = spmv__dev_product(matrix, v, 1);
     if (!s) s = matrix->device->info.backend->seconds(matrix->device, begin, matrix->exec->last, seconds);
     spmv__dev_event_free(matrix->device, begin);
-    spmv__dev_exec_timing(matrix->exec, 0);
+    spmv_exec_timing(matrix->exec, 0);
     return s;
 }
 #endif

@@ -199,36 +199,28 @@ static spmv_status spmv__kept_create(spmv_device *device, const spmv_target *tar
     return s;
 }
 
-/* The table that the device keeps; NULL: none. If it keeps none yet, it keeps made from now on. */
-static spmv__kept *spmv__kept_of(spmv_device *device, spmv__kept *made)
-{
-    spmv__common *common = device->common;
-    void *kept;
-    spmv__lock(&common->lock);
-    if (!common->kept && made) {
-        common->kept = made;
-        common->kept_free = spmv__kept_destroy;
-    }
-    kept = common->kept;
-    spmv__unlock(&common->lock);
-    return (spmv__kept *)kept;
-}
-
 /* Sets target->table to the device's bundled table, which is read for the first matrix and kept until the device is closed. */
 static spmv_status spmv__keep_table(spmv_device *device, spmv_target *target)
 {
-    spmv__kept *kept = spmv__kept_of(device, NULL), *made = NULL;
-    spmv_status s = kept ? SPMV_OK : spmv__kept_create(device, target, &made);
+    spmv__common *common = device->common;
+    spmv__kept *kept, *made = NULL;
+    spmv_status s = SPMV_OK;
+    spmv__lock(&common->lock);
+    kept = (spmv__kept *)common->kept;
+    spmv__unlock(&common->lock);
+    if (!kept) s = spmv__kept_create(device, target, &made);
     if (s) return s;
-    if (!kept) kept = spmv__kept_of(device, made);
+    spmv__lock(&common->lock);
+    if (!common->kept) common->kept = made;
+    kept = (spmv__kept *)common->kept;
+    common->kept_free = spmv__kept_destroy;
+    spmv__unlock(&common->lock);
     if (made && kept != made) spmv__kept_destroy(made); /* another thread has read it as well */
     target->table = &kept->table;
     target->exact = kept->exact;
     return SPMV_OK;
 }
-#endif
 
-#ifndef SPMV_NO_AUTO
 /* Counts the different values of a matrix in buffers where that may decide: beyond the cache of a GPU, unless the first values are too many
  * already. */
 SPMV__APART spmv_status spmv__count_distinct(const spmv_desc *desc, const spmv_csr *a, spmv_target *target)
@@ -425,17 +417,6 @@ SPMV__APART spmv_status spmv__transpose_buffers(spmv_matrix *matrix, const spmv_
     return s;
 }
 
-/* Tells the converter where the matrix is. Its kernels read row pointers of 64 bits. */
-static spmv_status spmv__give_buffers(spmv_matrix *matrix, const spmv_desc *desc)
-{
-    void *ptr = (void *)(uintptr_t)desc->matrix.ptr;
-    const int wide = desc->matrix.ptr_bits == 64;
-    spmv_status s = spmv__converter_give(matrix->converter, &matrix->own, wide ? ptr : NULL, (void *)(uintptr_t)desc->matrix.col,
-                                         (void *)(uintptr_t)desc->matrix.val);
-    if (!s && !wide) spmv__converter_give_narrow(matrix->converter, ptr);
-    return s;
-}
-
 static void spmv__destroy_converter(spmv_matrix *matrix)
 {
     spmv__converter_destroy(matrix->converter);
@@ -452,7 +433,10 @@ static spmv_status spmv__plan_and_convert(spmv_matrix *matrix, const spmv_desc *
         s = spmv__converter_create(&matrix->converter, desc->device, csr);
     if (!s && matrix->converter)
         spmv__converter_set_lazy(matrix->converter, desc->convert == SPMV_CONVERT_DEFAULT && !desc->buffers && !desc->updatable);
-    if (!s && desc->buffers) s = spmv__give_buffers(matrix, desc);
+    if (!s && desc->buffers)
+        s = spmv__converter_give(matrix->converter, &matrix->own, (void *)(uintptr_t)desc->matrix.ptr,
+                                 desc->matrix.ptr_bits == 64 ? 64 : 32, (void *)(uintptr_t)desc->matrix.col,
+                                 (void *)(uintptr_t)desc->matrix.val);
     how->converter = matrix->converter;
     if (!s && matrix->converter && !(desc->hints && desc->hints->measure))
         spmv__converter_begin(matrix->converter); /* measuring uses the device */

@@ -24,20 +24,18 @@ static int spmv__dev_vector_group(const spmv_device *device)
     return wg;
 }
 
-/* Launches a kernel, whose arguments are set. chain: 1: the queue is out of order, and the kernel's buffers were filled in it. */
-static spmv_status spmv__dev_start(const spmv_device *device, void *kernel, uint64_t groups, uint64_t wg, int chain)
+/* Launches a kernel, whose arguments are set, and waits where the queue is out of order, also for what filled its buffers. */
+static spmv_status spmv__dev_start(const spmv_device *device, void *kernel, uint64_t groups, uint64_t wg)
 {
+    static const spmv_order none = { 0, NULL, NULL };
     const spmv_backend *back = device->info.backend;
-    spmv_order order;
-    spmv_status s = SPMV_OK;
-    memset(&order, 0, sizeof order);
-    if (chain) s = back->finish(device, device->queue);
-    if (!s) s = back->launch(device, device->queue, kernel, groups, wg, &order, NULL);
-    if (!s && chain) s = back->finish(device, device->queue);
-    return s;
+    const int chain = device->common->chain;
+    spmv_status s = chain ? back->finish(device, device->queue) : SPMV_OK;
+    if (!s) s = back->launch(device, device->queue, kernel, groups, wg, &none, NULL);
+    return s || !chain ? s : back->finish(device, device->queue);
 }
 
-/* Launches a kernel of a program, for elements of which each work-item takes some, and waits where the queue is out of order. */
+/* Launches a kernel of a program, for elements of which each work-item takes some. */
 static spmv_status spmv__dev_once(spmv_device *device, void *program, const char *name, const spmv__dev_value *value, size_t count,
                                   uint64_t elements, uint64_t each)
 {
@@ -46,16 +44,13 @@ static spmv_status spmv__dev_once(spmv_device *device, void *program, const char
     spmv_device_matrix on; /* stands in for a matrix */
     void *kernel = NULL;
     uint64_t groups = 0;
-    int chain = 0, profiles;
     spmv_status s;
     memset(&on, 0, sizeof on);
     on.device = device;
     s = back->kernel(device, program, name, &kernel);
     if (!s) s = spmv__dev_set(&on, kernel, value, count);
     if (!s) s = spmv__dev_groups(device, elements, wg * each, wg, &groups);
-    if (!s) s = back->queue_keep(device, device->queue, &chain, &profiles);
-    if (!s) back->queue_free(device, device->queue);
-    if (!s) s = spmv__dev_start(device, kernel, groups, wg, chain);
+    if (!s) s = spmv__dev_start(device, kernel, groups, wg);
     spmv__dev_kernel_free(device, kernel);
     return s;
 }

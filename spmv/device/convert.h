@@ -51,7 +51,7 @@ typedef struct spmv__convert {
     void              *narrow;       /* the caller's buffer of row pointers if they have 32 bits and a has none, else NULL */
     struct spmv__convert_job *kept;  /* those that can be updated */
     struct spmv__convert_job *counted; /* of the part whose blocks, tiles or columns were counted last, while it is not filled; or NULL */
-    int                chain, off;   /* chain: the queue is out of order; off: the device has failed, the host fills the rest */
+    int                off;          /* 1: the device has failed, the host fills the rest */
     int                lazy;         /* 1: kernels are compiled only if that pays */
     uint64_t           sent[SPMV__CONVERT_SENT]; /* bytes of val, col and ptr that are in their buffers or on their way */
 #ifdef SPMV__CONVERT_AHEAD
@@ -338,7 +338,7 @@ static void *spmv__convert_upload_ahead(void *job)
 static void spmv__convert_wait(spmv__convert *convert)
 {
     if (!convert->running) return;
-    __atomic_store_n(&convert->stop, 1L, __ATOMIC_RELEASE);
+    spmv__set_flag(&convert->stop);
     pthread_join(convert->thread, NULL);
     convert->running = 0;
 }
@@ -742,7 +742,7 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *job, void *k
 /* Launches a kernel, whose arguments are set. Products wait for it: spmv__converter_finish finishes the queue. */
 static spmv_status spmv__convert_launch(const spmv__convert_job *job, void *kernel, uint64_t groups)
 {
-    return spmv__dev_start(job->convert->device, kernel, groups, job->wg, job->convert->chain);
+    return spmv__dev_start(job->convert->device, kernel, groups, job->wg);
 }
 
 /* ---- tiles of a matrix in buffers ----------------------------------------------------------------------------------- */
@@ -777,7 +777,7 @@ static spmv_status spmv__convert_tile_step(const spmv__convert_job *job, uint64_
         spmv__mem(spmv__convert_there(job, SPMV_TCSR_HIGH_AT))
     };
     const spmv_status s = spmv__dev_set(&from->args, kernel, given, SPMV__COUNT_OF(given));
-    return s ? s : spmv__dev_start(from->device, kernel, groups, job->wg, from->chain);
+    return s ? s : spmv__dev_start(from->device, kernel, groups, job->wg);
 }
 
 /* Nonzeros or rows of a group. */
@@ -1728,9 +1728,8 @@ SPMV_API int spmv_convert_here(const spmv_device *device)
  * If the device runs out of memory, a message says so, and this and all later parts are filled on the host. */
 SPMV__SHARED spmv_status spmv__converter_create(spmv_converter **out, spmv_device *device, const spmv_csr *a)
 {
-    void *block, *queue = device->queue;
+    void *block;
     spmv__convert *convert;
-    int profiles;
     spmv_status s = spmv__new(&device->hooks, &block, 1, sizeof *convert, 0);
     *out = NULL;
     if (s) return s;
@@ -1744,10 +1743,6 @@ SPMV__SHARED spmv_status spmv__converter_create(spmv_converter **out, spmv_devic
     convert->a = a;
     convert->nnz = a->nnz;
     convert->width = spmv_value_size(a->type);
-    s = device->info.backend->queue_keep(device, queue, &convert->chain, &profiles);
-    if (s) spmv_free(&device->hooks, convert);
-    if (s) return s;
-    device->info.backend->queue_free(device, queue);
     spmv__scratch_settle(device); /* if that fails, buffers that an earlier matrix has left are not used */
     *out = &convert->base;
     return SPMV_OK;
@@ -1761,31 +1756,29 @@ static void spmv__converter_set_lazy(spmv_converter *base, int lazy) { ((spmv__c
  *   a         the matrix of spmv__converter_create. Its ptr (if ptr is given), col and val may be NULL: where a part or spmv_store_create
  *             needs them on the host, they are read from the device and then belong to a. With ptr NULL, there may only be one part, with
  *             all nonzeros and rows. With col NULL, no part of the plan may have the key cols, and none in blocks the key d
- *   ptr       rows + 1 row pointers of 64 bits; NULL: those of a are copied to the device
+ *   ptr       rows + 1 row pointers of ptr_bits bits; NULL: those of a are copied to the device
  *   col, val  nnz 32-bit columns and nnz values of the type of a; NULL only if nnz is 0. They must stay until spmv__converter_finish, and
  *             ptr and col until spmv__converter_destroy if parts are updatable
  * SPMV_ERR_ARGUMENT if a is another matrix, a buffer is missing or too small or a part was made before. */
-SPMV__SHARED spmv_status spmv__converter_give(spmv_converter *base, spmv_csr *a, void *ptr, void *col, void *val)
+SPMV__SHARED spmv_status spmv__converter_give(spmv_converter *base, spmv_csr *a, void *ptr, int ptr_bits, void *col, void *val)
 {
     spmv__convert *convert = (spmv__convert *)base;
     static const char where[] = "spmv_create";
     const spmv_hooks *hooks = &convert->device->hooks;
     spmv_status s;
     if (a != convert->a || convert->count) return spmv_log(hooks, SPMV_ERR_ARGUMENT, "%s: another matrix, or too late", where);
-    s = spmv__dev_holds(convert->device, hooks, where, "ptr", ptr, ptr ? a->rows + 1 : 0, 8);
+    s = spmv__dev_holds(convert->device, hooks, where, "ptr", ptr, ptr ? a->rows + 1 : 0, (uint64_t)ptr_bits / 8);
     if (!s) s = spmv__dev_holds(convert->device, hooks, where, "col", col, convert->nnz, 4);
     if (!s) s = spmv__dev_holds(convert->device, hooks, where, "val", val, convert->nnz, convert->width);
     if (s) return s;
     convert->given = a;
-    convert->given_ptr = ptr != NULL;
-    convert->ptr = ptr;
+    convert->given_ptr = ptr && ptr_bits == 64;
+    if (ptr_bits == 64) convert->ptr = ptr;
+    else convert->narrow = ptr;
     convert->col = col;
     convert->val = val;
     return SPMV_OK;
 }
-
-/* Tells a converter, behind spmv__converter_give, that the row pointers of its matrix are in a buffer, with 32 bits. */
-static void spmv__converter_give_narrow(spmv_converter *base, void *ptr) { ((spmv__convert *)base)->narrow = ptr; }
 
 /* Waits for the kernels and frees the CSR matrix on the device; if parts were made with spmv_build.updatable, only its values. Returns the
  * status of the kernels. No product may be started before, and no part be made after it. */

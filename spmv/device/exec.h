@@ -263,17 +263,6 @@ SPMV_API void spmv_exec_destroy(spmv_exec *exec)
 
 /* ---- one thread at a time ------------------------------------------------------------------------------------------- */
 
-#if defined(__GNUC__)
-static int spmv__try_lock(long *busy) { return !__atomic_exchange_n(busy, 1L, __ATOMIC_ACQUIRE); }
-static void spmv__set_free(long *busy) { __atomic_store_n(busy, 0L, __ATOMIC_RELEASE); }
-#elif defined(_MSC_VER)
-static int spmv__try_lock(long *busy) { return !_InterlockedExchange((volatile long *)busy, 1); }
-static void spmv__set_free(long *busy) { _InterlockedExchange((volatile long *)busy, 0); }
-#else
-static int spmv__try_lock(long *busy) { (void)busy; return 1; }
-static void spmv__set_free(long *busy) { (void)busy; }
-#endif
-
 /* Locks exec until spmv__set_free: a second thread would set arguments of the same kernels. function is the caller's name, for messages. */
 static spmv_status spmv__dev_exec_take(spmv_exec *exec, const char *function)
 {
@@ -634,38 +623,30 @@ SPMV__SHARED spmv_status spmv__exec_mul_many_host(spmv_exec *exec, const spmv__m
     return s;
 }
 
-static spmv_status spmv__dev_exec_timing(spmv_exec *exec, int on)
-{
-    if (on && !exec->profiles)
-        return spmv_log(&exec->hooks, SPMV_ERR_UNSUPPORTED, "the queue does not measure time (desc.profile; OpenCL: "
-                        "CL_QUEUE_PROFILING_ENABLE)");
-    exec->timing = on != 0;
-    spmv__dev_exec_untimed(exec);
-    return SPMV_OK;
-}
-
 SPMV_API spmv_status spmv_exec_timing(spmv_exec *exec, int on)
 {
     spmv_status s = spmv__dev_exec_take(exec, "spmv_exec_timing");
     if (s) return s;
-    s = spmv__dev_exec_timing(exec, on);
+    if (on && !exec->profiles)
+        s = spmv_log(&exec->hooks, SPMV_ERR_UNSUPPORTED, "the queue does not measure time (desc.profile; OpenCL: "
+                     "CL_QUEUE_PROFILING_ENABLE)");
+    else {
+        exec->timing = on != 0;
+        spmv__dev_exec_untimed(exec);
+    }
     spmv__set_free(&exec->busy);
     return s;
 }
 
-static spmv_status spmv__dev_exec_seconds(spmv_exec *exec, double *seconds)
-{
-    const spmv_device *device = exec->matrix->device;
-    if (!exec->first || !exec->last) return spmv_log(&exec->hooks, SPMV_ERR_ARGUMENT, "no product has been timed (spmv_exec_timing)");
-    return device->info.backend->seconds(device, exec->first, exec->last, seconds);
-}
-
 SPMV_API spmv_status spmv_exec_seconds(spmv_exec *exec, double *seconds)
 {
+    const spmv_device *device;
     spmv_status s = seconds ? spmv__dev_exec_take(exec, "spmv_exec_seconds") : spmv__null(NULL, "spmv_exec_seconds", "seconds", NULL, 0);
     if (seconds) *seconds = 0;
     if (s) return s;
-    s = spmv__dev_exec_seconds(exec, seconds);
+    device = exec->matrix->device;
+    if (!exec->first || !exec->last) s = spmv_log(&exec->hooks, SPMV_ERR_ARGUMENT, "no product has been timed (spmv_exec_timing)");
+    else s = device->info.backend->seconds(device, exec->first, exec->last, seconds);
     spmv__set_free(&exec->busy);
     return s;
 }

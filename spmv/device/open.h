@@ -158,11 +158,29 @@ static void spmv__lock(spmv__mutex *mutex) { (void)mutex; }
 static void spmv__unlock(spmv__mutex *mutex) { (void)mutex; }
 #endif
 
+/* Flags that one thread sets and another one reads, and locks that nobody waits for. */
+#if defined(__GNUC__)
+static int spmv__is_set(const long *flag) { return __atomic_load_n(flag, __ATOMIC_ACQUIRE) != 0; }
+static int spmv__set_flag(long *flag) { return (int)__atomic_exchange_n(flag, 1L, __ATOMIC_ACQ_REL); }
+static void spmv__set_free(long *flag) { __atomic_store_n(flag, 0L, __ATOMIC_RELEASE); }
+#elif defined(_MSC_VER)
+static int spmv__is_set(const long *flag) { return *(const volatile long *)flag != 0; }
+static int spmv__set_flag(long *flag) { return (int)_InterlockedExchange((volatile long *)flag, 1); }
+static void spmv__set_free(long *flag) { _InterlockedExchange((volatile long *)flag, 0); }
+#else
+static int spmv__is_set(const long *flag) { return *(const volatile long *)flag != 0; }
+static int spmv__set_flag(long *flag) { *flag = 1; return 0; }
+static void spmv__set_free(long *flag) { *flag = 0; }
+#endif
+/* 1: the lock was free, and is taken. */
+static int spmv__try_lock(long *busy) { return !spmv__set_flag(busy); }
+
+/* A program that is built; the text of its options follows. */
 typedef struct spmv__program {
     struct spmv__program *next;
     void                 *program;
     spmv_format           format;
-    char                 *options;
+    const char           *options;
 } spmv__program;
 
 /* A compiled program that was given to the device; the bytes of its options, with a zero at the end, and of the image follow. */
@@ -232,6 +250,7 @@ typedef struct spmv__stage {
 /* Threads that make, update and destroy different matrices at once meet here. A lock is of what stands behind it, up to the next one. */
 struct spmv__common {
     long           process;  /* that opened the device */
+    int            chain;    /* 1: the device's queue is out of order */
     spmv__mutex    building; /* held while a program is compiled, so that no two threads compile the same one */
     spmv__mutex    copying;  /* held while a chunk is filled or waited for */
     spmv__stage    stage;
@@ -340,6 +359,7 @@ SPMV_API spmv_status spmv_backends_create(const spmv_backend *const *all, spmv_d
 {
     static long opened; /* the process that first opened a device */
     spmv_device_desc plain;
+    int profiles;
     spmv_status s = SPMV_OK;
     if (!all || !out) return spmv__null(desc ? &desc->hooks : NULL, "spmv_backends_create", !all ? "all" : "out", out, sizeof *out);
     memset(out, 0, sizeof *out);
@@ -354,6 +374,8 @@ SPMV_API spmv_status spmv_backends_create(const spmv_backend *const *all, spmv_d
     if (!s) s = spmv__common_create(out);
     if (!s) s = out->info.backend->open(out, desc);
     if (!s) s = spmv__dev_new_buffer(out, 0, 0, &out->common->none);
+    if (!s) s = out->info.backend->queue_keep(out, out->queue, &out->common->chain, &profiles);
+    if (!s) out->info.backend->queue_free(out, out->queue);
     if (!s && desc->cache) s = spmv__cache_open(out, desc->cache);
     if (s) spmv_device_destroy(out);
     return s;
@@ -362,14 +384,11 @@ SPMV_API spmv_status spmv_backends_create(const spmv_backend *const *all, spmv_d
 static void spmv__program_free(spmv_device *device, spmv__program *program)
 {
     if (program->program && spmv__dev_is_here(device)) device->info.backend->program_free(device, program->program);
-    spmv_free(&device->hooks, program->options);
     spmv_free(&device->hooks, program);
 }
 
 static void spmv__stage_free(spmv_device *device);
 static void spmv__scratch_free(spmv_device *device);
-static int spmv__try_lock(long *busy);
-static void spmv__set_free(long *busy);
 
 static void spmv__programs_free(spmv_device *device)
 {
@@ -380,12 +399,13 @@ static void spmv__programs_free(spmv_device *device)
     }
 }
 
-static void spmv__images_free(spmv_device *device)
+/* Frees a list of images. */
+static void spmv__images_free(const spmv_device *device, spmv__image *image)
 {
-    while (device->common->images) {
-        spmv__image *image = device->common->images;
-        device->common->images = image->next;
+    while (image) {
+        spmv__image *next = image->next;
         spmv_free(&device->hooks, image);
+        image = next;
     }
 }
 
@@ -397,7 +417,7 @@ static void spmv__common_destroy(spmv_device *device)
     if (common->cache && spmv__dev_is_here(device)) spmv__cache_write(device);
     spmv_free(&device->hooks, common->cache);
     spmv__programs_free(device);
-    spmv__images_free(device);
+    spmv__images_free(device, common->images);
     spmv__stage_free(device);
     spmv__scratch_free(device);
     if (common->kept_free) common->kept_free(common->kept);

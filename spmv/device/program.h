@@ -58,13 +58,18 @@ static uint64_t spmv__dev_source_hash(int f)
     return hash;
 }
 
+/* The image of such source and options in a list, or NULL. */
+static const spmv__image *spmv__image_among(const spmv__image *image, uint64_t source, const char *options)
+{
+    while (image && (image->source != source || strcmp((const char *)(image + 1), options) != 0)) image = image->next;
+    return image;
+}
+
 /* The image of a program that was given to the device, or NULL. */
 static const spmv__image *spmv__dev_image_of(const spmv_device *device, int f, const char *options)
 {
-    const spmv__image *image = spmv__dev_images(device);
-    const uint64_t hash = image ? spmv__dev_source_hash(f) : 0;
-    while (image && (image->source != hash || strcmp((const char *)(image + 1), options) != 0)) image = image->next;
-    return image;
+    const spmv__image *images = spmv__dev_images(device);
+    return images ? spmv__image_among(images, spmv__dev_source_hash(f), options) : NULL;
 }
 
 /* 1: the program ships for the device as PTX. */
@@ -115,17 +120,12 @@ static spmv_status spmv__dev_build(spmv_device *device, int f, const char *optio
 static spmv_status spmv__dev_unbuilt(spmv_device *device, int f, const char *options, spmv__program **out)
 {
     const size_t n = strlen(options) + 1;
-    void *block = NULL, *own = NULL;
-    spmv_status s = spmv__new(&device->hooks, &block, 1, sizeof **out, 0);
-    if (!s) s = spmv__room(&device->hooks, &own, n, 1);
-    if (s) {
-        spmv_free(&device->hooks, block);
-        return s;
-    }
+    void *block;
+    spmv_status s = spmv__new(&device->hooks, &block, 1, sizeof **out + n, 0);
+    if (s) return s;
     *out = (spmv__program *)block;
     (*out)->format = (spmv_format)f;
-    (*out)->options = (char *)own;
-    memcpy(own, options, n);
+    (*out)->options = (const char *)memcpy(*out + 1, options, n);
     return SPMV_OK;
 }
 
@@ -287,46 +287,39 @@ static uint64_t spmv__dev_identity(const spmv_device *device)
     return spmv__hash(hash, &info->nvidia, sizeof info->nvidia);
 }
 
-/* A program on its way into the string. */
-typedef struct spmv__packed {
-    const char *options;
-    const void *image;
-    void       *owned;  /* the image if it is to be freed, else NULL */
-    uint64_t    source; /* hash of its source */
-    size_t      bytes;  /* of the image; 0: there is none, and the program is left out */
-} spmv__packed;
-
 /* Writes a program at *at and moves *at behind it. */
-static void spmv__pack_one(unsigned char **at, const spmv__packed *packed)
+static void spmv__pack_one(unsigned char **at, const spmv__image *image)
 {
     uint64_t head[SPMV__PACK_ENTRY];
-    head[SPMV__PACK_SOURCE] = packed->source;
-    head[SPMV__PACK_OPTIONS] = strlen(packed->options) + 1;
-    head[SPMV__PACK_IMAGE] = packed->bytes;
+    head[SPMV__PACK_SOURCE] = image->source;
+    head[SPMV__PACK_OPTIONS] = image->options;
+    head[SPMV__PACK_IMAGE] = image->bytes;
     memcpy(*at, head, sizeof head);
-    memcpy(*at + sizeof head, packed->options, (size_t)head[SPMV__PACK_OPTIONS]);
-    memcpy(*at + sizeof head + head[SPMV__PACK_OPTIONS], packed->image, packed->bytes);
-    *at += sizeof head + head[SPMV__PACK_OPTIONS] + packed->bytes;
+    memcpy(*at + sizeof head, image + 1, image->options + image->bytes);
+    *at += sizeof head + image->options + image->bytes;
 }
 
-/* Writes the string of n programs. */
-static spmv_status spmv__pack(const spmv_device *device, const spmv__packed *all, size_t n, void **out, size_t *bytes)
+/* Writes the string of the programs in two lists, of which those in the second one count that are not in the first. */
+static spmv_status spmv__pack(const spmv_device *device, const spmv__image *const list[2], void **out, size_t *bytes)
 {
     uint64_t head[SPMV__PACK_HEAD], size = sizeof head;
+    const spmv__image *image;
     unsigned char *at;
-    size_t i;
+    int k;
     spmv_status s;
     memset(head, 0, sizeof head);
-    for (i = 0; i < n; i++) {
-        if (!all[i].bytes) continue;
-        size += SPMV__PACK_ENTRY * sizeof *head + strlen(all[i].options) + 1 + all[i].bytes;
-        head[SPMV__PACK_COUNT]++;
-    }
+    for (k = 0; k < 2; k++)
+        for (image = list[k]; image; image = image->next)
+            if (!k || !spmv__image_among(list[0], image->source, (const char *)(image + 1))) {
+                size += SPMV__PACK_ENTRY * sizeof *head + image->options + image->bytes;
+                head[SPMV__PACK_COUNT]++;
+            }
     s = spmv__room(&device->hooks, out, size, 1);
     if (s) return s;
     at = (unsigned char *)*out + sizeof head;
-    for (i = 0; i < n; i++)
-        if (all[i].bytes) spmv__pack_one(&at, &all[i]);
+    for (k = 0; k < 2; k++)
+        for (image = list[k]; image; image = image->next)
+            if (!k || !spmv__image_among(list[0], image->source, (const char *)(image + 1))) spmv__pack_one(&at, image);
     head[SPMV__PACK_MAGIC] = SPMV__PACK_VERSION;
     head[SPMV__PACK_BYTES] = size;
     head[SPMV__PACK_DEVICE] = spmv__dev_identity(device);
@@ -338,28 +331,21 @@ static spmv_status spmv__pack(const spmv_device *device, const spmv__packed *all
     return SPMV_OK;
 }
 
-/* Collects programs, from program on, and after them the images from image on that are not among them. *n: how many there are. */
-static spmv_status spmv__pack_collect(const spmv_device *device, const spmv__program *program, const spmv__image *image, spmv__packed *all,
-                                      size_t *n)
+/* Makes an image of a program and puts it before *list, unless the back end has none. */
+static spmv_status spmv__pack_image(const spmv_device *device, const spmv__program *program, spmv__image **list)
 {
-    size_t k;
-    spmv_status s = SPMV_OK;
-    *n = 0;
-    for (; program && !s; program = program->next, ++*n) {
-        all[*n].options = program->options;
-        all[*n].source = spmv__dev_source_hash((int)program->format);
-        s = device->info.backend->image_of(device, program->program, &all[*n].owned, &all[*n].bytes);
-        all[*n].image = all[*n].owned;
+    void *from = NULL;
+    size_t bytes = 0;
+    spmv__image *image = NULL;
+    spmv_status s = device->info.backend->image_of(device, program->program, &from, &bytes);
+    if (!s && bytes) image = spmv__image_new(device, spmv__dev_source_hash((int)program->format), program->options, bytes);
+    if (!s && bytes && !image) s = SPMV_ERR_MEMORY;
+    if (image) {
+        memcpy((char *)(image + 1) + image->options, from, bytes);
+        image->next = *list;
+        *list = image;
     }
-    for (; image && !s; image = image->next) {
-        const char *options = (const char *)(image + 1);
-        for (k = 0; k < *n && (all[k].source != image->source || strcmp(all[k].options, options) != 0);) k++;
-        if (k < *n) continue;
-        all[*n].options = options;
-        all[*n].source = image->source;
-        all[*n].image = options + image->options;
-        all[(*n)++].bytes = image->bytes;
-    }
+    spmv_free(&device->hooks, from);
     return s;
 }
 
@@ -370,22 +356,16 @@ SPMV_API spmv_status spmv_device_programs_take(const spmv_device *device, void *
         return spmv__null(device ? &device->hooks : NULL, "spmv_device_programs_take", !device ? "device" : !out ? "out" : "bytes", out,
                           sizeof *out);
     if (!spmv__dev_is_here(device)) return spmv__dev_not_here(device, "spmv_device_programs_take", out, sizeof *out);
-    const spmv__program *programs = spmv__dev_programs(device), *program;
-    const spmv__image *images = spmv__dev_images(device), *image;
-    spmv__packed *all;
-    void *block;
-    size_t n = 1, i;
-    spmv_status s;
+    const spmv__program *program = spmv__dev_programs(device);
+    const spmv__image *list[2];
+    spmv__image *made = NULL;
+    spmv_status s = SPMV_OK;
     *out = NULL;
-    for (program = programs; program; program = program->next) n++;
-    for (image = images; image; image = image->next) n++;
-    s = spmv__new(&device->hooks, &block, n, sizeof *all, 0);
-    if (s) return s;
-    all = (spmv__packed *)block;
-    s = spmv__pack_collect(device, programs, images, all, &n);
-    if (!s) s = spmv__pack(device, all, n, out, bytes);
-    for (i = 0; i < n; i++) spmv_free(&device->hooks, all[i].owned);
-    spmv_free(&device->hooks, all);
+    for (; program && !s; program = program->next) s = spmv__pack_image(device, program, &made);
+    list[0] = made;
+    list[1] = spmv__dev_images(device);
+    if (!s) s = spmv__pack(device, list, out, bytes);
+    spmv__images_free(device, made);
     return s;
 }
 

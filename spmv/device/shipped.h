@@ -52,7 +52,6 @@ static void spmv__image_add(const spmv_device *device, spmv__image *image)
     spmv__unlock(&device->common->lock);
 }
 
-#if !defined(SPMV_NO_CUDA) && !defined(SPMV_NO_PTX)
 /* A program among the others of its file, which are packed one behind the other (tools/gen/ptx). */
 typedef struct spmv__shipped {
     uint64_t    hash;
@@ -61,7 +60,11 @@ typedef struct spmv__shipped {
     unsigned    bytes;    /* of its PTX */
 } spmv__shipped;
 
+#if !defined(SPMV_NO_CUDA) && !defined(SPMV_NO_PTX)
 #include "../generated/ptx.h"
+#else
+static const spmv__shipped spmv__shipped_all[] = { { 0, NULL, 0, 0, 0 } };
+#endif
 
 /* The next character of an array of pieces, which zeros fill up. */
 static unsigned spmv__shipped_next(const char **from)
@@ -173,26 +176,4 @@ static spmv__image *spmv__shipped_take(const spmv_device *device, uint64_t sourc
     const spmv__shipped *from = spmv__shipped_of(source, options);
     return from ? spmv__shipped_image(device, from, source, options) : NULL;
 }
-#else
-typedef char spmv__shipped;
-static int spmv__ships(const spmv_device *device)
-{
-    (void)device;
-    return 0;
-}
-static const spmv__shipped *spmv__shipped_of(uint64_t source, const char *options)
-{
-    (void)source;
-    (void)options;
-    return NULL;
-}
-static spmv__image *spmv__shipped_take(const spmv_device *device, uint64_t source, const char *options)
-{
-    (void)device;
-    (void)source;
-    (void)options;
-    return NULL;
-}
-#endif
-
 #endif

@@ -272,15 +272,6 @@ static uint64_t spmv__stage_place(spmv_device *device, uint64_t want, int pin, u
     return want;
 }
 
-/* Flags that one thread sets and another one reads. */
-#ifdef __GNUC__
-static int spmv__is_set(const long *flag) { return __atomic_load_n(flag, __ATOMIC_ACQUIRE) != 0; }
-static void spmv__set_flag(long *flag) { __atomic_store_n(flag, 1L, __ATOMIC_RELEASE); }
-#else
-static int spmv__is_set(const long *flag) { return *(const volatile long *)flag != 0; }
-static void spmv__set_flag(long *flag) { *(volatile long *)flag = 1; }
-#endif
-
 /* A copy in host memory, in shares. */
 typedef struct spmv__stage_copy {
     unsigned char       *to;
@@ -447,12 +438,6 @@ static spmv_status spmv__dev_upload(spmv_device *device, const spmv_array *array
 
 /* ---- vectors in device memory ------------------------------------------------------------------------------------ */
 
-/* Reports which argument of function is NULL: device, buffer, or else other. */
-static spmv_status spmv__buffer_null(const spmv_device *device, const char *function, const void *buffer, const char *other)
-{
-    return spmv__null(device ? &device->hooks : NULL, function, !device ? "device" : !buffer ? "buffer" : other, NULL, 0);
-}
-
 /* Checks that elements of width bytes may lie in a buffer of the caller's: a GPU ends the context where an address is misaligned. */
 static spmv_status spmv__dev_aligned(const spmv_device *device, const spmv_hooks *hooks, const char *what, void *buffer, uint64_t width)
 {
@@ -475,6 +460,16 @@ static spmv_status spmv__dev_holds(const spmv_device *device, const spmv_hooks *
     return spmv_log(hooks, SPMV_ERR_ARGUMENT, "%s: %s needs %llu bytes, but has %llu", where, what, (spmv__ull)need, (spmv__ull)bytes);
 }
 
+/* Checks the arguments of a function on so many bytes of a buffer. other: NULL if the argument of that name is; else any. */
+static spmv_status spmv__buffer_check(const spmv_device *device, const char *function, void *buffer, uint64_t bytes, const void *other,
+                                      const char *name)
+{
+    const int wrong = !device || !buffer || (bytes && !other);
+    if (wrong) return spmv__null(device ? &device->hooks : NULL, function, !device ? "device" : !buffer ? "buffer" : name, NULL, 0);
+    if (!spmv__dev_is_here(device)) return spmv__dev_not_here(device, function, NULL, 0);
+    return spmv__dev_holds(device, &device->hooks, function, "buffer", buffer, bytes, 1);
+}
+
 SPMV_API spmv_status spmv_buffer_create(const spmv_device *device, uint64_t bytes, void **out)
 {
     spmv_status s;
@@ -493,27 +488,21 @@ SPMV_API void spmv_buffer_destroy(const spmv_device *device, void *buffer)
 
 SPMV_API spmv_status spmv_buffer_write(const spmv_device *device, void *buffer, uint64_t bytes, const void *from)
 {
-    if (!device || !buffer || (bytes && !from)) return spmv__buffer_null(device, "spmv_buffer_write", buffer, "from");
-    if (!spmv__dev_is_here(device)) return spmv__dev_not_here(device, "spmv_buffer_write", NULL, 0);
-    spmv_status s = spmv__dev_holds(device, &device->hooks, "spmv_buffer_write", "buffer", buffer, bytes, 1);
+    spmv_status s = spmv__buffer_check(device, "spmv_buffer_write", buffer, bytes, from, "from");
     return s || !bytes ? s : device->info.backend->write(device, device->queue, buffer, bytes, from);
 }
 
 SPMV_API spmv_status spmv_buffer_read(const spmv_device *device, void *buffer, uint64_t bytes, void *to)
 {
-    if (!device || !buffer || (bytes && !to)) return spmv__buffer_null(device, "spmv_buffer_read", buffer, "to");
-    if (!spmv__dev_is_here(device)) return spmv__dev_not_here(device, "spmv_buffer_read", NULL, 0);
-    spmv_status s = spmv__dev_holds(device, &device->hooks, "spmv_buffer_read", "buffer", buffer, bytes, 1);
+    spmv_status s = spmv__buffer_check(device, "spmv_buffer_read", buffer, bytes, to, "to");
     return s || !bytes ? s : device->info.backend->read(device, device->queue, buffer, bytes, to, NULL);
 }
 
 SPMV_API spmv_status spmv_buffer_fill(const spmv_device *device, void *buffer, uint64_t bytes, uint32_t word)
 {
-    if (!device || !buffer) return spmv__buffer_null(device, "spmv_buffer_fill", buffer, "");
-    if (!spmv__dev_is_here(device)) return spmv__dev_not_here(device, "spmv_buffer_fill", NULL, 0);
-    if (bytes % 4)
-        return spmv_log(&device->hooks, SPMV_ERR_ARGUMENT, "spmv_buffer_fill: %llu bytes are not a multiple of 4", (spmv__ull)bytes);
-    spmv_status s = spmv__dev_holds(device, &device->hooks, "spmv_buffer_fill", "buffer", buffer, bytes, 1);
+    spmv_status s = spmv__buffer_check(device, "spmv_buffer_fill", buffer, bytes, &word, "");
+    if (!s && bytes % 4)
+        s = spmv_log(&device->hooks, SPMV_ERR_ARGUMENT, "spmv_buffer_fill: %llu bytes are not a multiple of 4", (spmv__ull)bytes);
     return s || !bytes ? s : device->info.backend->fill(device, device->queue, buffer, bytes, word);
 }
 

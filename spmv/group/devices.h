@@ -72,18 +72,13 @@ static const spmv_transfer *spmv__group_transfer(const spmv_device *device) { re
 /* Refuses a device that cannot be part of a group. */
 static spmv_status spmv__group_check_device(const spmv_device *device, size_t i, const spmv_hooks *hooks)
 {
-    int out_of_order = 0, profiles;
-    spmv_status s;
     if (!device) return SPMV_OK;
     if (!device->info.backend) return spmv_log(hooks, SPMV_ERR_ARGUMENT, "spmv_group_create: device %llu is not open", (spmv__ull)i);
     if (!spmv__dev_is_here(device)) return spmv__dev_not_here(device, "spmv_group_create", NULL, 0);
     if (!spmv__group_transfer(device))
         return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "spmv_group_create: device %llu: %s has no transfers", (spmv__ull)i,
                         device->info.backend->name);
-    s = device->info.backend->queue_keep(device, device->queue, &out_of_order, &profiles);
-    if (s) return s;
-    device->info.backend->queue_free(device, device->queue);
-    if (!out_of_order) return SPMV_OK;
+    if (!device->common->chain) return SPMV_OK;
     return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "spmv_group_create: the queue of device %llu (%s) is out of order", (spmv__ull)i,
                     device->info.name);
 }
