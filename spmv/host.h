@@ -321,6 +321,7 @@ static const spmv__product SPMV__CAT(spmv__wide_, SPMV__LEVEL)[SPMV_TYPE_COUNT] 
 #if defined(SPMV__COLUMN_BITS) /* again */
 #undef SPMV__OC
 #undef SPMV__FC
+#undef SPMV__NEXT_TWO
 #undef SPMV__C_PAD
 #undef SPMV__C
 #undef SPMV__COLUMN_BITS

@@ -342,11 +342,13 @@ SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(first_eight)(const SPMV__T *product, co
 #if SPMV__COLUMN_BITS == 16
 #define SPMV__C uint16_t
 #define SPMV__C_PAD SPMV_PAD16
+#define SPMV__NEXT_TWO spmv__next_two16
 #define SPMV__FC(name) SPMV__F(name##16)
 #define SPMV__OC(name) SPMV__O(name##16)
 #else
 #define SPMV__C uint32_t
 #define SPMV__C_PAD SPMV_PAD
+#define SPMV__NEXT_TWO spmv__next_two
 #define SPMV__FC(name) SPMV__F(name)
 #define SPMV__OC(name) SPMV__O(name)
 #endif

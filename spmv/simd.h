@@ -20,6 +20,7 @@
  *   vpads(c)                 is there padding among these columns? 0: none, 1: some, 2: nothing else (vpads16)
  *   quad, qload(values, n), qfrom(elements, n), qzero(), qfma(a, b, c), qadd(a, b), qsum(q), qgather(x, c) (qgather16)
  *                            the same for four lanes; the first n (2, 3 or 4) are loaded, and the others are 0
+ *   qset(a, b, c, d)         a quad of these elements
  *   qtwo(p, q)               two elements from p on, then two from q on
  *   efma(a, b, c)            a * b + c of single elements, rounded once where vfma is
  *   qfirst(q, n)             q with only its first n lanes (0 to 4), the others 0
@@ -74,42 +75,26 @@
 #define SPMV__ALIGN_LOOP ((void)0)
 #endif
 
-/* ---- what vectors have in common ----------------------------------------------------------------------------------- */
+/* ---- what levels have in common ------------------------------------------------------------------------------------- */
 
 #if defined(SPMV__SIMD_X86) || defined(SPMV__SIMD_NEON)
-#define SPMV__GET2(G) G(0), G(1)
-#define SPMV__GET4(G) SPMV__GET2(G), G(2), G(3)
-#define SPMV__GET8(G) SPMV__GET4(G), G(4), G(5), G(6), G(7)
-#define SPMV__AT(k) x[c[k]]
-#define SPMV__AT_OR_0(k) *(c[k] == pad ? &none : x + c[k])
-/* Gathers of n lanes. */
-#define SPMV__GATHERS(S, T, n)                                                                                                     \
-    SPMV__FORCE_INLINE spmv__vec_##S spmv__vgather_##S(const T *x, const uint32_t *c)                                              \
-    {                                                                                                                              \
-        spmv__vec_##S v = { SPMV__GET##n(SPMV__AT) };                                                                              \
-        return v;                                                                                                                  \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE spmv__vec_##S spmv__vgather16_##S(const T *x, const uint16_t *c)                                            \
-    {                                                                                                                              \
-        spmv__vec_##S v = { SPMV__GET##n(SPMV__AT) };                                                                              \
-        return v;                                                                                                                  \
-    }
-/* Picks of n lanes. */
-#define SPMV__PICKS(S, T, n)                                                                                                       \
-    SPMV__FORCE_INLINE spmv__vec_##S spmv__vpick_##S(const T *x, const uint32_t *c, int pads)                                      \
-    {                                                                                                                              \
-        static const T none = 0;                                                                                                   \
-        const uint32_t pad = SPMV_PAD;                                                                                             \
-        spmv__vec_##S v = { SPMV__GET##n(SPMV__AT_OR_0) };                                                                         \
-        return pads ? v : spmv__vgather_##S(x, c);                                                                                 \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE spmv__vec_##S spmv__vpick16_##S(const T *x, const uint16_t *c, int pads)                                    \
-    {                                                                                                                              \
-        static const T none = 0;                                                                                                   \
-        const uint16_t pad = SPMV_PAD16;                                                                                           \
-        spmv__vec_##S v = { SPMV__GET##n(SPMV__AT_OR_0) };                                                                         \
-        return pads ? v : spmv__vgather16_##S(x, c);                                                                               \
-    }
+/* Two columns, the first in the low half, by one load: what products in caches wait for most is loads. From the sums, clang makes two. */
+SPMV__FORCE_INLINE uint64_t spmv__next_two(const uint32_t *c)
+{
+    uint64_t two = c[0] | (uint64_t)c[1] << 32;
+#ifdef SPMV__SIMD_X86
+    memcpy(&two, c, sizeof two);
+#endif
+    return two;
+}
+SPMV__FORCE_INLINE uint32_t spmv__next_two16(const uint16_t *c)
+{
+    uint32_t two = c[0] | (uint32_t)c[1] << 16;
+#ifdef SPMV__SIMD_X86
+    memcpy(&two, c, sizeof two);
+#endif
+    return two;
+}
 #endif
 
 /* ---- AVX2 with FMA -------------------------------------------------------------------------------------------------- */
@@ -164,7 +149,29 @@ SPMV__FORCE_INLINE float spmv__vsum_f32_avx2(__m256 v)
 {
     return spmv__qsum_f32_avx2(_mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
 }
-SPMV__GATHERS(f32_avx2, float, 8)
+#define SPMV__AVX2_GATHERS(S, T, quad, join)                                                                                       \
+    SPMV__FORCE_INLINE quad spmv__qgather_##S(const T *x, const uint32_t *c)                                                       \
+    {                                                                                                                              \
+        const uint64_t a = spmv__next_two(c), b = spmv__next_two(c + 2);                                                           \
+        return spmv__qset_##S(x[(uint32_t)a], x[a >> 32], x[(uint32_t)b], x[b >> 32]);                                             \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE quad spmv__qgather16_##S(const T *x, const uint16_t *c)                                                     \
+    {                                                                                                                              \
+        const uint32_t a = spmv__next_two16(c), b = spmv__next_two16(c + 2);                                                       \
+        return spmv__qset_##S(x[(uint16_t)a], x[a >> 16], x[(uint16_t)b], x[b >> 16]);                                             \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE spmv__vec_##S spmv__vgather_##S(const T *x, const uint32_t *c)                                              \
+    {                                                                                                                              \
+        return join(spmv__qgather_##S(x, c), spmv__qgather_##S(x, c + 4));                                                         \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE spmv__vec_##S spmv__vgather16_##S(const T *x, const uint16_t *c)                                            \
+    {                                                                                                                              \
+        return join(spmv__qgather16_##S(x, c), spmv__qgather16_##S(x, c + 4));                                                     \
+    }
+#define SPMV__JOIN(low, high) _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1)
+#define spmv__qset_f32_avx2 _mm_setr_ps
+SPMV__AVX2_GATHERS(f32_avx2, float, __m128, SPMV__JOIN)
+#undef SPMV__JOIN
 /* Stores eight columns with 0 in the place of padding, and returns -1 for each that was padding: one gather does for both cases. */
 SPMV__FORCE_INLINE __m256i spmv__without_pads_avx2(uint32_t *to, const uint32_t *c)
 {
@@ -221,8 +228,6 @@ SPMV__FORCE_INLINE __m128 spmv__qload_f32_avx2(const float *p, int n)
     if (n == 2) return _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)p));
     return _mm_movelh_ps(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)p)), _mm_load_ss(p + 2));
 }
-SPMV__FORCE_INLINE __m128 spmv__qgather_f32_avx2(const float *x, const uint32_t *c) { return _mm_setr_ps(SPMV__GET4(SPMV__AT)); }
-SPMV__FORCE_INLINE __m128 spmv__qgather16_f32_avx2(const float *x, const uint16_t *c) { return _mm_setr_ps(SPMV__GET4(SPMV__AT)); }
 SPMV__FORCE_INLINE __m128 spmv__qfirst_f32_avx2(__m128 q, uint64_t n)
 {
     static const int32_t first[8] = { -1, -1, -1, -1, 0, 0, 0, 0 };
@@ -301,9 +306,8 @@ SPMV__FORCE_INLINE double spmv__qsum_f64_avx2(__m256d q)
     return _mm_cvtsd_f64(_mm_add_sd(h, _mm_unpackhi_pd(h, h)));
 }
 SPMV__FORCE_INLINE double spmv__vsum_f64_avx2(spmv__vec_f64_avx2 v) { return spmv__qsum_f64_avx2(_mm256_add_pd(v.low, v.high)); }
-#define SPMV__PAIR(G) spmv__pair_f64_avx2(_mm256_setr_pd(SPMV__GET4(G)), _mm256_setr_pd(G(4), G(5), G(6), G(7)))
-SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vgather_f64_avx2(const double *x, const uint32_t *c) { return SPMV__PAIR(SPMV__AT); }
-SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vgather16_f64_avx2(const double *x, const uint16_t *c) { return SPMV__PAIR(SPMV__AT); }
+#define spmv__qset_f64_avx2 _mm256_setr_pd
+SPMV__AVX2_GATHERS(f64_avx2, double, __m256d, spmv__pair_f64_avx2)
 SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__clear_f64_avx2(spmv__vec_f64_avx2 v, __m256i none)
 {
     const __m256i low = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(none));
@@ -312,7 +316,6 @@ SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__clear_f64_avx2(spmv__vec_f64_avx2 v,
 }
 SPMV__AVX2_PICK(, double, uint32_t, spmv__vec_f64_avx2, f64_avx2, spmv__without_pads_avx2)
 SPMV__AVX2_PICK(16, double, uint16_t, spmv__vec_f64_avx2, f64_avx2, spmv__without_pads16_avx2)
-#undef SPMV__PAIR
 #define spmv__vrun_f64_avx2 spmv__vrun_f32_avx2 /* as many columns */
 #define spmv__vrun16_f64_avx2 spmv__vrun16_f32_avx2
 #define spmv__vpads_f64_avx2 spmv__vpads_f32_avx2
@@ -323,8 +326,6 @@ SPMV__FORCE_INLINE __m256d spmv__qload_f64_avx2(const double *p, int n)
     return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p)), n == 2 ? _mm_setzero_pd() : _mm_load_sd(p + 2), 1);
 }
 SPMV__FORCE_INLINE __m256d spmv__qload_mixed_avx2(const float *p, int n) { return _mm256_cvtps_pd(spmv__qload_f32_avx2(p, n)); }
-SPMV__FORCE_INLINE __m256d spmv__qgather_f64_avx2(const double *x, const uint32_t *c) { return _mm256_setr_pd(SPMV__GET4(SPMV__AT)); }
-SPMV__FORCE_INLINE __m256d spmv__qgather16_f64_avx2(const double *x, const uint16_t *c) { return _mm256_setr_pd(SPMV__GET4(SPMV__AT)); }
 SPMV__FORCE_INLINE __m256d spmv__qfirst_f64_avx2(__m256d q, uint64_t n)
 {
     static const int64_t first[8] = { -1, -1, -1, -1, 0, 0, 0, 0 };
@@ -369,6 +370,38 @@ SPMV__FORCE_INLINE __m256d spmv__qfma_f64_avx2(__m256d a, __m256d b, __m256d c) 
 
 #ifdef SPMV__SIMD_NEON
 #include <arm_neon.h>
+#define SPMV__GET2(G) G(0), G(1)
+#define SPMV__GET4(G) SPMV__GET2(G), G(2), G(3)
+#define SPMV__AT(k) x[c[k]]
+#define SPMV__AT_OR_0(k) *(c[k] == pad ? &none : x + c[k])
+/* Gathers of n lanes. */
+#define SPMV__GATHERS(S, T, n)                                                                                                     \
+    SPMV__FORCE_INLINE spmv__vec_##S spmv__vgather_##S(const T *x, const uint32_t *c)                                              \
+    {                                                                                                                              \
+        spmv__vec_##S v = { SPMV__GET##n(SPMV__AT) };                                                                              \
+        return v;                                                                                                                  \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE spmv__vec_##S spmv__vgather16_##S(const T *x, const uint16_t *c)                                            \
+    {                                                                                                                              \
+        spmv__vec_##S v = { SPMV__GET##n(SPMV__AT) };                                                                              \
+        return v;                                                                                                                  \
+    }
+/* Picks of n lanes. */
+#define SPMV__PICKS(S, T, n)                                                                                                       \
+    SPMV__FORCE_INLINE spmv__vec_##S spmv__vpick_##S(const T *x, const uint32_t *c, int pads)                                      \
+    {                                                                                                                              \
+        static const T none = 0;                                                                                                   \
+        const uint32_t pad = SPMV_PAD;                                                                                             \
+        spmv__vec_##S v = { SPMV__GET##n(SPMV__AT_OR_0) };                                                                         \
+        return pads ? v : spmv__vgather_##S(x, c);                                                                                 \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE spmv__vec_##S spmv__vpick16_##S(const T *x, const uint16_t *c, int pads)                                    \
+    {                                                                                                                              \
+        static const T none = 0;                                                                                                   \
+        const uint16_t pad = SPMV_PAD16;                                                                                           \
+        spmv__vec_##S v = { SPMV__GET##n(SPMV__AT_OR_0) };                                                                         \
+        return pads ? v : spmv__vgather16_##S(x, c);                                                                               \
+    }
 SPMV__FORCE_INLINE int spmv__short_neon(const uint32_t *ptr)
 {
     int i = 0;
@@ -422,6 +455,11 @@ SPMV__FORCE_INLINE float32x4_t spmv__qload_f32_neon(const float *p, int n)
 }
 SPMV__FORCE_INLINE float32x4_t spmv__qtwo_f32_neon(const float *p, const float *q) { return vcombine_f32(vld1_f32(p), vld1_f32(q)); }
 SPMV__FORCE_INLINE float32x4_t spmv__qfrom_f32_neon(const float *p, int n) { return spmv__qload_f32_neon(p, n); }
+SPMV__FORCE_INLINE float32x4_t spmv__qset_f32_neon(float a, float b, float c, float d)
+{
+    const float32x4_t q = { a, b, c, d };
+    return q;
+}
 SPMV__FORCE_INLINE float32x4_t spmv__qzero_f32_neon(void) { return vdupq_n_f32(0); }
 SPMV__FORCE_INLINE float32x4_t spmv__qadd_f32_neon(float32x4_t a, float32x4_t b) { return vaddq_f32(a, b); }
 SPMV__FORCE_INLINE float32x4_t spmv__qfma_f32_neon(float32x4_t a, float32x4_t b, float32x4_t c) { return vfmaq_f32(c, a, b); }
@@ -495,6 +533,11 @@ SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qzero_f64_neon(void)
 {
     spmv__quad_f64_neon q;
     q.low = q.high = vdupq_n_f64(0);
+    return q;
+}
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qset_f64_neon(double a, double b, double c, double d)
+{
+    const spmv__quad_f64_neon q = { { a, b }, { c, d } };
     return q;
 }
 SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qadd_f64_neon(spmv__quad_f64_neon a, spmv__quad_f64_neon b)

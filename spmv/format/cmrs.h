@@ -285,8 +285,8 @@ SPMV__FORCE_INLINE uint64_t SPMV__F(cmrs_row)(const SPMV__V *SPMV__RESTRICT val,
     } else {
         SPMV__O(quad) part = SPMV__O(qzero)();
         do {
-            const uint32_t col[4] = { SPMV__COL(k), SPMV__COL(k + 1), SPMV__COL(k + 2), SPMV__COL(k + 3) };
-            part = SPMV__O(qfma)(SPMV__F(qload)(val + k, 4), SPMV__O(qgather)(x, col), part);
+            const SPMV__O(quad) in = SPMV__O(qset)(x[SPMV__COL(k)], x[SPMV__COL(k + 1)], x[SPMV__COL(k + 2)], x[SPMV__COL(k + 3)]);
+            part = SPMV__O(qfma)(SPMV__F(qload)(val + k, 4), in, part);
             k += 4;
         } while (k + 4 <= last && SPMV__ROW(k + 3) == r);
         for (rest = SPMV__O(qsum)(part); k < last && SPMV__ROW(k) == r; k++) rest += val[k] * x[SPMV__COL(k)];

@@ -219,19 +219,27 @@ SPMV__FORCE_INLINE SPMV__O(quad) SPMV__FC(row_end)(const SPMV__V *SPMV__RESTRICT
     return SPMV__O(qfirst)(SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__OC(qgather)(x, col), SPMV__O(qzero)()), n);
 }
 
+/* sum plus the products of two values. */
+SPMV__FORCE_INLINE SPMV__T SPMV__FC(plus_two)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
+                                              const SPMV__T *SPMV__RESTRICT x, SPMV__T sum)
+{
+    const uint64_t two = SPMV__NEXT_TWO(col);
+    sum = SPMV__O(efma)((SPMV__T)val[0], x[(SPMV__C)two], sum);
+    return SPMV__O(efma)((SPMV__T)val[1], x[two >> SPMV__COLUMN_BITS], sum);
+}
+
 /* The sum of a row of n nonzeros, 1 to 7, n being a constant. */
 SPMV__FORCE_INLINE SPMV__T SPMV__FC(fixed)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, int n,
                                            const SPMV__T *SPMV__RESTRICT x)
 {
+    const uint64_t two = n % 2 ? *col : SPMV__NEXT_TWO(col);
     SPMV__T s;
     SPMV__NO_VECTORS(val);
-    s = val[0] * x[col[0]];
-    if (n > 1) s = SPMV__O(efma)((SPMV__T)val[1], x[col[1]], s);
-    if (n > 2) s = SPMV__O(efma)((SPMV__T)val[2], x[col[2]], s);
-    if (n > 3) s = SPMV__O(efma)((SPMV__T)val[3], x[col[3]], s);
-    if (n > 4) s = SPMV__O(efma)((SPMV__T)val[4], x[col[4]], s);
-    if (n > 5) s = SPMV__O(efma)((SPMV__T)val[5], x[col[5]], s);
-    if (n > 6) s = SPMV__O(efma)((SPMV__T)val[6], x[col[6]], s);
+    s = val[0] * x[(SPMV__C)two];
+    if (n % 2 == 0) s = SPMV__O(efma)((SPMV__T)val[1], x[two >> SPMV__COLUMN_BITS], s);
+    if (n > 2) s = SPMV__FC(plus_two)(val + 2 - n % 2, col + 2 - n % 2, x, s);
+    if (n > 4) s = SPMV__FC(plus_two)(val + 4 - n % 2, col + 4 - n % 2, x, s);
+    if (n > 6) s = SPMV__FC(plus_two)(val + 6 - n % 2, col + 6 - n % 2, x, s);
     return s;
 }
 
