@@ -149,11 +149,15 @@ SPMV__FORCE_INLINE float spmv__vsum_f32_avx2(__m256 v)
 {
     return spmv__qsum_f32_avx2(_mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
 }
+/* Gathers of 4 and 8 lanes; qtwos: of the columns that two words hold. */
 #define SPMV__AVX2_GATHERS(S, T, quad, join)                                                                                       \
+    SPMV__FORCE_INLINE quad spmv__qtwos_##S(const T *x, uint64_t a, uint64_t b)                                                    \
+    {                                                                                                                              \
+        return spmv__qset_##S(x[(uint32_t)a], x[a >> 32], x[(uint32_t)b], x[b >> 32]);                                             \
+    }                                                                                                                              \
     SPMV__FORCE_INLINE quad spmv__qgather_##S(const T *x, const uint32_t *c)                                                       \
     {                                                                                                                              \
-        const uint64_t a = spmv__next_two(c), b = spmv__next_two(c + 2);                                                           \
-        return spmv__qset_##S(x[(uint32_t)a], x[a >> 32], x[(uint32_t)b], x[b >> 32]);                                             \
+        return spmv__qtwos_##S(x, spmv__next_two(c), spmv__next_two(c + 2));                                                       \
     }                                                                                                                              \
     SPMV__FORCE_INLINE quad spmv__qgather16_##S(const T *x, const uint16_t *c)                                                     \
     {                                                                                                                              \
@@ -171,36 +175,38 @@ SPMV__FORCE_INLINE float spmv__vsum_f32_avx2(__m256 v)
 #define SPMV__JOIN(low, high) _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1)
 #define spmv__qset_f32_avx2 _mm_setr_ps
 SPMV__AVX2_GATHERS(f32_avx2, float, __m128, SPMV__JOIN)
-#undef SPMV__JOIN
-/* Stores eight columns with 0 in the place of padding, and returns -1 for each that was padding: one gather does for both cases. */
-SPMV__FORCE_INLINE __m256i spmv__without_pads_avx2(uint32_t *to, const uint32_t *c)
+/* Eight columns; *none: -1 for each that is padding. */
+SPMV__FORCE_INLINE __m256i spmv__eight_avx2(const uint32_t *c, __m256i *none)
 {
-    const __m256i columns = _mm256_loadu_si256((const __m256i *)c), pads = _mm256_cmpeq_epi32(columns, _mm256_set1_epi32(-1));
-    _mm256_storeu_si256((__m256i *)to, _mm256_andnot_si256(pads, columns));
-    return pads;
+    const __m256i columns = _mm256_loadu_si256((const __m256i *)c);
+    *none = _mm256_cmpeq_epi32(columns, _mm256_set1_epi32(-1));
+    return columns;
 }
-SPMV__FORCE_INLINE __m256i spmv__without_pads16_avx2(uint16_t *to, const uint16_t *c)
+SPMV__FORCE_INLINE __m256i spmv__eight16_avx2(const uint16_t *c, __m256i *none)
 {
-    const __m128i columns = _mm_loadu_si128((const __m128i *)c), pads = _mm_cmpeq_epi16(columns, _mm_set1_epi16(-1));
-    _mm_storeu_si128((__m128i *)to, _mm_andnot_si128(pads, columns));
-    return _mm256_cvtepi16_epi32(pads);
+    const __m128i columns = _mm_loadu_si128((const __m128i *)c);
+    *none = _mm256_cvtepi16_epi32(_mm_cmpeq_epi16(columns, _mm_set1_epi16(-1)));
+    return _mm256_cvtepu16_epi32(columns);
 }
-#define SPMV__AVX2_PICK(w, T, C, vec, S, without)                                                                                  \
+/* Columns without padding stay in registers: loads of them would wait for the store. */
+#define SPMV__AVX2_PICK(w, T, C, vec, S, join)                                                                                     \
     SPMV__FORCE_INLINE vec spmv__vpick##w##_##S(const T *x, const C *c, int pads)                                                  \
     {                                                                                                                              \
-        C columns[8];                                                                                                              \
-        vec v;                                                                                                                     \
-        __m256i none = _mm256_setzero_si256();                                                                                     \
-        if (pads) {                                                                                                                \
-            none = without(columns, c);                                                                                            \
-            c = columns;                                                                                                           \
-        }                                                                                                                          \
-        v = spmv__vgather##w##_##S(x, c);                                                                                          \
-        return pads ? spmv__clear_##S(v, none) : v;                                                                                \
+        __m256i none, columns;                                                                                                     \
+        __m128i low, high;                                                                                                         \
+        if (!pads) return spmv__vgather##w##_##S(x, c);                                                                            \
+        columns = spmv__eight##w##_avx2(c, &none);                                                                                 \
+        columns = _mm256_andnot_si256(none, columns);                                                                              \
+        low = _mm256_castsi256_si128(columns);                                                                                     \
+        high = _mm256_extracti128_si256(columns, 1);                                                                               \
+        return spmv__clear_##S(join(spmv__qtwos_##S(x, (uint64_t)_mm_cvtsi128_si64(low), (uint64_t)_mm_extract_epi64(low, 1)),     \
+                                    spmv__qtwos_##S(x, (uint64_t)_mm_cvtsi128_si64(high), (uint64_t)_mm_extract_epi64(high, 1))),  \
+                               none);                                                                                              \
     }
 SPMV__FORCE_INLINE __m256 spmv__clear_f32_avx2(__m256 v, __m256i none) { return _mm256_andnot_ps(_mm256_castsi256_ps(none), v); }
-SPMV__AVX2_PICK(, float, uint32_t, __m256, f32_avx2, spmv__without_pads_avx2)
-SPMV__AVX2_PICK(16, float, uint16_t, __m256, f32_avx2, spmv__without_pads16_avx2)
+SPMV__AVX2_PICK(, float, uint32_t, __m256, f32_avx2, SPMV__JOIN)
+SPMV__AVX2_PICK(16, float, uint16_t, __m256, f32_avx2, SPMV__JOIN)
+#undef SPMV__JOIN
 SPMV__FORCE_INLINE int spmv__vrun_f32_avx2(const uint32_t *c)
 {
     const __m256i run = _mm256_add_epi32(_mm256_set1_epi32((int)*c), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -314,8 +320,8 @@ SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__clear_f64_avx2(spmv__vec_f64_avx2 v,
     const __m256i high = _mm256_cvtepi32_epi64(_mm256_extracti128_si256(none, 1));
     return spmv__pair_f64_avx2(_mm256_andnot_pd(_mm256_castsi256_pd(low), v.low), _mm256_andnot_pd(_mm256_castsi256_pd(high), v.high));
 }
-SPMV__AVX2_PICK(, double, uint32_t, spmv__vec_f64_avx2, f64_avx2, spmv__without_pads_avx2)
-SPMV__AVX2_PICK(16, double, uint16_t, spmv__vec_f64_avx2, f64_avx2, spmv__without_pads16_avx2)
+SPMV__AVX2_PICK(, double, uint32_t, spmv__vec_f64_avx2, f64_avx2, spmv__pair_f64_avx2)
+SPMV__AVX2_PICK(16, double, uint16_t, spmv__vec_f64_avx2, f64_avx2, spmv__pair_f64_avx2)
 #define spmv__vrun_f64_avx2 spmv__vrun_f32_avx2 /* as many columns */
 #define spmv__vrun16_f64_avx2 spmv__vrun16_f32_avx2
 #define spmv__vpads_f64_avx2 spmv__vpads_f32_avx2
