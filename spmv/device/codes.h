@@ -41,14 +41,10 @@ static spmv_status spmv__dev_once(spmv_device *device, void *program, const char
 {
     const spmv_backend *back = device->info.backend;
     const uint64_t wg = (uint64_t)spmv__dev_vector_group(device);
-    spmv_device_matrix on; /* stands in for a matrix */
     void *kernel = NULL;
     uint64_t groups = 0;
-    spmv_status s;
-    memset(&on, 0, sizeof on);
-    on.device = device;
-    s = back->kernel(device, program, name, &kernel);
-    if (!s) s = spmv__dev_set(&on, kernel, value, count);
+    spmv_status s = back->kernel(device, program, name, &kernel);
+    if (!s) s = spmv__dev_set(device, kernel, 0, value, count);
     if (!s) s = spmv__dev_groups(device, elements, wg * each, wg, &groups);
     if (!s) s = spmv__dev_start(device, kernel, groups, wg);
     spmv__dev_kernel_free(device, kernel);
@@ -176,10 +172,12 @@ static spmv_status spmv__codes_write(spmv_device *device, const spmv_part *p, vo
 {
     const uint64_t count = p->a[SPMV_VAL].count;
     spmv__dev_value given[] = { spmv__mem(val), spmv__number(count), spmv__mem(dictionary), spmv__number(0), spmv__mem(codes) };
+    uint64_t values = 0;
     spmv__coder coder;
     spmv_status s = spmv__coder_create(&coder, device, p, val);
-    if (!s) s = spmv__codes_dictionary(&coder, &given[3].number, dictionary);
+    if (!s) s = spmv__codes_dictionary(&coder, &values, dictionary);
     if (s || !codes) return s;
+    given[3] = spmv__number(values);
     return spmv__dev_once(device, coder.program, "encode", given, SPMV__COUNT_OF(given), count, SPMV__CODES_EACH);
 }
 

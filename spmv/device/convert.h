@@ -43,7 +43,6 @@ typedef struct spmv__convert {
     const spmv_csr    *a;
     uint64_t           nnz;          /* of a */
     size_t             width;        /* of its values */
-    spmv_device_matrix args;         /* stands in for a matrix where arguments are set */
     void              *ptr, *col, *val; /* buffers, or NULL */
     uint64_t           count;        /* parts that were filled */
     spmv_csr          *given;        /* a, if columns and values are the caller's buffers; else NULL */
@@ -708,7 +707,7 @@ static spmv_status spmv__convert_block_arguments(const spmv__convert_job *job, v
         spmv__number(spmv__block_group_height(p)), spmv__mem(spmv__convert_there(job, spmv__dev_format_of(p->spec.format)->bases)),
         spmv__mem(spmv__convert_there(job, SPMV_VAL)), spmv__mem(spmv__convert_there(job, job->format->columns))
     };
-    return spmv__dev_set(&from->args, kernel, given, SPMV__COUNT_OF(given));
+    return spmv__dev_set(from->device, kernel, 0, given, SPMV__COUNT_OF(given));
 }
 
 #else
@@ -736,7 +735,7 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *job, void *k
         spmv__mem(spmv__convert_there(job, SPMV_VAL)), spmv__mem(spmv__convert_there(job, job->format->columns)),
         spmv__mem(spmv__convert_there(job, job->format->numbers)), spmv__mem(tcsr ? spmv__convert_there(job, SPMV_TCSR_FLAG) : NULL)
     };
-    return spmv__dev_set(&from->args, kernel, given, SPMV__COUNT_OF(given));
+    return spmv__dev_set(from->device, kernel, 0, given, SPMV__COUNT_OF(given));
 }
 
 /* Launches a kernel, whose arguments are set. Products wait for it: spmv__converter_finish finishes the queue. */
@@ -776,7 +775,7 @@ static spmv_status spmv__convert_tile_step(const spmv__convert_job *job, uint64_
         spmv__mem(spmv__convert_there(job, SPMV_TCSR_END)), spmv__mem(spmv__convert_there(job, SPMV_TCSR_BASE)),
         spmv__mem(spmv__convert_there(job, SPMV_TCSR_HIGH_AT))
     };
-    const spmv_status s = spmv__dev_set(&from->args, kernel, given, SPMV__COUNT_OF(given));
+    const spmv_status s = spmv__dev_set(from->device, kernel, 0, given, SPMV__COUNT_OF(given));
     return s ? s : spmv__dev_start(from->device, kernel, groups, job->wg);
 }
 
@@ -1739,7 +1738,7 @@ SPMV__SHARED spmv_status spmv__converter_create(spmv_converter **out, spmv_devic
     convert->base.blocks = spmv__convert_blocks;
     convert->base.diagonals = spmv__convert_diagonals;
     convert->base.take = spmv__convert_take;
-    convert->device = convert->args.device = device;
+    convert->device = device;
     convert->a = a;
     convert->nnz = a->nnz;
     convert->width = spmv_value_size(a->type);

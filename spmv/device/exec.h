@@ -10,14 +10,6 @@
 
 /* ---- execs: kernels with their arguments ---------------------------------------------------------------------------- */
 
-/* A number in the vectors' type. */
-static void spmv__dev_arg_real(spmv__dev_args *args, double v)
-{
-    float f = (float)v;
-    if (args->matrix->type == SPMV_F32) spmv__dev_arg(args, &f, sizeof f);
-    else spmv__dev_arg(args, &v, sizeof v);
-}
-
 static void spmv__dev_launch_shape(spmv__launch *launch, uint64_t groups, uint64_t wg)
 {
     launch->groups = groups;
@@ -31,22 +23,22 @@ static spmv_status spmv__dev_launch_part(spmv__launch *launch, const spmv_device
 {
     const spmv__dev_format *record = spmv__dev_format_of(p->format);
     const spmv__dev_kernel *kernel = &spmv__dev_kernels[p->format];
-    spmv__dev_args args;
+    spmv__dev_value list[SPMV_MAX_ARRAYS + SPMV_MAX_INTS + 5];
+    unsigned n = 0;
     int i;
     spmv_status s = matrix->device->info.backend->kernel(matrix->device, p->program, name, &launch->kernel);
     if (s) return s;
-    args = spmv__dev_args_of(matrix, launch->kernel);
-    for (i = 0; i < kernel->arrays; i++) spmv__dev_arg_mem(&args, p->a[i]);
+    for (i = 0; i < kernel->arrays; i++) list[n++] = spmv__mem(p->a[i]);
     for (i = 0; kernel->ints[i]; i++)
-        if (!spmv__dev_int_is_macro(p->format, i)) spmv__dev_arg_count(&args, p->n[i]);
-    (record->arguments ? record->arguments : spmv__dev_arguments_rows)(&args, p, carry);
-    if (p->dictionary) spmv__dev_arg_mem(&args, p->dictionary);
-    launch->arg = args.next;
+        if (!spmv__dev_int_is_macro(p->format, i)) list[n++] = spmv__number(p->n[i]);
+    n += (record->arguments ? record->arguments : spmv__dev_arguments_rows)(list + n, matrix, p, carry);
+    if (p->dictionary) list[n++] = spmv__mem(p->dictionary);
+    launch->arg = n;
     launch->first = p->source == 0;
     launch->row = p->row;
     launch->image = p->variant.value[SPMV_KNOB_IMG];
     spmv__dev_launch_shape(launch, groups, (uint64_t)p->variant.value[SPMV_KNOB_WG]);
-    return args.s;
+    return spmv__dev_set(matrix->device, launch->kernel, 0, list, n);
 }
 
 /* Makes a buffer that exec owns until it is freed. One that the device keeps may still be in use by the preparation of a matrix in another
@@ -93,15 +85,13 @@ enum { SPMV__SCALE_EACH = 64 }; /* elements of y that an item of scale.cl takes 
 static spmv_status spmv__dev_launch_scale(spmv__launch *launch, const spmv_device_matrix *matrix)
 {
     uint64_t wg = (uint64_t)matrix->scale_group, groups;
-    spmv__dev_args args;
+    const spmv__dev_value rows = spmv__number(matrix->rows);
     spmv_status s = spmv__dev_groups(matrix->device, matrix->rows, wg > 1 ? wg : (uint64_t)SPMV__SCALE_EACH, wg, &groups);
     if (!s) s = matrix->device->info.backend->kernel(matrix->device, matrix->scale, "scale", &launch->kernel);
     if (s) return s;
-    args = spmv__dev_args_of(matrix, launch->kernel);
-    spmv__dev_arg_count(&args, matrix->rows);
-    launch->arg = args.next;
+    launch->arg = 1;
     spmv__dev_launch_shape(launch, groups, wg);
-    return args.s;
+    return spmv__dev_set(matrix->device, launch->kernel, 0, &rows, 1);
 }
 
 /* Makes the kernel of what follows a product and the buffer with the sums of its groups, unless exec has them. */
@@ -113,7 +103,7 @@ static spmv_status spmv__dev_launch_tail(spmv_exec *exec)
     spmv__launch *launch = &exec->tail;
     spmv_device_part sums;
     spmv__dev_options options;
-    spmv__dev_args args;
+    spmv__dev_value given[] = { spmv__number(matrix->rows), spmv__number(strips), spmv__mem(NULL) };
     void *program = NULL;
     spmv_status s;
     if (launch->kernel) return SPMV_OK;
@@ -132,15 +122,13 @@ static spmv_status spmv__dev_launch_tail(spmv_exec *exec)
     if (!s && !launch->carry[0]) s = spmv__dev_new_carries(exec, &sums, &launch->carry[0]);
     if (!s) s = device->info.backend->kernel(device, program, "tail", &launch->kernel);
     if (s) return s;
-    args = spmv__dev_args_of(matrix, launch->kernel);
-    spmv__dev_arg_count(&args, matrix->rows);
-    spmv__dev_arg_count(&args, strips);
-    spmv__dev_arg_mem(&args, launch->carry[0]);
-    launch->arg = args.next;
-    if (!args.s) return SPMV_OK;
+    given[2] = spmv__mem(launch->carry[0]);
+    launch->arg = SPMV__COUNT_OF(given);
+    s = spmv__dev_set(device, launch->kernel, 0, given, SPMV__COUNT_OF(given));
+    if (!s) return SPMV_OK;
     spmv__dev_kernel_free(device, launch->kernel);
     launch->kernel = NULL;
-    return args.s;
+    return s;
 }
 
 static spmv_status spmv__dev_exec_queue(spmv_exec *exec, void *queue)
@@ -306,22 +294,18 @@ static spmv_order spmv__dev_order(const spmv__dev_run *run)
 /* Sets the changing arguments of a launch. */
 static spmv_status spmv__dev_launch_give(const spmv_exec *exec, spmv__launch *launch, const spmv__given *given)
 {
-    spmv__dev_args args = spmv__dev_args_of(exec->matrix, launch->kernel);
-    args.next = launch->arg;
-    spmv__dev_arg_mem(&args, given->x);
-    spmv__dev_arg_count(&args, given->x0);
-    spmv__dev_arg_mem(&args, given->y);
-    spmv__dev_arg_count(&args, given->y0);
-    spmv__dev_arg_real(&args, given->alpha);
-    spmv__dev_arg_real(&args, given->beta);
-    if (given->y_step) {
-        spmv__dev_arg_count(&args, given->x_step);
-        spmv__dev_arg_count(&args, given->y_step);
-    }
-    if (launch->image) spmv__dev_arg_mem(&args, exec->image);
+    const spmv_type type = exec->matrix->type;
+    spmv__dev_value list[] = {
+        spmv__mem(given->x), spmv__number(given->x0), spmv__mem(given->y), spmv__number(given->y0), spmv__real(type, given->alpha),
+        spmv__real(type, given->beta), spmv__number(given->x_step), spmv__number(given->y_step)
+    };
+    const size_t n = given->y_step ? 8 : launch->image ? 7 : 6;
+    spmv_status s;
+    if (launch->image) list[6] = spmv__mem(exec->image); /* there are none for several vectors */
+    s = spmv__dev_set(exec->matrix->device, launch->kernel, launch->arg, list, n);
     launch->given = *given;
-    if (args.s) memset(&launch->given, 0, sizeof launch->given);
-    return args.s;
+    if (s) memset(&launch->given, 0, sizeof launch->given);
+    return s;
 }
 
 /* Enqueues a launch, with new arguments if they are not those that it has and it is of the product (set: they are set), and keeps its event
@@ -361,22 +345,15 @@ static spmv_status spmv__dev_enqueue_tail(spmv__dev_run *run)
 {
     const spmv_tail *tail = run->tail;
     spmv__launch *launch = &run->exec->tail;
-    spmv__dev_args args = spmv__dev_args_of(run->exec->matrix, launch->kernel);
-    const int reads = spmv__tail_reads_w(tail);
-    args.next = launch->arg;
-    spmv__dev_arg_mem(&args, spmv__tail_reads_x(tail) ? run->x : NULL);
-    spmv__dev_arg_count(&args, run->x0);
-    spmv__dev_arg_mem(&args, run->y);
-    spmv__dev_arg_count(&args, run->y0);
-    spmv__dev_arg_mem(&args, reads ? (void *)(uintptr_t)tail->w : NULL);
-    spmv__dev_arg_count(&args, tail->w_offset);
-    spmv__dev_arg_mem(&args, tail->z);
-    spmv__dev_arg_count(&args, tail->z_offset);
-    spmv__dev_arg_mem(&args, tail->dots ? tail->sums : NULL);
-    spmv__dev_arg_count(&args, tail->sums_offset);
-    spmv__dev_arg_real(&args, spmv__tail_gamma(tail));
-    spmv__dev_arg_count(&args, tail->dots | (tail->z ? 1u << SPMV_DOT_COUNT : 0));
-    return args.s ? args.s : spmv__dev_enqueue(run, launch, 0, 1);
+    const spmv_device_matrix *matrix = run->exec->matrix;
+    const spmv__dev_value given[] = {
+        spmv__mem(spmv__tail_reads_x(tail) ? run->x : NULL), spmv__number(run->x0), spmv__mem(run->y), spmv__number(run->y0),
+        spmv__mem(spmv__tail_reads_w(tail) ? (void *)(uintptr_t)tail->w : NULL), spmv__number(tail->w_offset), spmv__mem(tail->z),
+        spmv__number(tail->z_offset), spmv__mem(tail->dots ? tail->sums : NULL), spmv__number(tail->sums_offset),
+        spmv__real(matrix->type, spmv__tail_gamma(tail)), spmv__number(tail->dots | (tail->z ? 1u << SPMV_DOT_COUNT : 0))
+    };
+    const spmv_status s = spmv__dev_set(matrix->device, launch->kernel, launch->arg, given, SPMV__COUNT_OF(given));
+    return s ? s : spmv__dev_enqueue(run, launch, 0, 1);
 }
 
 /* Asks the driver how much a buffer holds that exec has not seen, and remembers it as x or y. name is the argument's. */

@@ -153,25 +153,18 @@ static spmv_status spmv__dev_turn(spmv__dev_run *run, const spmv__lie *from, con
     const uint64_t wg = (uint64_t)spmv__dev_vector_group(device);
     void *program = NULL;
     uint64_t groups = 0;
-    spmv__dev_args args;
+    const spmv__dev_value given[] = {
+        spmv__mem(from->mem), spmv__number(from->at), spmv__number(from->step), spmv__number(from->next), spmv__mem(to->mem),
+        spmv__number(to->at), spmv__number(to->step), spmv__number(to->next), spmv__number(n), spmv__number(count)
+    };
     spmv_status s = spmv__dev_groups(device, n, wg, wg, &groups);
     if (s || !n) return s;
     if (!exec->turning.kernel) s = spmv__dev_vector_program(device, (int)SPMV__KERNEL_GATHER, exec->matrix->type, &program);
     if (!s && !exec->turning.kernel) s = device->info.backend->kernel(device, program, "turn", &exec->turning.kernel);
     if (s) return s;
-    args = spmv__dev_args_of(exec->matrix, exec->turning.kernel);
     spmv__dev_launch_shape(&exec->turning, groups, wg);
-    spmv__dev_arg_mem(&args, from->mem);
-    spmv__dev_arg_count(&args, from->at);
-    spmv__dev_arg_count(&args, from->step);
-    spmv__dev_arg_count(&args, from->next);
-    spmv__dev_arg_mem(&args, to->mem);
-    spmv__dev_arg_count(&args, to->at);
-    spmv__dev_arg_count(&args, to->step);
-    spmv__dev_arg_count(&args, to->next);
-    spmv__dev_arg_count(&args, n);
-    spmv__dev_arg_count(&args, count);
-    return args.s ? args.s : spmv__dev_enqueue(run, &exec->turning, 0, 1);
+    s = spmv__dev_set(device, exec->turning.kernel, 0, given, SPMV__COUNT_OF(given));
+    return s ? s : spmv__dev_enqueue(run, &exec->turning, 0, 1);
 }
 
 /* Room for turned vectors of n elements: side by side, or where an item multiplies one, one after another. */

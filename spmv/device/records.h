@@ -60,73 +60,48 @@ static void spmv__dev_option_number(spmv__dev_options *options, const char *name
     spmv__dev_option(options, name, text);
 }
 
-/* Kernel arguments, which are set one after another; the first failure stays. */
-typedef struct spmv__dev_args {
-    const spmv_device_matrix *matrix;
-    void       *kernel;
-    unsigned    next;
-    spmv_status s;
-} spmv__dev_args;
-
-static void spmv__dev_arg(spmv__dev_args *args, const void *value, size_t size)
-{
-    const spmv_device *device = args->matrix->device;
-    if (!args->s) args->s = device->info.backend->argument(device, args->kernel, args->next++, value, size);
-}
-
-static spmv__dev_args spmv__dev_args_of(const spmv_device_matrix *matrix, void *kernel)
-{
-    spmv__dev_args args;
-    args.matrix = matrix;
-    args.kernel = kernel;
-    args.next = 0;
-    args.s = SPMV_OK;
-    return args;
-}
-
-static void spmv__dev_arg_mem(spmv__dev_args *args, void *mem)
-{
-    spmv__dev_arg(args, mem ? &mem : &args->matrix->device->common->none, sizeof mem);
-}
-
-static void spmv__dev_arg_count(spmv__dev_args *args, uint64_t n)
-{
-    spmv__dev_arg(args, &n, sizeof n);
-}
-
-/* An argument of a kernel: a buffer, where NULL stands for one without elements, or a number. */
+/* An argument of a kernel: a buffer, where NULL stands for one without elements, or, if size is not 0, bytes. */
 typedef struct spmv__dev_value {
-    void    *mem;
-    uint64_t number;
-    int      is_mem;
+    void         *mem;
+    unsigned char bytes[8];
+    size_t        size;
 } spmv__dev_value;
+
+static spmv__dev_value spmv__bytes(const void *from, size_t size)
+{
+    spmv__dev_value value;
+    memset(&value, 0, sizeof value);
+    memcpy(value.bytes, from, size);
+    value.size = size;
+    return value;
+}
 
 static spmv__dev_value spmv__mem(void *mem)
 {
     spmv__dev_value value;
+    memset(&value, 0, sizeof value);
     value.mem = mem;
-    value.number = 0;
-    value.is_mem = 1;
     return value;
 }
 
-static spmv__dev_value spmv__number(uint64_t number)
+static spmv__dev_value spmv__number(uint64_t number) { return spmv__bytes(&number, sizeof number); }
+
+/* A number in the vectors' type. */
+static spmv__dev_value spmv__real(spmv_type type, double v)
 {
-    spmv__dev_value value = spmv__mem(NULL);
-    value.number = number;
-    value.is_mem = 0;
-    return value;
+    const float f = (float)v;
+    return type == SPMV_F32 ? spmv__bytes(&f, sizeof f) : spmv__bytes(&v, sizeof v);
 }
 
-/* Sets all arguments of a kernel. */
-static spmv_status spmv__dev_set(const spmv_device_matrix *matrix, void *kernel, const spmv__dev_value *value, size_t count)
+/* Sets arguments of a kernel, the first of which has that number. */
+static spmv_status spmv__dev_set(const spmv_device *device, void *kernel, unsigned first, const spmv__dev_value *value, size_t count)
 {
-    spmv__dev_args args = spmv__dev_args_of(matrix, kernel);
-    for (; count; count--, value++) {
-        if (value->is_mem) spmv__dev_arg_mem(&args, value->mem);
-        else spmv__dev_arg_count(&args, value->number);
+    spmv_status s = SPMV_OK;
+    for (; !s && count; count--, first++, value++) {
+        if (value->size) s = device->info.backend->argument(device, kernel, first, value->bytes, value->size);
+        else s = device->info.backend->argument(device, kernel, first, value->mem ? &value->mem : &device->common->none, sizeof(void *));
     }
-    return args.s;
+    return s;
 }
 #define SPMV__COUNT_OF(list) (sizeof(list) / sizeof *(list))
 
@@ -232,8 +207,9 @@ typedef struct spmv__dev_format {
     uint64_t (*local)(const spmv_part *p, const spmv_variant *variant);
     /* Sets groups, finish, carries and counters of *out, whose variant is final. NULL: rows are shared out among groups */
     spmv_status (*deal)(spmv_device_part *out, const spmv_device *device, const spmv_part *p);
-    /* Sets the arguments after arrays and integers: sizes, row list, carries. NULL: rows, columns, row list */
-    void (*arguments)(spmv__dev_args *args, const spmv_device_part *p, void *const *carry);
+    /* Writes the arguments after arrays and integers, four at most, and returns how many: sizes, row list, carries. NULL: rows, columns,
+     * row list */
+    unsigned (*arguments)(spmv__dev_value *to, const spmv_device_matrix *matrix, const spmv_device_part *p, void *const *carry);
     /* 1: a stretch may begin at grain g. NULL: at each */
     int (*grain_free)(const spmv_part *p, uint64_t g);
 } spmv__dev_format;
@@ -355,12 +331,14 @@ static spmv_status spmv__dev_deal_rows(spmv_device_part *out, const spmv_device 
     return spmv__dev_groups(device, block_rows, wg / l * spmv__dev_seq(device, p, variant, block_rows), wg, &out->groups);
 }
 
-static void spmv__dev_arguments_rows(spmv__dev_args *args, const spmv_device_part *p, void *const *carry)
+static unsigned spmv__dev_arguments_rows(spmv__dev_value *to, const spmv_device_matrix *matrix, const spmv_device_part *p,
+                                         void *const *carry)
 {
     (void)carry;
-    spmv__dev_arg_count(args, p->rows);
-    spmv__dev_arg_count(args, args->matrix->cols);
-    if (p->list) spmv__dev_arg_mem(args, p->list);
+    to[0] = spmv__number(p->rows);
+    to[1] = spmv__number(matrix->cols);
+    to[2] = spmv__mem(p->list);
+    return p->list ? 3 : 2;
 }
 
 static uint64_t spmv__dev_grains_rows(const spmv_part *p) { return p->rows; }
@@ -450,11 +428,13 @@ static spmv_status spmv__coo_deal(spmv_device_part *out, const spmv_device *devi
     return s;
 }
 
-static void spmv__coo_arguments(spmv__dev_args *args, const spmv_device_part *p, void *const *carry)
+static unsigned spmv__coo_arguments(spmv__dev_value *to, const spmv_device_matrix *matrix, const spmv_device_part *p, void *const *carry)
 {
-    spmv__dev_arg_count(args, p->nnz);
-    spmv__dev_arg_mem(args, carry[1]);
-    spmv__dev_arg_mem(args, carry[0]);
+    (void)matrix;
+    to[0] = spmv__number(p->nnz);
+    to[1] = spmv__mem(carry[1]);
+    to[2] = spmv__mem(carry[0]);
+    return 3;
 }
 
 static uint64_t spmv__coo_grains(const spmv_part *p) { return p->nnz; }
@@ -556,10 +536,11 @@ static spmv_status spmv__csr_deal(spmv_device_part *out, const spmv_device *devi
     return s;
 }
 
-static void spmv__csr_arguments(spmv__dev_args *args, const spmv_device_part *p, void *const *carry)
+static unsigned spmv__csr_arguments(spmv__dev_value *to, const spmv_device_matrix *matrix, const spmv_device_part *p, void *const *carry)
 {
-    spmv__dev_arguments_rows(args, p, carry);
-    if (p->n[SPMV_CSR_RUNS]) spmv__dev_arg_mem(args, carry[0]);
+    const unsigned n = spmv__dev_arguments_rows(to, matrix, p, carry);
+    to[n] = spmv__mem(carry[0]);
+    return p->n[SPMV_CSR_RUNS] ? n + 1 : n;
 }
 
 static uint64_t spmv__csr_grains(const spmv_part *p) { return spmv__csr_in_runs(p) ? p->n[SPMV_CSR_RUNS] : p->rows; }
@@ -973,10 +954,12 @@ static spmv_status spmv__tcsr_deal(spmv_device_part *out, const spmv_device *dev
     return s;
 }
 
-static void spmv__tcsr_arguments(spmv__dev_args *args, const spmv_device_part *p, void *const *carry)
+static unsigned spmv__tcsr_arguments(spmv__dev_value *to, const spmv_device_matrix *matrix, const spmv_device_part *p, void *const *carry)
 {
-    if (p->list) spmv__dev_arg_mem(args, p->list);
-    spmv__dev_arg_mem(args, carry[0]);
+    (void)matrix;
+    to[0] = spmv__mem(p->list);
+    to[p->list != NULL] = spmv__mem(carry[0]);
+    return p->list ? 2 : 1;
 }
 
 static uint64_t spmv__tcsr_grains(const spmv_part *p) { return p->n[SPMV_TCSR_TILES]; }

@@ -208,20 +208,6 @@ static spmv_status spmv__dev_check_part(const spmv_device_matrix *matrix, const 
     return SPMV_OK;
 }
 
-/* Takes over all arrays of a part, if they lie in one buffer. */
-static void spmv__dev_take_all(spmv_device_part *out, const spmv_part *p)
-{
-    spmv_elsewhere *elsewhere = p->elsewhere;
-    int k;
-    if (!elsewhere || !elsewhere->all) return;
-    out->all = elsewhere->all;
-    elsewhere->all = NULL;
-    for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
-        out->a[k] = elsewhere->a[k];
-        elsewhere->a[k] = NULL;
-    }
-}
-
 /* Makes *out the buffer of array k of a part: takes it over if the device has filled it, else uploads it. */
 static spmv_status spmv__dev_array(spmv_device *device, const spmv_part *p, int k, void **out)
 {
@@ -244,8 +230,9 @@ static spmv_status spmv__dev_part_create(spmv_device_part *out, spmv_device *dev
     out->nnz = p->nnz;
     out->values = p->a[SPMV_VAL].count;
     for (k = 0; k < SPMV_MAX_INTS; k++) out->n[k] = p->n[k];
-    spmv__dev_take_all(out, p);
-    for (k = 0; !s && !out->all && k < spmv__dev_kernels[p->spec.format].arrays; k++) s = spmv__dev_array(device, p, k, &out->a[k]);
+    if (p->elsewhere) out->all = p->elsewhere->all; /* with all arrays, which are taken over next */
+    if (p->elsewhere) p->elsewhere->all = NULL;
+    for (k = 0; !s && k < spmv__dev_kernels[p->spec.format].arrays; k++) s = spmv__dev_array(device, p, k, &out->a[k]);
     if (!s && p->codes) s = spmv__dev_encode(device, p, &out->a[SPMV_VAL], &out->dictionary);
     if (!s) s = spmv__dev_upload(device, &p->list, &out->list);
     if (!s) s = (record->deal ? record->deal : spmv__dev_deal_rows)(out, device, p);

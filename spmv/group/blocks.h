@@ -540,7 +540,7 @@ static spmv_status spmv__group_list_sends(const spmv__group_maker *maker)
         if (!from->device || halo[message->count - 1] - halo[0] != message->count - 1) from->direct_ = 0;
         from->staged_ |= !message->peer;
         to->receives_ |= !message->peer;
-        if (message->peer) s = SPMV__ON_DEVICE(spmv__group_peer_open(to->device, from->device));
+        if (message->peer) s = SPMV__ON_DEVICE(spmv__group_transfer(to->device)->peer_open(to->device, from->device));
         else if (!from->stage_of_) from->stage_of_ = from->device ? from->device : to->device;
     }
     return s;
@@ -551,7 +551,8 @@ static spmv_status spmv__group_stage(const spmv_group *group, spmv_group_block *
 {
     uint64_t bytes = block->sends * spmv_vector_size(group->type);
     if (!block->staged_) return SPMV_OK;
-    if (block->stage_of_) return SPMV__ON_DEVICE(spmv__group_pin(block, bytes));
+    if (block->stage_of_)
+        return SPMV__ON_DEVICE(spmv__group_transfer(block->stage_of_)->pin(block->stage_of_, bytes, &block->stage_, &block->stage_handle_));
     return spmv__room(&group->hooks, &block->stage_, bytes, 1);
 }
 

@@ -105,17 +105,12 @@ static int spmv__group_is_same(const spmv_device *device, const spmv_device *oth
     return device == other || (device->info.backend == other->info.backend && device->info.id == other->info.id);
 }
 
-static spmv_status spmv__group_peer_open(const spmv_device *to, const spmv_device *from)
-{
-    return spmv__group_transfer(to)->peer_open(to, from);
-}
-
 /* What a block needs to send: the kernel that collects, its list of elements, and room for them; nothing if it sends from x itself. */
 static spmv_status spmv__group_sender(const spmv_group *group, spmv_group_block *block)
 {
     spmv_device *device = block->device;
     const spmv_backend *back;
-    uint64_t zero = 0, size = spmv_vector_size(group->type);
+    uint64_t size = spmv_vector_size(group->type);
     spmv_status s;
     if (!device || !block->sends || block->direct_) return SPMV_OK;
     back = device->info.backend;
@@ -125,10 +120,10 @@ static spmv_status spmv__group_sender(const spmv_group *group, spmv_group_block 
     if (!s) s = back->kernel(device, block->program_, "spmv", &block->kernel_);
     if (!s) s = spmv__dev_new_filled(device, block->sends * 4, 1, block->index_, &block->send_index_);
     if (!s) s = spmv__dev_new_buffer(device, block->sends * size, 0, &block->packed_);
-    if (!s) s = back->argument(device, block->kernel_, 1, &zero, sizeof zero);
-    if (!s) s = back->argument(device, block->kernel_, 2, &block->send_index_, sizeof block->send_index_);
-    if (!s) s = back->argument(device, block->kernel_, 3, &block->sends, sizeof block->sends);
-    if (!s) s = back->argument(device, block->kernel_, 4, &block->packed_, sizeof block->packed_);
+    const spmv__dev_value given[] = {
+        spmv__number(0), spmv__mem(block->send_index_), spmv__number(block->sends), spmv__mem(block->packed_)
+    };
+    if (!s) s = spmv__dev_set(device, block->kernel_, 1, given, SPMV__COUNT_OF(given));
     spmv_free(&group->hooks, block->index_);
     block->index_ = NULL;
     return s;
@@ -166,11 +161,6 @@ static void spmv__group_queue_destroy(spmv_group_block *block)
     spmv__dev_kernel_free(device, block->kernel_);
     spmv__dev_buffer_free(device, block->send_index_);
     spmv__dev_buffer_free(device, block->packed_);
-}
-
-static spmv_status spmv__group_pin(spmv_group_block *block, uint64_t bytes)
-{
-    return spmv__group_transfer(block->stage_of_)->pin(block->stage_of_, bytes, &block->stage_, &block->stage_handle_);
 }
 
 static void spmv__group_unpin(spmv_group_block *block)
@@ -243,9 +233,9 @@ static spmv_status spmv__group_gather(const spmv_group *group, spmv_group_block 
     static const spmv_order none = { 0, NULL, NULL };
     const spmv_device *device = block->device;
     const spmv_backend *back = device->info.backend;
+    const spmv__dev_value given[] = { spmv__mem(x->at), spmv__number(x->offset) };
     spmv_status s = spmv__group_fetched(group, block, block->queue_);
-    if (!s) s = back->argument(device, block->kernel_, 0, &x->at, sizeof x->at);
-    if (!s) s = back->argument(device, block->kernel_, 1, &x->offset, sizeof x->offset);
+    if (!s) s = spmv__dev_set(device, block->kernel_, 0, given, SPMV__COUNT_OF(given));
     if (!s) s = back->launch(device, block->queue_, block->kernel_, block->groups_, block->wg_, &none, NULL);
     return s ? s : back->transfer->set(device, block->queue_, block->gathered_);
 }
@@ -307,21 +297,6 @@ static spmv_status spmv__group_receive_device(const spmv_group *group, spmv_grou
         }
     }
     return s;
-}
-
-/* Lets the queue of a device that sends from x itself wait until that has been fetched, so that x may be changed. */
-static spmv_status spmv__group_release_device(const spmv_group *group, const spmv_group_block *block)
-{
-    return block->direct_ ? spmv__group_fetched(group, block, block->device->queue) : SPMV_OK;
-}
-
-static spmv_status spmv__group_wait_sent(const spmv_group_block *block)
-{
-    return spmv__group_transfer(block->device)->wait(block->device, block->sent_);
-}
-static spmv_status spmv__group_wait_arrived(const spmv_group_block *block)
-{
-    return spmv__group_transfer(block->device)->wait(block->device, block->arrived_);
 }
 
 /* Starts what is in the device's queue. */

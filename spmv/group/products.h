@@ -186,7 +186,7 @@ static spmv_status spmv__group_receive_host(const spmv__group_run *run, size_t t
         const spmv_group_message *message = &group->message[i];
         const spmv_group_block *from = &group->block[message->from];
         if (message->to != to) continue;
-        if (from->device) s = spmv__group_blame(group, from, SPMV__ON_DEVICE(spmv__group_wait_sent(from)));
+        if (from->device) s = spmv__group_blame(group, from, SPMV__ON_DEVICE(spmv__group_transfer(from->device)->wait(from->device, from->sent_)));
         if (!s) memcpy((unsigned char *)run->x[to].at + message->into * size, (const unsigned char *)from->stage_ + message->at * size,
                        (size_t)(message->count * size));
     }
@@ -199,9 +199,12 @@ static spmv_status spmv__group_send(const spmv__group_run *run)
     spmv_group *group = run->group;
     size_t i;
     spmv_status s = SPMV_OK;
-    for (i = 0; !s && i < group->count; i++)
-        if (group->block[i].device && group->block[i].receives_)
-            s = spmv__group_blame(group, &group->block[i], SPMV__ON_DEVICE(spmv__group_wait_arrived(&group->block[i])));
+    for (i = 0; !s && i < group->count; i++) {
+        const spmv_group_block *block = &group->block[i];
+        if (!block->device || !block->receives_) continue;
+        s = SPMV__ON_DEVICE(spmv__group_transfer(block->device)->wait(block->device, block->arrived_));
+        s = spmv__group_blame(group, block, s);
+    }
     for (i = 0; !s && i < group->count; i++)
         if (group->block[i].device)
             s = spmv__group_blame(group, &group->block[i], SPMV__ON_DEVICE(spmv__group_send_device(group, &group->block[i], &run->x[i])));
@@ -245,7 +248,8 @@ static spmv_status spmv__group_rest(const spmv__group_run *run)
     for (i = 0; !s && i < group->count; i++) {
         spmv_group_block *block = &group->block[i];
         if (!spmv__group_is_aside(block)) continue;
-        if (run->exchange) s = SPMV__ON_DEVICE(spmv__group_release_device(group, block));
+        /* one that sends from x itself waits until that has been fetched, so that x may be changed */
+        if (run->exchange && block->direct_) s = SPMV__ON_DEVICE(spmv__group_fetched(group, block, block->device->queue));
         if (!s) s = SPMV__ON_DEVICE(spmv__group_go(block));
         s = spmv__group_blame(group, block, s);
     }

@@ -168,22 +168,20 @@ static spmv_status composite_arguments(const spmv_device_matrix *a, const spmv_d
                                        void *const vector[2], double alpha, double beta)
 {
     const int csr = p->format == SPMV_CSR;
-    spmv__dev_args s = spmv__dev_args_of(a, kernel);
-    spmv__dev_arg_mem(&s, p->a[SPMV_VAL]);
-    if (csr) spmv__dev_arg_mem(&s, p->a[SPMV_CSR_PTR]);
-    spmv__dev_arg_mem(&s, p->a[csr ? SPMV_CSR_COL : SPMV_ELL_COL]);
-    if (csr) spmv__dev_arg_mem(&s, p->list);
-    spmv__dev_arg_count(&s, csr ? a->rows : p->n[SPMV_ELL_WIDTH]);
-    spmv__dev_arg_count(&s, csr ? p->nnz : p->n[SPMV_ELL_LD]);
-    spmv__dev_arg_count(&s, p->rows);
-    spmv__dev_arg_count(&s, a->cols);
-    spmv__dev_arg_mem(&s, vector[0]);
-    spmv__dev_arg_count(&s, at[0]);
-    spmv__dev_arg_mem(&s, vector[1]);
-    spmv__dev_arg_count(&s, at[1]);
-    spmv__dev_arg_real(&s, alpha);
-    spmv__dev_arg_real(&s, beta);
-    return s.s;
+    const spmv__dev_value of_csr[] = {
+        spmv__mem(p->a[SPMV_VAL]), spmv__mem(p->a[SPMV_CSR_PTR]), spmv__mem(p->a[SPMV_CSR_COL]), spmv__mem(p->list),
+        spmv__number(a->rows), spmv__number(p->nnz)
+    };
+    const spmv__dev_value of_ell[] = {
+        spmv__mem(p->a[SPMV_VAL]), spmv__mem(p->a[SPMV_ELL_COL]), spmv__number(p->n[SPMV_ELL_WIDTH]), spmv__number(p->n[SPMV_ELL_LD])
+    };
+    const spmv__dev_value vectors[] = {
+        spmv__number(p->rows), spmv__number(a->cols), spmv__mem(vector[0]), spmv__number(at[0]), spmv__mem(vector[1]), spmv__number(at[1]),
+        spmv__real(a->type, alpha), spmv__real(a->type, beta)
+    };
+    const unsigned first = csr ? SPMV__COUNT_OF(of_csr) : SPMV__COUNT_OF(of_ell);
+    const spmv_status s = spmv__dev_set(a->device, kernel, 0, csr ? of_csr : of_ell, first);
+    return s ? s : spmv__dev_set(a->device, kernel, first, vectors, SPMV__COUNT_OF(vectors));
 }
 
 /* y = alpha A x + beta y by the text, part after part. */
