@@ -446,7 +446,8 @@ typedef struct spmv_transfer {
 
 typedef struct spmv_backend {
     const char *name; /* "OpenCL" */
-    /* As spmv_backends_list. SPMV_OK and a count of 0 if the machine has no driver. */
+    /* As spmv_backends_list. SPMV_OK and a count of 0 if the machine has no driver. NULL: there are no devices, nor any other function but
+     * absent. */
     spmv_status (*list)(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks);
     /* Sets context and queue of *device. Without handles in desc, device->info describes the chosen device; with them, open retains them
      * and sets device->info as list does. close is called after a failure, too. */

@@ -18,59 +18,17 @@
 #  define SPMV__OPENCL(name) spmv__cl_api.p_##name
 #endif
 
-/* X(result, symbol, (parameters)): the functions that are called. */
-#define SPMV__CL_FUNCTIONS(X)                                                                                                         \
-    X(cl_int, clGetPlatformIDs, (cl_uint room, cl_platform_id *out, cl_uint *count))                                                  \
-    X(cl_int, clGetPlatformInfo, (cl_platform_id platform, cl_platform_info what, size_t size, void *out, size_t *bytes))             \
-    X(cl_int, clGetDeviceIDs, (cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *out, cl_uint *count))        \
-    X(cl_int, clGetDeviceInfo, (cl_device_id device, cl_device_info what, size_t size, void *out, size_t *bytes))                     \
-    X(cl_context, clCreateContext, (const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,              \
-                                    void (CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user, cl_int *error)) \
-    X(cl_int, clRetainContext, (cl_context context)) X(cl_int, clReleaseContext, (cl_context context))                                \
-    X(cl_command_queue, clCreateCommandQueue, (cl_context context, cl_device_id device, cl_command_queue_properties properties,       \
-                                               cl_int *error))                                                                        \
-    X(cl_int, clRetainCommandQueue, (cl_command_queue queue)) X(cl_int, clReleaseCommandQueue, (cl_command_queue queue))              \
-    X(cl_int, clGetCommandQueueInfo, (cl_command_queue queue, cl_command_queue_info what, size_t size, void *out, size_t *bytes))     \
-    X(cl_int, clFlush, (cl_command_queue queue)) X(cl_int, clFinish, (cl_command_queue queue))                                        \
-    X(cl_program, clCreateProgramWithSource, (cl_context context, cl_uint count, const char **text, const size_t *size, cl_int *error)) \
-    X(cl_program, clCreateProgramWithBinary, (cl_context context, cl_uint count, const cl_device_id *devices, const size_t *size,     \
-                                              const unsigned char **image, cl_int *status, cl_int *error))                            \
-    X(cl_int, clBuildProgram, (cl_program program, cl_uint count, const cl_device_id *devices, const char *options,                   \
-                               void (CL_CALLBACK *notify)(cl_program, void *), void *user))                                           \
-    X(cl_int, clGetProgramInfo, (cl_program program, cl_program_info what, size_t size, void *out, size_t *bytes))                    \
-    X(cl_int, clGetProgramBuildInfo, (cl_program program, cl_device_id device, cl_program_build_info what, size_t size, void *out,    \
-                                      size_t *bytes))                                                                                 \
-    X(cl_int, clReleaseProgram, (cl_program program))                                                                                 \
-    X(cl_kernel, clCreateKernel, (cl_program program, const char *name, cl_int *error)) X(cl_int, clReleaseKernel, (cl_kernel kernel)) \
-    X(cl_int, clGetKernelWorkGroupInfo, (cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, size_t size,          \
-                                         void *out, size_t *bytes))                                                                   \
-    X(cl_int, clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void *value))                                      \
-    X(cl_mem, clCreateBuffer, (cl_context context, cl_mem_flags flags, size_t bytes, void *from, cl_int *error))                      \
-    X(cl_mem, clCreateImage, (cl_context context, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *desc,       \
-                              void *from, cl_int *error))                                                                             \
-    X(cl_int, clGetSupportedImageFormats, (cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_uint room,             \
-                                           cl_image_format *out, cl_uint *count))                                                     \
-    X(cl_int, clRetainMemObject, (cl_mem object)) X(cl_int, clReleaseMemObject, (cl_mem object))                                      \
-    X(cl_int, clGetMemObjectInfo, (cl_mem object, cl_mem_info what, size_t size, void *out, size_t *bytes))                           \
-    X(cl_int, clSetMemObjectDestructorCallback, (cl_mem object, void (CL_CALLBACK *notify)(cl_mem, void *), void *user))              \
-    X(cl_int, clEnqueueReadBuffer, (cl_command_queue queue, cl_mem buffer, cl_bool blocks, size_t offset, size_t bytes, void *to,     \
-                                    cl_uint count, const cl_event *wait, cl_event *event))                                            \
-    X(cl_int, clEnqueueWriteBuffer, (cl_command_queue queue, cl_mem buffer, cl_bool blocks, size_t offset, size_t bytes,              \
-                                     const void *from, cl_uint count, const cl_event *wait, cl_event *event))                         \
-    X(cl_int, clEnqueueFillBuffer, (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t size, size_t offset,           \
-                                    size_t bytes, cl_uint count, const cl_event *wait, cl_event *event))                              \
-    X(void *, clEnqueueMapBuffer, (cl_command_queue queue, cl_mem buffer, cl_bool blocks, cl_map_flags flags, size_t offset,          \
-                                   size_t bytes, cl_uint count, const cl_event *wait, cl_event *event, cl_int *error))                \
-    X(cl_int, clEnqueueUnmapMemObject, (cl_command_queue queue, cl_mem object, void *at, cl_uint count, const cl_event *wait,         \
-                                        cl_event *event))                                                                             \
-    X(cl_int, clEnqueueNDRangeKernel, (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,            \
-                                       const size_t *global, const size_t *local, cl_uint count, const cl_event *wait,                \
-                                       cl_event *event))                                                                              \
-    X(cl_int, clEnqueueMarkerWithWaitList, (cl_command_queue queue, cl_uint count, const cl_event *wait, cl_event *event))            \
-    X(cl_int, clEnqueueBarrierWithWaitList, (cl_command_queue queue, cl_uint count, const cl_event *wait, cl_event *event))           \
-    X(cl_int, clWaitForEvents, (cl_uint count, const cl_event *events))                                                               \
-    X(cl_int, clGetEventProfilingInfo, (cl_event event, cl_profiling_info what, size_t size, void *out, size_t *bytes))               \
-    X(cl_int, clRetainEvent, (cl_event event)) X(cl_int, clReleaseEvent, (cl_event event))
+/* X(symbol): the functions that are called. */
+#define SPMV__CL_FUNCTIONS(X)                                                                                                 \
+    X(clGetPlatformIDs) X(clGetPlatformInfo) X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clRetainContext)       \
+    X(clReleaseContext) X(clCreateCommandQueue) X(clRetainCommandQueue) X(clReleaseCommandQueue) X(clGetCommandQueueInfo)     \
+    X(clFlush) X(clFinish) X(clCreateProgramWithSource) X(clCreateProgramWithBinary) X(clBuildProgram) X(clGetProgramInfo)    \
+    X(clGetProgramBuildInfo) X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel) X(clGetKernelWorkGroupInfo)             \
+    X(clSetKernelArg) X(clCreateBuffer) X(clCreateImage) X(clGetSupportedImageFormats) X(clRetainMemObject)                   \
+    X(clReleaseMemObject) X(clGetMemObjectInfo) X(clSetMemObjectDestructorCallback) X(clEnqueueReadBuffer)                    \
+    X(clEnqueueWriteBuffer) X(clEnqueueFillBuffer) X(clEnqueueMapBuffer) X(clEnqueueUnmapMemObject) X(clEnqueueNDRangeKernel) \
+    X(clEnqueueMarkerWithWaitList) X(clEnqueueBarrierWithWaitList) X(clWaitForEvents) X(clGetEventProfilingInfo)              \
+    X(clRetainEvent) X(clReleaseEvent)
 
 #ifndef SPMV_CL_LINK
 #if defined(_WIN32)
@@ -81,10 +39,15 @@
 #  define SPMV__CL_FILE "libOpenCL.so.1"
 #endif
 
-/* As spmv__cuda_api, state that is not an object's. */
+/* As spmv__cuda_api, state that is not an object's. The types of the functions are the header's. */
+#ifdef __cplusplus
+#  define SPMV__CL_TYPE(name) decltype(name)
+#else
+#  define SPMV__CL_TYPE(name) __typeof__(name)
+#endif
 static struct spmv__cl_loaded {
     spmv__loading library;
-#define X(result, name, parameters) result (CL_API_CALL *p_##name) parameters;
+#define X(name) SPMV__CL_TYPE(&name) p_##name;
     SPMV__CL_FUNCTIONS(X)
 #undef X
 } spmv__cl_api;
@@ -92,7 +55,7 @@ static struct spmv__cl_loaded {
 /* A program that calls OpenCL itself, or a tool that watches it, has the functions already. */
 static int spmv__cl_load_library(const spmv_hooks *hooks)
 {
-#define X(result, name, parameters) { #name, &spmv__cl_api.p_##name },
+#define X(name) { #name, &spmv__cl_api.p_##name },
     static const spmv__wanted list[] = { SPMV__CL_FUNCTIONS(X) { NULL, NULL } };
 #undef X
     void *library = NULL;
@@ -850,28 +813,11 @@ SPMV_API spmv_status spmv_cl_mul(spmv_exec *exec, double alpha, cl_mem x, uint64
 #else /* the header was not found */
 static const char *spmv__cl_absent(void) { return "the library was compiled without the header CL/cl.h (Debian: opencl-headers)"; }
 
-static spmv_status spmv__cl_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks)
-{
-    (void)out;
-    (void)max;
-    (void)hooks;
-    *count = 0;
-    return SPMV_OK;
-}
-
-static spmv_status spmv__cl_open(spmv_device *device, const spmv_device_desc *desc)
-{
-    (void)desc;
-    return spmv_log(&device->hooks, SPMV_ERR_UNSUPPORTED, "OpenCL: %s", spmv__cl_absent());
-}
-
-static void spmv__cl_close(spmv_device *device) { (void)device; }
-
 SPMV_API const spmv_backend *spmv_opencl(void)
 {
     static const spmv_backend table = {
-        "OpenCL", spmv__cl_list, spmv__cl_open, spmv__cl_close, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, spmv__cl_absent
+        "OpenCL", NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, spmv__cl_absent
     };
     return &table;
 }

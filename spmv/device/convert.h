@@ -1141,53 +1141,50 @@ static void spmv__convert_give_up(spmv__convert *convert, spmv_part *p, const sp
     }
 }
 
-/* Reads the row pointers to the host if they are on the device only. */
-static spmv_status spmv__convert_fetch_pointers(const spmv__convert *convert)
+/* Reads an array of the matrix to the host if it is on the device only. */
+static spmv_status spmv__convert_fetch_array(const spmv__convert *convert, int array)
 {
     spmv_csr *a = convert->given;
-    void *raw, *wide;
+    const int ptr = array == SPMV__CONVERT_PTR, col = array == SPMV__CONVERT_COL, narrow = ptr && convert->narrow;
+    void *const from = narrow ? convert->narrow : ptr ? convert->ptr : col ? convert->col : convert->val;
+    const uint64_t width = ptr ? (narrow ? 4 : 8) : col ? 4 : convert->width;
+    void *raw, *block;
     uint64_t i;
     spmv_status s;
-    if (!a || a->ptr) return SPMV_OK;
-    s = spmv__dev_fetch(convert->device, &a->hooks, convert->narrow ? convert->narrow : convert->ptr, a->rows + 1, convert->narrow ? 4 : 8,
-                        &raw);
+    if (!a || (ptr ? a->ptr != NULL : (col ? a->col != NULL : a->val != NULL) || !convert->nnz)) return SPMV_OK;
+    s = spmv__dev_fetch(convert->device, &a->hooks, from, ptr ? a->rows + 1 : convert->nnz, width, &raw);
     if (s) return s;
-    wide = raw;
-    if (convert->narrow) s = spmv__room(&a->hooks, &wide, a->rows + 1, 8);
-    for (i = 0; convert->narrow && !s && i <= a->rows; i++) ((uint64_t *)wide)[i] = ((const uint32_t *)raw)[i];
-    if (convert->narrow) spmv_free(&a->hooks, raw);
+    block = raw;
+    if (narrow) s = spmv__room(&a->hooks, &block, a->rows + 1, 8);
+    for (i = 0; narrow && !s && i <= a->rows; i++) ((uint64_t *)block)[i] = ((const uint32_t *)raw)[i];
+    if (narrow) spmv_free(&a->hooks, raw);
     if (s) return s;
-    a->ptr = (const uint64_t *)wide;
-    a->owned |= 1u;
+    if (ptr) a->ptr = (const uint64_t *)block;
+    else if (col) a->col = (const uint32_t *)block;
+    else a->val = block;
+    a->owned |= ptr ? 1u : col ? 2u : 4u;
     return SPMV_OK;
 }
 
-/* Reads the columns to the host if they are on the device only. */
 static spmv_status spmv__convert_fetch_columns(const spmv__convert *convert)
 {
-    void *col;
-    spmv_status s;
-    if (!convert->given || convert->given->col || !convert->nnz) return SPMV_OK;
-    s = spmv__dev_fetch(convert->device, &convert->given->hooks, convert->col, convert->nnz, 4, &col);
-    if (s) return s;
-    convert->given->col = (const uint32_t *)col;
-    convert->given->owned |= 2u;
-    return SPMV_OK;
+    return spmv__convert_fetch_array(convert, SPMV__CONVERT_COL);
+}
+
+/* Reads row pointers for the part. */
+static spmv_status spmv__convert_fetch_pointers(const spmv__convert *convert, spmv__source *source)
+{
+    const spmv_status s = spmv__convert_fetch_array(convert, SPMV__CONVERT_PTR);
+    if (!source->ptr) source->ptr = convert->a->ptr;
+    return s;
 }
 
 /* Reads all of the matrix that is on the device only to the host, which is to fill a part. */
-static spmv_status spmv__convert_fetch(const spmv__convert *convert, spmv__source *from)
+static spmv_status spmv__convert_fetch(const spmv__convert *convert, spmv__source *source)
 {
-    void *val;
-    spmv_status s = spmv__convert_fetch_pointers(convert);
-    if (!from->ptr) from->ptr = convert->a->ptr;
+    spmv_status s = spmv__convert_fetch_pointers(convert, source);
     if (!s) s = spmv__convert_fetch_columns(convert);
-    if (s || !convert->given || convert->given->val || !convert->nnz) return s;
-    s = spmv__dev_fetch(convert->device, &convert->given->hooks, convert->val, convert->nnz, convert->width, &val);
-    if (s) return s;
-    convert->given->val = val;
-    convert->given->owned |= 4u;
-    return SPMV_OK;
+    return s ? s : spmv__convert_fetch_array(convert, SPMV__CONVERT_VAL);
 }
 
 /* ---- counting blocks ---------------------------------------------------------------------------------------------- */
@@ -1329,8 +1326,7 @@ static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv
     spmv_status status;
     spmv__convert_count_blocks(convert, p, source);
     if (source->counted) return SPMV_OK;
-    status = spmv__convert_fetch_pointers(convert);
-    if (!source->ptr) source->ptr = convert->a->ptr;
+    status = spmv__convert_fetch_pointers(convert, source);
     return status ? status : spmv__convert_fetch_columns(convert);
 }
 #else
@@ -1669,8 +1665,7 @@ static spmv_status spmv__convert_rows(spmv_converter *base, spmv_part *p, spmv__
     if (!source->ptr && spmv__convert_finds_longest(convert, p, source)) return SPMV_OK;
     spmv__convert_count_tiles(convert, p, source);
     if (source->tiled) return SPMV_OK;
-    status = spmv__convert_fetch_pointers(convert);
-    if (!source->ptr) source->ptr = convert->a->ptr;
+    status = spmv__convert_fetch_pointers(convert, source);
     if (status || !spmv__convert_reads_columns(p) || spmv__convert_scans(convert, p, source)) return status;
     return spmv__convert_fetch_columns(convert);
 }

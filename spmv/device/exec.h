@@ -52,14 +52,14 @@ static spmv_status spmv__dev_exec_own(const spmv_exec *exec, uint64_t bytes, int
 
 /* Creates the buffer of carries, followed by the counters, which begin at zero. It enqueues nothing, as the queue may be waiting for the
  * caller. */
-static spmv_status spmv__dev_new_carries(const spmv_exec *exec, const spmv_device_part *p, void **out)
+static spmv_status spmv__dev_new_carries(const spmv_exec *exec, uint64_t carries, uint64_t counters, void **out)
 {
     const spmv_device_matrix *matrix = exec->matrix;
     const spmv_device *device = matrix->device;
-    uint64_t bytes = p->carries * spmv_vector_size(matrix->type) + p->counters * 4;
+    uint64_t bytes = carries * spmv_vector_size(matrix->type) + counters * 4;
     void *zeros = NULL;
     spmv_status s;
-    if (!p->counters || bytes > device->info.alloc_bytes) return spmv__dev_exec_own(exec, bytes, 0, out);
+    if (!counters || bytes > device->info.alloc_bytes) return spmv__dev_exec_own(exec, bytes, 0, out);
     s = spmv__new(&matrix->hooks, &zeros, bytes, 1, 0);
     if (s) return s;
     s = spmv__dev_new_filled(device, bytes, 0, zeros, out);
@@ -73,7 +73,7 @@ static spmv_status spmv__dev_launch_all(spmv_exec *exec, const spmv_device_matri
     spmv__launch *launch = &exec->launch[exec->count];
     spmv_status s = SPMV_OK;
     exec->count += p->finish ? 2 : 1;
-    if (p->carries) s = spmv__dev_new_carries(exec, p, &launch->carry[0]);
+    if (p->carries) s = spmv__dev_new_carries(exec, p->carries, p->counters, &launch->carry[0]);
     if (!s && p->carries && spmv__dev_format_of(p->format)->carry_rows) s = spmv__dev_exec_own(exec, p->carries * 4, 0, &launch->carry[1]);
     if (!s) s = spmv__dev_launch_part(launch, matrix, p, "spmv", p->groups, launch->carry);
     if (!s && p->finish) s = spmv__dev_launch_part(launch + 1, matrix, p, "finish", p->finish, launch->carry);
@@ -101,17 +101,13 @@ static spmv_status spmv__dev_launch_tail(spmv_exec *exec)
     spmv_device *device = matrix->device;
     const uint64_t strips = spmv__tail_strips(matrix->rows), groups = spmv__ceil_div(matrix->rows, strips * SPMV__TAIL_LANES);
     spmv__launch *launch = &exec->tail;
-    spmv_device_part sums;
     spmv__dev_options options;
     spmv__dev_value given[] = { spmv__number(matrix->rows), spmv__number(strips), spmv__mem(NULL) };
     void *program = NULL;
     spmv_status s;
     if (launch->kernel) return SPMV_OK;
-    memset(&sums, 0, sizeof sums);
     spmv__dev_launch_shape(launch, groups ? groups : 1, device->info.type == SPMV_DEVICE_CPU ? 1 : SPMV__TAIL_LANES);
     while (launch->wg > device->info.group_size) launch->wg /= 2;
-    sums.carries = SPMV_DOT_COUNT * launch->groups;
-    sums.counters = 1;
     options.used = 0;
     spmv__dev_option_types(&options, matrix->type, 0);
     if (device->info.nvidia) spmv__dev_option_number(&options, "NVIDIA", device->info.nvidia);
@@ -119,7 +115,7 @@ static spmv_status spmv__dev_launch_tail(spmv_exec *exec)
     spmv__dev_option(&options, "FINISH", "1");
     spmv__dev_option(&options, "REPEAT", "1");
     s = spmv__dev_program_of(device, (int)SPMV__KERNEL_TAIL, options.text, &program);
-    if (!s && !launch->carry[0]) s = spmv__dev_new_carries(exec, &sums, &launch->carry[0]);
+    if (!s && !launch->carry[0]) s = spmv__dev_new_carries(exec, SPMV_DOT_COUNT * launch->groups, 1, &launch->carry[0]);
     if (!s) s = device->info.backend->kernel(device, program, "tail", &launch->kernel);
     if (s) return s;
     given[2] = spmv__mem(launch->carry[0]);

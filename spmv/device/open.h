@@ -79,6 +79,7 @@ SPMV_API spmv_status spmv_backends_list(const spmv_backend *const *all, spmv_dev
     spmv_status s = SPMV_OK;
     for (*count = 0; !s && *all; all++) {
         size_t room = *count < max ? max - *count : 0;
+        if (!(*all)->list) continue;
         s = (*all)->list(room ? out + *count : NULL, room, &n, hooks);
         for (i = 0; !s && i < n && i < room; i++) out[*count + i].backend = *all;
         if (!s) *count += n;
@@ -371,6 +372,8 @@ SPMV_API spmv_status spmv_backends_create(const spmv_backend *const *all, spmv_d
     if (desc->context || desc->id || desc->queue) out->info.backend = desc->backend ? desc->backend : *all;
     else s = spmv__dev_find(all, &out->info, desc->which, &out->hooks);
     if (!s && !out->info.backend) s = spmv_log(&out->hooks, SPMV_ERR_NO_DEVICE, "no back end was given");
+    if (!s && !out->info.backend->open)
+        s = spmv_log(&out->hooks, SPMV_ERR_UNSUPPORTED, "%s: %s", out->info.backend->name, out->info.backend->absent());
     if (!s) s = spmv__common_create(out);
     if (!s) s = out->info.backend->open(out, desc);
     if (!s) s = spmv__dev_new_buffer(out, 0, 0, &out->common->none);

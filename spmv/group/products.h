@@ -186,7 +186,8 @@ static spmv_status spmv__group_receive_host(const spmv__group_run *run, size_t t
         const spmv_group_message *message = &group->message[i];
         const spmv_group_block *from = &group->block[message->from];
         if (message->to != to) continue;
-        if (from->device) s = spmv__group_blame(group, from, SPMV__ON_DEVICE(spmv__group_transfer(from->device)->wait(from->device, from->sent_)));
+        if (from->device) s = SPMV__ON_DEVICE(spmv__group_transfer(from->device)->wait(from->device, from->sent_));
+        s = spmv__group_blame(group, from, s);
         if (!s) memcpy((unsigned char *)run->x[to].at + message->into * size, (const unsigned char *)from->stage_ + message->at * size,
                        (size_t)(message->count * size));
     }

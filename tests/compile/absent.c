@@ -12,25 +12,12 @@ static void hear(void *user, spmv_status s, const char *message)
     if (s) spmv_print(said + strlen(said), sizeof said - strlen(said), "%s\n", message);
 }
 
-#ifdef SPMV__CL_FOUND
-/* Compiles only if the library calls OpenCL's functions by the types of the header. */
-static void same_types(void)
-{
-#define X(result, name, parameters) (void)sizeof(1 ? spmv__cl_api.p_##name : name);
-    SPMV__CL_FUNCTIONS(X)
-#undef X
-}
-#else
-static void same_types(void) {}
-#endif
-
 int main(int argc, char **argv)
 {
     spmv_device d;
     spmv_device_desc desc;
     size_t n = 1;
     int i, wrong;
-    same_types();
     memset(&desc, 0, sizeof desc);
     desc.hooks.log = hear;
     wrong = argc < 2 || spmv_device_list(NULL, 0, &n, &desc.hooks) || n || said[0];
