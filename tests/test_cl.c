@@ -1217,9 +1217,6 @@ Test(limits, are_statuses)
     d.info.atomics64 = 0;
     cr_assert_eq(spmv_variants_parse(&w, &atoms, "ATOMIC=1", NULL), SPMV_OK);
     if (real.f64) cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F64, atoms.part, 1, &w), SPMV_ERR_LIMIT);
-    runs.part[0].a[2].width = 2; /* 16-bit columns without bases */
-    cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F32, runs.part, 1, NULL), SPMV_ERR_UNSUPPORTED);
-    runs.part[0].a[2].width = 4;
     spmv_store_destroy(&runs);
     spmv_store_destroy(&atoms);
     d.info = real;

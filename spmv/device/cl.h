@@ -133,19 +133,13 @@ static spmv_status spmv__cl(const spmv_hooks *hooks, const char *call, cl_int er
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 
 /* Reads a text about a device or, if id is NULL, a platform, and cuts it to size; "" if the query fails. */
-static void spmv__cl_text(cl_device_id id, cl_platform_id platform, cl_uint what, char *out, size_t size, const spmv_hooks *hooks)
+static void spmv__cl_text(cl_device_id id, cl_platform_id platform, cl_uint what, char *out, size_t size)
 {
-    size_t n = 0;
-    char *text;
-    cl_int error = id ? SPMV__OPENCL(clGetDeviceInfo)(id, what, 0, NULL, &n) : SPMV__OPENCL(clGetPlatformInfo)(platform, what, 0, NULL, &n);
-    out[0] = 0;
-    if (error != CL_SUCCESS || !n) return;
-    text = (char *)spmv_alloc(hooks, n + 1, 1);
-    if (!text) return;
-    error = id ? SPMV__OPENCL(clGetDeviceInfo)(id, what, n, text, NULL) : SPMV__OPENCL(clGetPlatformInfo)(platform, what, n, text, NULL);
-    text[n] = 0;
-    if (error == CL_SUCCESS) spmv_print(out, size, "%s", text);
-    spmv_free(hooks, text);
+    char text[16384] = ""; /* extensions of NVIDIA's and PoCL's devices take about 1000 */
+    const size_t room = sizeof text - 1;
+    cl_int error = id ? SPMV__OPENCL(clGetDeviceInfo)(id, what, room, text, NULL)
+                      : SPMV__OPENCL(clGetPlatformInfo)(platform, what, room, text, NULL);
+    spmv_print(out, size, "%s", error == CL_SUCCESS ? text : "");
 }
 
 /* Reads a number about a device, of 32 or 64 bits as OpenCL has it; 0 if the query fails. */
@@ -165,15 +159,15 @@ static cl_int spmv__cl_number(cl_device_id id, cl_device_info what, uint64_t *ou
 #endif
 
 /* Fills in what depends on extensions: atomics64 and nvidia. */
-static void spmv__cl_describe_vendor(spmv_device_info *out, const spmv_hooks *hooks)
+static void spmv__cl_describe_vendor(spmv_device_info *out)
 {
-    char text[4096]; /* of extensions; NVIDIA's and PoCL's take about 1000 */
+    char text[16384];
     cl_device_id id = (cl_device_id)out->id;
     uint64_t major, minor;
-    spmv__cl_text(id, NULL, CL_DEVICE_EXTENSIONS, text, sizeof text, hooks);
+    spmv__cl_text(id, NULL, CL_DEVICE_EXTENSIONS, text, sizeof text);
     out->atomics64 = spmv__dev_contains(text, "cl_khr_int64_base_atomics");
     if (!spmv__dev_contains(text, "cl_nv_device_attribute_query") || out->address_bits != 64) return;
-    spmv__cl_text(NULL, (cl_platform_id)out->platform_id, CL_PLATFORM_NAME, text, sizeof text, hooks);
+    spmv__cl_text(NULL, (cl_platform_id)out->platform_id, CL_PLATFORM_NAME, text, sizeof text);
     if (!spmv__dev_contains(text, "NVIDIA")) return;
     if (spmv__cl_number(id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, &major) == CL_SUCCESS &&
         spmv__cl_number(id, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, &minor) == CL_SUCCESS)
@@ -218,59 +212,45 @@ static spmv_status spmv__cl_describe(spmv_device_info *out, cl_device_id id, con
     out->local_bytes = value[LOCAL];
     out->group_size = value[GROUP];
     out->f64 = spmv__cl_number(id, CL_DEVICE_DOUBLE_FP_CONFIG, &config) == CL_SUCCESS && config != 0;
-    spmv__cl_describe_vendor(out, hooks);
-    spmv__cl_text(id, NULL, CL_DEVICE_NAME, out->name, sizeof out->name, hooks);
-    spmv__cl_text(id, NULL, CL_DEVICE_VENDOR, out->vendor, sizeof out->vendor, hooks);
-    spmv__cl_text(id, NULL, CL_DEVICE_VERSION, out->version, sizeof out->version, hooks);
-    spmv__cl_text(id, NULL, CL_DRIVER_VERSION, out->driver, sizeof out->driver, hooks);
-    if (!s) spmv__cl_text(NULL, (cl_platform_id)out->platform_id, CL_PLATFORM_NAME, out->platform, sizeof out->platform, hooks);
+    spmv__cl_describe_vendor(out);
+    spmv__cl_text(id, NULL, CL_DEVICE_NAME, out->name, sizeof out->name);
+    spmv__cl_text(id, NULL, CL_DEVICE_VENDOR, out->vendor, sizeof out->vendor);
+    spmv__cl_text(id, NULL, CL_DEVICE_VERSION, out->version, sizeof out->version);
+    spmv__cl_text(id, NULL, CL_DRIVER_VERSION, out->driver, sizeof out->driver);
+    if (!s) spmv__cl_text(NULL, (cl_platform_id)out->platform_id, CL_PLATFORM_NAME, out->platform, sizeof out->platform);
     return s;
 }
 
+enum { SPMV__CL_PLATFORMS = 64, SPMV__CL_DEVICES = 256 /* of a platform or a context: further ones are not seen */ };
+
 /* Adds the devices of one platform to the *count that are listed already. */
-static spmv_status spmv__cl_list_platform(cl_platform_id platform, spmv_device_info *out, size_t max, size_t *count,
-                                          const spmv_hooks *hooks)
+static void spmv__cl_list_platform(cl_platform_id platform, spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks)
 {
+    cl_device_id ids[SPMV__CL_DEVICES];
     cl_uint i, n = 0;
-    cl_device_id *ids;
-    cl_int error = SPMV__OPENCL(clGetDeviceIDs)(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n);
-    spmv_status s;
-    if (error == CL_DEVICE_NOT_FOUND || (error == CL_SUCCESS && !n)) return SPMV_OK;
-    s = spmv__cl(hooks, "clGetDeviceIDs", error);
-    if (s) return s;
-    ids = (cl_device_id *)spmv_alloc(hooks, n, sizeof *ids);
-    if (!ids) return spmv__no_memory(hooks, n, sizeof *ids);
-    s = SPMV__CL(hooks, clGetDeviceIDs, (platform, CL_DEVICE_TYPE_ALL, n, ids, NULL));
-    for (i = 0; !s && i < n; i++) {
+    cl_int error = SPMV__OPENCL(clGetDeviceIDs)(platform, CL_DEVICE_TYPE_ALL, SPMV__CL_DEVICES, ids, &n);
+    if (error == CL_DEVICE_NOT_FOUND || spmv__cl(hooks, "clGetDeviceIDs", error)) return;
+    for (i = 0; i < n && i < SPMV__CL_DEVICES; i++) {
         spmv_device_info info;
         if (spmv__cl_describe(&info, ids[i], hooks)) continue;
         if (*count < max) out[*count] = info;
         ++*count;
     }
-    spmv_free(hooks, ids);
-    return s;
 }
 
 /* Lists the devices of all platforms; a platform that fails is skipped. */
 static spmv_status spmv__cl_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks)
 {
+    cl_platform_id ids[SPMV__CL_PLATFORMS];
     cl_uint i, n = 0;
-    cl_platform_id *ids;
     cl_int error;
-    spmv_status s;
     *count = 0;
     if (!spmv__cl_ready(hooks)) return SPMV_OK;
-    error = SPMV__OPENCL(clGetPlatformIDs)(0, NULL, &n);
-    if (error == -1001 || (error == CL_SUCCESS && !n)) return SPMV_OK;
-    s = spmv__cl(hooks, "clGetPlatformIDs", error);
-    if (s) return s;
-    ids = (cl_platform_id *)spmv_alloc(hooks, n, sizeof *ids);
-    if (!ids) return spmv__no_memory(hooks, n, sizeof *ids);
-    s = SPMV__CL(hooks, clGetPlatformIDs, (n, ids, NULL));
-    for (i = 0; !s && i < n; i++)
-        if (spmv__cl_list_platform(ids[i], out, max, count, hooks) == SPMV_ERR_MEMORY) s = SPMV_ERR_MEMORY;
-    spmv_free(hooks, ids);
-    return s;
+    error = SPMV__OPENCL(clGetPlatformIDs)(SPMV__CL_PLATFORMS, ids, &n);
+    if (error == -1001) return SPMV_OK;
+    if (error != CL_SUCCESS) return spmv__cl(hooks, "clGetPlatformIDs", error);
+    for (i = 0; i < n && i < SPMV__CL_PLATFORMS; i++) spmv__cl_list_platform(ids[i], out, max, count, hooks);
+    return SPMV_OK;
 }
 
 static const char *spmv__cl_absent(void)
@@ -385,43 +365,31 @@ static spmv_status spmv__cl_build(const spmv_device *device, const spmv_kernel_s
     return s;
 }
 
-/* The place of the device among those of a program, and how many there are: a context of the caller's may have several. */
-static spmv_status spmv__cl_program_place(const spmv_device *device, cl_program program, cl_uint *place, cl_uint *count)
-{
-    cl_device_id *all;
-    void *block = NULL;
-    spmv_status s = SPMV__CL(&device->hooks, clGetProgramInfo, (program, CL_PROGRAM_NUM_DEVICES, sizeof *count, count, NULL));
-    if (!s) s = spmv__new(&device->hooks, &block, *count, sizeof *all, 0);
-    all = (cl_device_id *)block;
-    if (!s) s = SPMV__CL(&device->hooks, clGetProgramInfo, (program, CL_PROGRAM_DEVICES, *count * sizeof *all, all, NULL));
-    for (*place = 0; !s && *place < *count && all[*place] != (cl_device_id)device->info.id;) ++*place;
-    spmv_free(&device->hooks, block);
-    return s;
-}
-
-/* The binary of the program for the device. Sizes and binaries are asked for in arrays over all devices of the program. */
+/* The binary of the program for the device. Sizes and binaries are asked for in arrays over all devices of the program: a context of the
+ * caller's may have several. */
 static spmv_status spmv__cl_image_of(const spmv_device *device, void *handle, void **image, size_t *bytes)
 {
+    const spmv_hooks *hooks = &device->hooks;
     cl_program program = (cl_program)handle;
-    cl_uint place, count = 0;
-    void *sizes = NULL, *images = NULL;
-    spmv_status s = spmv__cl_program_place(device, program, &place, &count);
+    cl_device_id all[SPMV__CL_DEVICES];
+    size_t sizes[SPMV__CL_DEVICES];
+    unsigned char *images[SPMV__CL_DEVICES] = { NULL }; /* those that stay NULL are not copied */
+    cl_uint place = 0, count = 0;
+    spmv_status s = SPMV__CL(hooks, clGetProgramInfo, (program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, NULL));
     *image = NULL;
     *bytes = 0;
-    if (s || place >= count) return s;
-    s = spmv__new(&device->hooks, &sizes, count, sizeof(size_t), 0);
-    if (!s) s = spmv__new(&device->hooks, &images, count, sizeof(unsigned char *), 0); /* those that stay NULL are not copied */
-    if (!s) s = SPMV__CL(&device->hooks, clGetProgramInfo, (program, CL_PROGRAM_BINARY_SIZES, count * sizeof(size_t), sizes, NULL));
-    if (!s) *bytes = ((size_t *)sizes)[place];
-    if (!s) s = spmv__room(&device->hooks, image, *bytes, 1);
-    if (!s && *bytes) {
-        ((unsigned char **)images)[place] = (unsigned char *)*image;
-        s = SPMV__CL(&device->hooks, clGetProgramInfo, (program, CL_PROGRAM_BINARIES, count * sizeof(unsigned char *), images, NULL));
-    }
-    spmv_free(&device->hooks, images);
-    spmv_free(&device->hooks, sizes);
-    if (s) spmv_free(&device->hooks, *image);
-    if (s) *image = NULL, *bytes = 0;
+    if (s || count > SPMV__CL_DEVICES) return s;
+    s = SPMV__CL(hooks, clGetProgramInfo, (program, CL_PROGRAM_DEVICES, count * sizeof *all, all, NULL));
+    if (!s) s = SPMV__CL(hooks, clGetProgramInfo, (program, CL_PROGRAM_BINARY_SIZES, count * sizeof *sizes, sizes, NULL));
+    while (!s && place < count && all[place] != (cl_device_id)device->info.id) place++;
+    if (s || place == count || !sizes[place]) return s;
+    s = spmv__room(hooks, image, sizes[place], 1);
+    if (s) return s;
+    images[place] = (unsigned char *)*image;
+    s = SPMV__CL(hooks, clGetProgramInfo, (program, CL_PROGRAM_BINARIES, count * sizeof *images, images, NULL));
+    if (!s) *bytes = sizes[place];
+    else spmv_free(hooks, *image);
+    if (s) *image = NULL;
     return s;
 }
 
@@ -651,17 +619,12 @@ static spmv_status spmv__cl_image_check(const spmv_device *device, spmv_type typ
 {
     const spmv_hooks *hooks = &device->hooks;
     cl_context context = (cl_context)device->context;
-    cl_image_format want = spmv__cl_image_format(type), *list;
+    cl_image_format want = spmv__cl_image_format(type), list[256]; /* more than devices have */
     cl_uint i, n = 0;
     int found = 0;
-    spmv_status s = SPMV__CL(hooks, clGetSupportedImageFormats, (context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE1D_BUFFER, 0, NULL, &n));
-    if (s) return s;
-    list = (cl_image_format *)spmv_alloc(hooks, n, sizeof *list);
-    if (n && !list) return spmv__no_memory(hooks, n, sizeof *list);
-    if (n) s = SPMV__CL(hooks, clGetSupportedImageFormats, (context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE1D_BUFFER, n, list, NULL));
-    for (i = 0; !s && i < n; i++)
+    spmv_status s = SPMV__CL(hooks, clGetSupportedImageFormats, (context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE1D_BUFFER, 256, list, &n));
+    for (i = 0; !s && i < n && i < 256; i++)
         found |= list[i].image_channel_order == want.image_channel_order && list[i].image_channel_data_type == want.image_channel_data_type;
-    spmv_free(hooks, list);
     if (s || found) return s;
     return spmv_log(hooks, SPMV_ERR_UNSUPPORTED, "IMG=1: %s has no images of %s", device->info.name,
                     type == SPMV_F32 ? "float" : "pairs of 32-bit words");

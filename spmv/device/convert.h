@@ -293,17 +293,14 @@ SPMV__SHARED double spmv__convert_padding(spmv_device *device, const spmv_csr *a
 }
 #endif
 
-/* 1: kernels that pay only in later processes are compiled as well. */
-static int spmv__convert_for_others(const spmv_device *device)
-{
-    int keeps;
-    spmv__lock(&device->common->lock);
-    keeps = device->common->keeps;
-    spmv__unlock(&device->common->lock);
-    return keeps;
-}
-
 /* ---- the CSR matrix there and here -------------------------------------------------------------------------------- */
+
+/* 1: the CSR matrix fits buffers of the device. */
+static int spmv__convert_fits(const spmv__convert *convert)
+{
+    const uint64_t most = convert->device->info.alloc_bytes;
+    return spmv__sat_mul(convert->nnz, 8) <= most && (convert->a->rows + 1) * 8 <= most;
+}
 
 /* Uploads what is not there yet of an array of the CSR matrix; with stop, as spmv__dev_copy_rest does. */
 static spmv_status spmv__convert_array(spmv__convert *convert, spmv_device *device, int array, const long *stop)
@@ -347,11 +344,8 @@ static int spmv__convert_is_likely(const spmv__convert *convert)
 {
     const spmv_device *device = convert->device;
     const spmv__program *program = spmv__dev_programs(device);
-    const spmv__image *image = spmv__dev_images(device);
-    const uint64_t hash = image ? spmv__dev_source_hash((int)SPMV__KERNEL_CONVERT) : 0;
     while (program && (int)program->format != (int)SPMV__KERNEL_CONVERT) program = program->next;
-    while (image && image->source != hash) image = image->next;
-    return !convert->lazy || program || image || spmv__convert_for_others(device);
+    return !convert->lazy || program || spmv__dev_images(device) || spmv__is_set(&device->common->keeps);
 }
 
 /* Begins to upload the matrix in a thread of its own, if it is so large that this pays, and is likely to be needed. Until the first part
@@ -360,9 +354,7 @@ SPMV__SHARED void spmv__converter_begin(spmv_converter *base)
 {
     spmv__convert *convert = (spmv__convert *)base;
     spmv_device *device = convert->device;
-    const uint64_t most = device->info.alloc_bytes;
-    if (convert->given || !convert->nnz || spmv__csr_bytes(convert->a) < SPMV__STAGE_CHUNK) return;
-    if (spmv__sat_mul(convert->nnz, 8) > most || (convert->a->rows + 1) * 8 > most) return;
+    if (convert->given || !convert->nnz || spmv__csr_bytes(convert->a) < SPMV__STAGE_CHUNK || !spmv__convert_fits(convert)) return;
     if (spmv__share_threads(2, 2) < 2 || !spmv__convert_is_likely(convert)) return;
     spmv__lock(&device->common->copying);
     spmv__stage_ready(device, spmv__csr_bytes(convert->a));
@@ -413,10 +405,9 @@ static int spmv__convert_is_csr(const spmv__convert *convert, const spmv_part *p
 /* 1 if the device can fill the part. */
 static int spmv__convert_takes(const spmv__convert *convert, const spmv_part *p, const spmv__source *source)
 {
-    const spmv_csr *a = convert->a;
     const uint64_t most = convert->device->info.alloc_bytes;
-    int k, fits = spmv__sat_mul(a->nnz, 8) <= most && (a->rows + 1) * 8 <= most;
-    if (convert->off || source->view->a != a || !p->nnz || !spmv__convert_format_of(p->spec.format)) return 0;
+    int k, fits = spmv__convert_fits(convert);
+    if (convert->off || source->view->a != convert->a || !p->nnz || !spmv__convert_format_of(p->spec.format)) return 0;
     if (spmv__dev_has_blocks(p->spec.format) && !convert->counted) return 0;
     if (p->spec.key[SPMV_KEY_SORT] || p->spec.key[SPMV_KEY_ROWMAJOR]) return 0;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) fits &= spmv__sat_mul(p->a[k].count, p->a[k].width) <= most;
@@ -427,7 +418,7 @@ static int spmv__convert_takes(const spmv__convert *convert, const spmv_part *p,
 static int spmv__convert_is_free(const spmv__convert *convert, const char *options)
 {
     spmv_device *device = convert->device;
-    return !convert->lazy || spmv__convert_for_others(device) || spmv__dev_built(device, (int)SPMV__KERNEL_CONVERT, options) ||
+    return !convert->lazy || spmv__is_set(&device->common->keeps) || spmv__dev_built(device, (int)SPMV__KERNEL_CONVERT, options) ||
            spmv__dev_image_of(device, (int)SPMV__KERNEL_CONVERT, options);
 }
 
@@ -1299,8 +1290,7 @@ static void spmv__convert_count_blocks(spmv__convert *convert, spmv_part *p, spm
     spmv__convert_job *job = NULL;
     spmv_status status;
     spmv__convert_forget(convert);
-    if (convert->off || source->view->a != convert->a || !p->nnz || spmv__sat_mul(convert->a->nnz, 8) > convert->device->info.alloc_bytes)
-        return;
+    if (convert->off || source->view->a != convert->a || !p->nnz || !spmv__convert_fits(convert)) return;
     if (!spmv__convert_wants_blocks(convert, p, source)) return;
     status = spmv__convert_job_create(convert, p, source, &job);
     if (!status) {
@@ -1337,16 +1327,14 @@ static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv
 /* Should the device find the tiles of a part, and fill them? */
 static int spmv__convert_wants_tiles(spmv__convert *convert, spmv_part *p, spmv__source *source)
 {
-    const uint64_t most = convert->device->info.alloc_bytes;
     const double nonzero = 7e-10; /* seconds for the host to find its tile: clspmv_in-2004, "again" in nvidia-h200-prepare.txt */
     const double compile = 0.3;   /* seconds for NVRTC to compile these programs at once, an estimate: a product of tcsr takes it 0.14 to
                                      0.25 there, and the longest of these 1.2 times as long on another machine */
     spmv__convert_job job;
     spmv__dev_options options;
     int which;
-    if (p->spec.format != SPMV_TCSR || convert->off || !convert->nnz) return 0;
+    if (p->spec.format != SPMV_TCSR || convert->off || !convert->nnz || !spmv__convert_fits(convert)) return 0;
     if (source->view->owner || source->view->list) return 0;
-    if (spmv__sat_mul(convert->nnz, 8) > most || (convert->a->rows + 1) * 8 > most) return 0;
     spmv__convert_job_set(&job, convert, p, source);
     spmv__convert_tile_segments(&job);
     if (job.wg % SPMV_TCSR_LANES || job.most > 0x7fffffffu) return 0;
@@ -1526,9 +1514,7 @@ static spmv_status spmv__convert_count_diagonals(spmv__convert *convert, const s
 /* 1 if the device can scan columns that the host does not have. */
 static int spmv__convert_can_scan(const spmv__convert *convert)
 {
-    const uint64_t most = convert->device->info.alloc_bytes;
-    return !convert->a->col && !convert->off && convert->nnz && spmv__sat_mul(convert->nnz, 8) <= most &&
-           (convert->a->rows + 1) * 8 <= most;
+    return !convert->a->col && !convert->off && convert->nnz && spmv__convert_fits(convert);
 }
 
 /* 1 if the device can count the nonzeros of all diagonals of the matrix, which are so few that there is a place for each. */

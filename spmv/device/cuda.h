@@ -450,8 +450,8 @@ static spmv_status spmv__cuda_take(spmv__cuda_job *job)
     if (s) return s;
     job->made->image = image;
     job->made->bytes = size;
-    if (!machine) return SPMV__NVRTC(hooks, nvrtcGetPTX, (job->compiler, (char *)image));
-    return SPMV__NVRTC(hooks, nvrtcGetCUBIN, (job->compiler, (char *)image));
+    return machine ? SPMV__NVRTC(hooks, nvrtcGetCUBIN, (job->compiler, (char *)image))
+                   : SPMV__NVRTC(hooks, nvrtcGetPTX, (job->compiler, (char *)image));
 }
 
 static void spmv__cuda_program_free(const spmv_device *device, void *handle)

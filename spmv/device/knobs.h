@@ -38,11 +38,9 @@ static const spmv__dev_kernel spmv__dev_kernels[] = {
 };
 /* The pass that only scales y, the one that collects elements of x for other devices, those that fill the arrays of parts and encode
  * their values, and what follows a product are built like formats. */
-#define SPMV__KERNEL_SCALE SPMV_FORMAT_COUNT
-#define SPMV__KERNEL_GATHER (SPMV_FORMAT_COUNT + 1)
-#define SPMV__KERNEL_CONVERT (SPMV_FORMAT_COUNT + 2)
-#define SPMV__KERNEL_VALUES (SPMV_FORMAT_COUNT + 3)
-#define SPMV__KERNEL_TAIL (SPMV_FORMAT_COUNT + 4)
+enum {
+    SPMV__KERNEL_SCALE = SPMV_FORMAT_COUNT, SPMV__KERNEL_GATHER, SPMV__KERNEL_CONVERT, SPMV__KERNEL_VALUES, SPMV__KERNEL_TAIL
+};
 
 /* 1: integer number i of the format becomes a macro; 0: an argument. */
 static int spmv__dev_int_is_macro(spmv_format format, int i)

@@ -259,7 +259,8 @@ struct spmv__common {
     spmv__program *programs; /* those built so far: new ones come in front, and none leaves before the device is closed */
     spmv__image   *images;   /* those of spmv_device_programs_give, from which programs are made instead of being compiled; likewise */
     char          *cache;    /* the folder in which they are kept (spmv_device_desc.cache), or NULL */
-    int            keeps;    /* 1: programs will be kept for other processes (spmv_device_programs_give with 0 bytes) */
+    long           keeps;    /* 1: programs will be kept for other processes (spmv_device_programs_give with 0 bytes): kernels that pay only
+                                there are compiled as well */
     int            fresh;    /* 1: programs were made of something else than images; written by who holds building */
     double         rented;   /* seconds that the host has taken to fill parts because the kernels for it were not worth compiling yet */
     void          *none;     /* a buffer that stands for arrays without elements */

@@ -411,11 +411,7 @@ SPMV_API spmv_status spmv_device_programs_give(spmv_device *device, const void *
     const unsigned char *at = (const unsigned char *)from;
     size_t used = SPMV__PACK_HEAD * sizeof(uint64_t);
     spmv_status s = SPMV_OK;
-    if (!bytes) {
-        spmv__lock(&device->common->lock);
-        device->common->keeps = 1;
-        spmv__unlock(&device->common->lock);
-    }
+    if (!bytes) spmv__set_flag(&device->common->keeps);
     if (!spmv__pack_is_whole(device, at, bytes)) return SPMV_OK;
     for (at += used, bytes -= used; bytes && used && !s; at += used, bytes -= used) s = spmv__unpack_one(device, at, bytes, &used);
     return s;

@@ -161,21 +161,6 @@ static spmv_status spmv__dev_check_bytes(const spmv_device *device, const spmv_p
     return SPMV_OK;
 }
 
-/* 1: only the column array has 16-bit elements, and it has bases then. A kernel would misread anything else. */
-static int spmv__dev_columns_fit(const spmv_part *p)
-{
-    const spmv__dev_format *record = spmv__dev_format_of(p->spec.format);
-    int k, fit = 1;
-#ifdef SPMV_FORMATS_EXTRA
-    if (record->cut == spmv__extra_cut)
-        return 1; /* a format of the user's own: its kernel reads the arrays that its description declares */
-#endif
-    for (k = 0; k < SPMV_MAX_ARRAYS; k++) fit &= p->a[k].width != 2 || !p->a[k].count || k == record->columns;
-    if (record->columns != SPMV__NO_ARRAY && p->a[record->columns].count)
-        fit &= (p->a[record->columns].width == 2) == (p->a[record->bases].count != 0);
-    return fit;
-}
-
 /* 1: every array of the part is on the host or on the matrix's device. */
 static int spmv__dev_arrays_there(const spmv_device_matrix *matrix, const spmv_part *p)
 {
@@ -202,9 +187,6 @@ static spmv_status spmv__dev_check_part(const spmv_device_matrix *matrix, const 
     if (!spmv__dev_arrays_there(matrix, p))
         return spmv_log(&matrix->hooks, SPMV_ERR_ARGUMENT, "part %llu: arrays of it are on another device, or were taken over",
                         (spmv__ull)i);
-    if (!spmv__dev_columns_fit(p))
-        return spmv_log(&matrix->hooks, SPMV_ERR_UNSUPPORTED, "part %llu: the kernel of %s cannot read its column array", (spmv__ull)i,
-                        spmv_format_name(p->spec.format));
     return SPMV_OK;
 }
 

@@ -366,14 +366,6 @@ typedef struct spmv__group_search {
     uint64_t first[SPMV__MOST_SHARES], end[SPMV__MOST_SHARES];       /* from the first to behind the last of these */
 } spmv__group_search;
 
-/* How many bits are 1. */
-static uint32_t spmv__group_ones(uint32_t v)
-{
-    v -= v >> 1 & 0x55555555u;
-    v = (v & 0x33333333u) + (v >> 2 & 0x33333333u);
-    return ((v + (v >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
-}
-
 static void spmv__group_mark(uint32_t *bits, const uint32_t *col, uint64_t n)
 {
     uint64_t i;
@@ -431,7 +423,7 @@ static spmv_status spmv__group_list_halo(const spmv__group_search *search, uint6
     spmv_status s;
     for (w = 0; w < search->words; w++) {
         for (t = 1; t < threads; t++) bits[w] |= bits[t * search->words + w];
-        n += spmv__group_ones(bits[w]);
+        n += spmv__bit_count(bits[w]);
     }
     s = spmv__room(&search->maker->group->hooks, &list, n, sizeof *halo->col);
     halo->col = (uint32_t *)list;
@@ -482,7 +474,7 @@ static void spmv__group_map(const spmv__group_maker *maker, const spmv_group_blo
     for (i = 0; i < block->before + block->after; i++) maker->map[halo[i] / 32 * 2] |= (uint32_t)1 << halo[i] % 32;
     for (i = 0; i < words; i++) {
         maker->map[2 * i + 1] = before;
-        before += spmv__group_ones(maker->map[2 * i]);
+        before += (uint32_t)spmv__bit_count(maker->map[2 * i]);
     }
 }
 
@@ -490,7 +482,7 @@ static void spmv__group_map(const spmv__group_maker *maker, const spmv_group_blo
 SPMV__INLINE uint32_t spmv__group_place(const uint32_t *map, uint32_t c)
 {
     const uint32_t *at = map + c / 32 * 2, below = ((uint32_t)1 << c % 32) - 1;
-    return at[1] + spmv__group_ones(at[0] & below);
+    return at[1] + (uint32_t)spmv__bit_count(at[0] & below);
 }
 
 /* Adds a message for each device that has some of the halo of block number to. The columns of one owner are adjacent in it. */

@@ -166,6 +166,7 @@ static void add_conversion(spmv_device *device, const spmv_csr *a, spmv_part *p,
     memset(&source, 0, sizeof source);
     convert.device = device;
     convert.a = a;
+    convert.nnz = a->nnz;
     convert.width = spmv_value_size(a->type);
     source.view = view;
     if (!blocks && !spmv__convert_takes(&convert, p, &source)) return;
