@@ -140,7 +140,8 @@ build/gen/compile: tests/gen/compile.c tools/gen/measure/other_text.h build/cuda
 # Compiles the programs that ship as PTX: make ptx
 build/gen/ptx: tools/gen/ptx/ptx.c $(filter-out spmv/generated/ptx.h,$(HEADERS))
 	@mkdir -p $(@D)
-	$(CC) $(C99) $(OPT) $(WARN) $(GEN_WARN) $(CFLAGS) -DSPMV_NO_SIMD $< -o $(NEW) $(LDFLAGS) -ldl && mv $(NEW) $@
+	$(CC) $(C99) $(OPT) $(WARN) $(GEN_WARN) $(CFLAGS) -DSPMV_NO_SIMD -DPTX_SOURCE=$$(cksum <$< | cut -d' ' -f1)u $< -o $(NEW) $(LDFLAGS) \
+	    -ldl && mv $(NEW) $@
 
 # Lists these programs: make ptx-list
 build/gen/list: tools/gen/ptx/list.c $(filter-out spmv/generated/ptx.h,$(HEADERS))
