@@ -185,30 +185,21 @@ static void spmv__kept_destroy(void *kept)
     spmv_free(&hooks, tuning);
 }
 
-/* Reads the device's bundled table: *out, or NULL on failure. */
-static spmv_status spmv__kept_create(spmv_device *device, const spmv_target *target, spmv__kept **out)
-{
-    void *block;
-    spmv_status s = spmv__new(&device->hooks, &block, 1, sizeof **out, 0);
-    *out = (spmv__kept *)block;
-    if (s) return s;
-    (*out)->hooks = device->hooks;
-    s = spmv__bundled_table(&(*out)->table, &(*out)->exact, target, &device->hooks);
-    if (s) spmv_free(&device->hooks, *out);
-    if (s) *out = NULL;
-    return s;
-}
-
 /* Sets target->table to the device's bundled table, which is read for the first matrix and kept until the device is closed. */
 static spmv_status spmv__keep_table(spmv_device *device, spmv_target *target)
 {
     spmv__common *common = device->common;
-    spmv__kept *kept, *made = NULL;
+    spmv__kept *kept, *made;
+    void *block = NULL;
     spmv_status s = SPMV_OK;
     spmv__lock(&common->lock);
     kept = (spmv__kept *)common->kept;
     spmv__unlock(&common->lock);
-    if (!kept) s = spmv__kept_create(device, target, &made);
+    if (!kept) s = spmv__new(&device->hooks, &block, 1, sizeof *made, 0);
+    made = (spmv__kept *)block;
+    if (made) made->hooks = device->hooks;
+    if (made) s = spmv__bundled_table(&made->table, &made->exact, target, &device->hooks);
+    if (s) spmv_free(&device->hooks, made);
     if (s) return s;
     spmv__lock(&common->lock);
     if (!common->kept) common->kept = made;

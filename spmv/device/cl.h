@@ -109,24 +109,15 @@ static const char *spmv__cl_error_name(cl_int error)
     return error == -1001 ? "PLATFORM_NOT_FOUND_KHR" : "unknown error";
 }
 
-static spmv_status spmv__cl_status(cl_int error)
-{
-    switch (error) {
-    case CL_SUCCESS: return SPMV_OK;
-    case CL_OUT_OF_HOST_MEMORY:
-    case CL_MEM_OBJECT_ALLOCATION_FAILURE: return SPMV_ERR_MEMORY;
-    case CL_INVALID_BUFFER_SIZE: return SPMV_ERR_LIMIT;
-    case CL_DEVICE_NOT_FOUND:
-    case -1001: return SPMV_ERR_NO_DEVICE;
-    default: return SPMV_ERR_BACKEND;
-    }
-}
-
 /* Turns the result of an OpenCL call into a status, and logs it unless it is CL_SUCCESS. */
 static spmv_status spmv__cl(const spmv_hooks *hooks, const char *call, cl_int error)
 {
+    spmv_status s = SPMV_ERR_BACKEND;
     if (error == CL_SUCCESS) return SPMV_OK;
-    return spmv_log(hooks, spmv__cl_status(error), "%s: CL_%s (%d)", call, spmv__cl_error_name(error), (int)error);
+    if (error == CL_OUT_OF_HOST_MEMORY || error == CL_MEM_OBJECT_ALLOCATION_FAILURE) s = SPMV_ERR_MEMORY;
+    if (error == CL_INVALID_BUFFER_SIZE) s = SPMV_ERR_LIMIT;
+    if (error == CL_DEVICE_NOT_FOUND || error == -1001) s = SPMV_ERR_NO_DEVICE;
+    return spmv_log(hooks, s, "%s: CL_%s (%d)", call, spmv__cl_error_name(error), (int)error);
 }
 #define SPMV__CL(h, name, arguments) spmv__cl((h), #name, SPMV__OPENCL(name) arguments)
 

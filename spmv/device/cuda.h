@@ -88,15 +88,10 @@ static struct spmv__cuda_loaded {
     /* NULL before CUDA 12.3, from which on graphs capture it as well */
 } spmv__cuda_api;
 
-/* Sets the pointers to the functions of the driver or the compiler; 0 if one is not there. */
-static int spmv__cuda_symbols(void *library, int compiler, const spmv_hooks *hooks)
-{
 #define X(name, parameters) { #name, &spmv__cuda_api.p_##name },
-    static const spmv__wanted driver[] = { SPMV__CUDA_DRIVER(X) { NULL, NULL } };
-    static const spmv__wanted nvrtc[] = { SPMV__CUDA_COMPILER(X) { NULL, NULL } };
+static const spmv__wanted spmv__cuda_driver[] = { SPMV__CUDA_DRIVER(X) { NULL, NULL } };
+static const spmv__wanted spmv__cuda_compiler[] = { SPMV__CUDA_COMPILER(X) { NULL, NULL } };
 #undef X
-    return compiler ? spmv__symbols(library, "NVRTC", nvrtc, hooks) : spmv__symbols(library, "the CUDA driver", driver, hooks);
-}
 
 /* CUDA_ERROR_...; NO_DRIVER: what was loaded is the library of the toolkit that programs are linked with where no driver is. */
 enum { SPMV__CUDA_NO_MEMORY = 2, SPMV__CUDA_NO_DRIVER = 34, SPMV__CUDA_NO_DEVICE = 100 };
@@ -127,7 +122,7 @@ static int spmv__cuda_load_driver(const spmv_hooks *hooks)
     void *library = spmv__library(SPMV__CUDA_FILE);
     int e;
     if (!library) return SPMV__LOAD_ABSENT;
-    if (sizeof library < 8 || !spmv__cuda_symbols(library, 0, hooks)) return SPMV__LOAD_FAILED;
+    if (sizeof library < 8 || !spmv__symbols(library, "the CUDA driver", spmv__cuda_driver, hooks)) return SPMV__LOAD_FAILED;
     e = spmv__cuda_api.p_cuInit(0);
     if (e == SPMV__CUDA_NO_DEVICE || e == SPMV__CUDA_NO_DRIVER || spmv__cuda_result(hooks, "cuInit", e)) return SPMV__LOAD_FAILED;
     if (SPMV__CUDA(hooks, cuDriverGetVersion, (&api->version))) return SPMV__LOAD_FAILED;
@@ -154,7 +149,7 @@ static int spmv__cuda_load_compiler(const spmv_hooks *hooks)
     if (!library) library = spmv__library("libnvrtc.so");
     if (!library) library = spmv__library("/usr/local/cuda/lib64/libnvrtc.so");
 #endif
-    return library && spmv__cuda_symbols(library, 1, hooks) ? SPMV__LOADED : SPMV__LOAD_FAILED;
+    return library && spmv__symbols(library, "NVRTC", spmv__cuda_compiler, hooks) ? SPMV__LOADED : SPMV__LOAD_FAILED;
 }
 
 /* 1 if the driver, and where wanted the compiler, is there. */

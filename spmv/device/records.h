@@ -17,12 +17,6 @@ static uint64_t spmv__dev_knob(const spmv_variant *variant, spmv_knob knob)
     return spmv__dev_knob_set(variant, knob) ? (uint64_t)variant->value[knob] : 1;
 }
 
-/* 1 if the format's kernel has STAGE and the variant switches it on. */
-static int spmv__dev_staged(const spmv_variant *variant)
-{
-    return spmv__dev_knob_set(variant, SPMV_KNOB_STAGE) && variant->value[SPMV_KNOB_STAGE];
-}
-
 /* Gives a knob that the caller did not set (wish) a default of the format's own, for CPUs or for all other devices. */
 static void spmv__dev_default(const spmv_device *device, const spmv_variant *wish, spmv_variant *variant, spmv_knob knob, int gpu, int cpu)
 {
@@ -300,7 +294,8 @@ static uint64_t spmv__dev_local_lanes(const spmv_part *p, const spmv_variant *va
 /* Those sums or, where it is more, what STAGE=1 keeps, in elements of the vectors: the two share their memory. */
 static uint64_t spmv__dev_local_staged(const spmv_part *p, const spmv_variant *variant, uint64_t elements)
 {
-    uint64_t lanes = spmv__dev_local_lanes(p, variant), staged = spmv__dev_staged(variant) ? elements * spmv_vector_size(p->type) : 0;
+    const uint64_t lanes = spmv__dev_local_lanes(p, variant);
+    const uint64_t staged = variant->value[SPMV_KNOB_STAGE] ? elements * spmv_vector_size(p->type) : 0;
     return staged > lanes ? staged : lanes;
 }
 

@@ -72,24 +72,21 @@ static int spmv__scratch_oldest(const spmv__scratch *scratch)
     return oldest;
 }
 
-/* Frees the buffers that are kept. Returns how many there were. */
+/* Frees the buffers that are kept. 1: there were some. */
 static int spmv__scratch_empty(const spmv_device *device)
 {
     spmv__scratch *scratch = &device->common->scratch;
-    int oldest = 0, freed = 0;
-    while (oldest >= 0) {
-        void *at = NULL;
-        spmv__lock(&device->common->lock);
-        oldest = spmv__scratch_oldest(scratch);
-        if (oldest >= 0) {
-            at = scratch->buffer[oldest].at;
-            scratch->buffer[oldest].at = NULL;
-            freed++;
-        }
-        spmv__unlock(&device->common->lock);
-        spmv__dev_buffer_free(device, at);
+    void *gone[SPMV__SCRATCH_BUFFERS];
+    int i;
+    spmv__lock(&device->common->lock);
+    for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) {
+        gone[i] = scratch->buffer[i].at;
+        scratch->buffer[i].at = NULL;
     }
-    return freed;
+    spmv__unlock(&device->common->lock);
+    for (i = 0; i < SPMV__SCRATCH_BUFFERS; i++) spmv__dev_buffer_free(device, gone[i]);
+    for (i = 0; i < SPMV__SCRATCH_BUFFERS && !gone[i];) i++;
+    return i < SPMV__SCRATCH_BUFFERS;
 }
 
 /* Waits, if there are buffers that products in the device's queue may still use, so that they serve the next matrix. */
