@@ -119,12 +119,12 @@ typedef struct spmv_desc {
                                 refused with SPMV_ERR_UNSUPPORTED, and one that is too small with SPMV_ERR_ARGUMENT. They must outlive the
                                 matrix if it is updatable. The device checks them. With a plan of one part of ell, sell, bell, sbell, bcsr
                                 or tcsr with no keys but b, h, tile, and idx of tcsr, all three stay there; other plans need ptr on the
-                                host. They need col, too, if a part has the key cols or is of blocks with d; for idx=16 of tcsr that does
-                                not take all rows and nonzeros, and of csr with rows over four times as long as run; and for dia and bdia if
-                                the matrix has many more rows and columns than nonzeros. So do "cocktail", "panels" and a device that does
-                                not convert. "auto" has the host look at the matrix, which takes some milliseconds, only if
-                                hints.expected_calls products may save that much on a GPU; else it takes tcsr or sell. Parts that the host
-                                fills, such as cmrs with sort, need all three. csr must be NULL */
+                                host. They need col, too, if a part is of blocks with d; for idx=16 of tcsr that does not take all rows and
+                                nonzeros, and of csr with rows over four times as long as run; and for dia and bdia if the matrix has many
+                                more rows and columns than nonzeros. So do "cocktail" and a device that does not convert. "auto" has the
+                                host look at the matrix, which takes some milliseconds, only if hints.expected_calls products may save that
+                                much on a GPU; else it takes tcsr or sell. Parts that the host fills, such as cmrs with sort, need all
+                                three. csr must be NULL */
     int             strict;  /* 1: use no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
                                 the rows that use them */
     int             updatable;    /* 1: allow spmv_update; costs 4 or 8 bytes for each stored slot */

@@ -413,7 +413,6 @@ typedef enum spmv_format_class {
     X(RUN,   run,   INT)   /* csr: cut into runs of whole rows with up to this many nonzeros; rows over 4 runs into pieces of run */ \
     X(IDX,   idx,   INT)   /* ell, sell, csr with run, tcsr, blocks: 16 stores columns as 16-bit offsets from a base, if all fit */ \
     X(TILE,  tile,  INT)   /* tcsr: slots of a tile, 512 1024 2048 or 4096; 0: 4096 */                        \
-    X(COLS,  cols,  INT)   /* all formats: take only nonzeros in the first so many columns; 0: in all columns */ \
     X(VAL,   val,   INT)   /* all formats: 32 stores doubles as floats, if each of them is one exactly; on devices, 8 stores up to 256   \
                               values, zero among them where there is fill, as their numbers in a dictionary, and 1 a single value for all \
                               slots. Products are as without the key */ \
@@ -727,7 +726,6 @@ typedef struct spmv_block_features {
     int      bh, bw;
     double   sampled;                    /* share of the nonzeros that were examined; 0: none, and nothing below is known */
     double   blocks, widest, slots;      /* all blocks; the most in any block row examined; slots of sbell with the default height */
-    double   error;                      /* the most that is the standard error of slots, as a share of them; 0: all blocks were counted */
     int      least;                      /* nonzeros of a dense block */
     double   dense, dense_nnz;           /* dense blocks, and their nonzeros */
     double   dense_widest, dense_slots;  /* as widest and slots, of dense blocks alone */
@@ -737,13 +735,11 @@ typedef struct spmv_features {
     uint64_t rows, cols, nnz;
     uint64_t longest, empty;             /* nonzeros of the longest row; number of empty rows */
     double   mean, deviation;            /* of row lengths: the mean over all rows, the standard deviation over nonempty rows */
-    double   sigma;                      /* standard deviation of all row lengths over the square root of their mean (Koza et al. 2013) */
     double   uneven;                     /* standard deviation over mean of the nonempty rows, lengths being capped at 64 means */
     double   changes;                    /* share of the rows whose length is not that of the row before, in a sample; 8 or more are 8 */
     double   gather;                     /* 0: neighbouring nonzeros share cache lines of x; 1: each needs one of its own; by the device */
     uint64_t diagonals, bands;           /* diagonals that hold nonzeros; groups of adjacent ones */
     int      diagonals_sampled;          /* 1: the features of diagonals are those of a sample, which may lack diagonals */
-    double   diagonals_error;            /* the most that is the standard error of the share to which a diagonal is filled; 0: counted */
     uint64_t dense_diagonals, dense_diagonals_nnz; /* dense ones, and their nonzeros */
     spmv_block_features block[SPMV_BLOCK_SIZES];
 } spmv_features;

@@ -90,7 +90,7 @@ SPMV_API size_t spmv_format_layouts(spmv_format format, const char *const **out)
 SPMV__SHARED int spmv__format_takes_key(spmv_format format, spmv_key key)
 {
     return (unsigned)format < SPMV_FORMAT_COUNT && (unsigned)key < SPMV_KEY_COUNT &&
-           ((spmv__trait[format]->keys | SPMV__KEY(COLS) | ((int)format < (int)SPMV__OWN_FIRST ? SPMV__KEY(VAL) : 0)) >> key & 1u);
+           ((spmv__trait[format]->keys | ((int)format < (int)SPMV__OWN_FIRST ? SPMV__KEY(VAL) : 0)) >> key & 1u);
 }
 
 /* 1 if the format pads rows to the length of the longest in their group. */

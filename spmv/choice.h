@@ -250,8 +250,6 @@ enum { SPMV_TINY_BYTES = 16384, SPMV_FEW_CALLS = 20 };
 /* A plan with the knobs of its kernels, and what it would cost. */
 typedef struct spmv_option {
     int       count;   /* parts; 0: this is the first option, by cocktail: see spmv_choice.plan and variant */
-    int       sampled; /* 1: its blocks or diagonals were estimated from a sample; 0: its slots were counted, as they are of an option
-                          that ranks first, apart from blocks where an error of the sample would hardly change the choice */
     spmv_spec part[SPMV_CHOICE_PARTS];
     char      variant[(int)SPMV_CHOICE_PARTS * SPMV_TUNE_VARIANT];
     double    predicted; /* seconds of a product by the tuning table */

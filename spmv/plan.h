@@ -9,7 +9,7 @@
  * with the format names and keys of spmv_formats.h: "ell:w=5+coo", "bdia:d=0.6+sbell:b=4x4,d=0.5+csr:rows=nonempty".
  * Blanks are allowed around every word. The text and the matrix alone determine which part takes which nonzero.
  *
- * A builder makes a plan for a matrix: hyb, hyb-csr, hybr, cmrs, panels. Functions that take a plan as text accept the name of a builder
+ * A builder makes a plan for a matrix: hyb, hyb-csr, hybr, cmrs. Functions that take a plan as text accept the name of a builder
  * as well, with keys of its own: "hybr:k=3,x=1".
  *
  * The interface comes in three tiers:
@@ -79,12 +79,6 @@ typedef struct spmv_build_hints {
  *             cmrs          (no keys) of the strip heights 2, 4, 8 and 16, the one that hints->measure finds fastest; without it the
  *                                     one with which the fewest bytes are read, where columns come in sectors of 32 bytes and a
  *                                     greater height must save 5%
- *             panels        n=N       the columns are divided into N panels, 1 .. SPMV_MAX_PARTS, which are multiplied one after another,
- *                                     so that a cache need hold only the elements of x of one; default 2. Each is as wide as a panel of
- *                                     an N-th of the columns, rounded up, so that there may be fewer. The plan of each panel may follow
- *                                     behind ":", as in "panels:n=4:ell:w=3+csr"; default: csr. Where fewer than half of the rows have
- *                                     nonzeros in a panel, its parts get rows=nonempty, unless their format cannot follow a row list or
- *                                     the key rows was given
  *   a       the matrix; may be NULL for the text of a plan
  *   hints   what the builder may use; may be NULL
  *   column  the 1-based column of the fault in text; 0 if the text is not at fault. May be NULL
@@ -108,8 +102,7 @@ SPMV_API size_t spmv_plan_print(const spmv_plan *plan, char *out, size_t size);
     X(HYB,     "hyb",     "ELL for the columns that enough rows reach, COO for the rest (Bell, Garland 2009)")    \
     X(HYB_CSR, "hyb-csr", "as hyb, but the rest as CSR over non-empty rows (Grewe, Lokhmotov 2011, 5.1)")         \
     X(HYBR,    "hybr",    "several levels of ELL, each of the rows that are left, then COO (Xu et al. 2012, IV)") \
-    X(CMRS,    "cmrs",    "CMRS with the strip height that suits the row lengths (Koza et al. 2013)")            \
-    X(PANELS,  "panels",  "panels of adjacent columns, one after another, each by the same plan")
+    X(CMRS,    "cmrs",    "CMRS with the strip height that suits the row lengths (Koza et al. 2013)")
 
 typedef enum spmv_builder {
 #define X(ID, name, text) SPMV_BUILDER_##ID,

@@ -69,7 +69,6 @@ static const char *spmv__spec_fault(const spmv_spec *spec)
     if (k[SPMV_KEY_IDX] == 16 && spec->format == SPMV_CSR && !k[SPMV_KEY_RUN]) return "idx=16 needs run";
     if (k[SPMV_KEY_TILE] && (k[SPMV_KEY_TILE] < 512 || k[SPMV_KEY_TILE] > 4096 || (k[SPMV_KEY_TILE] & (k[SPMV_KEY_TILE] - 1))))
         return "tile must be 512 1024 2048 or 4096";
-    if (k[SPMV_KEY_COLS] < 0 || k[SPMV_KEY_COLS] > 0xffffffff) return "cols must be 0 .. 4294967295";
     if (k[SPMV_KEY_VAL] && k[SPMV_KEY_VAL] != 1 && k[SPMV_KEY_VAL] != 8 && k[SPMV_KEY_VAL] != 32 && k[SPMV_KEY_VAL] != 64)
         return "val must be 1 8 32 or 64";
     return NULL;
@@ -267,7 +266,6 @@ typedef struct spmv__traits {
                                    pieces; SPMV__EVEN: with any keys */
     spmv__padding     pads;
     spmv__lane_rule   lanes;
-    int             (*suits)(const spmv_features *features); /* 0: not worth an estimate for such a matrix; NULL: it always is */
 } spmv__traits;
 
 #define SPMV__KEY(NAME) (1u << SPMV_KEY_##NAME)

@@ -14,7 +14,7 @@ spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *
     spmv_features f;
     spmv_status s = spmv__analysis_make(&l, v, 0, NULL);
     if (s) return s;
-    s = spmv__analysis_features(&l, &f, UINT64_MAX / 4, 0);
+    s = spmv__analysis_features(&l, &f, UINT64_MAX / 4, 0, NULL);
     if (!s) s = spmv__spec_estimate(spec, &l, &f, &load);
     if (!s) *slots = load.slots;
     if (!s) *extra = load.extra;
@@ -27,7 +27,7 @@ spmv_status library_features_make(spmv_features *out, const spmv_view *v, uint64
     spmv__analysis l;
     spmv_status s = spmv__analysis_make(&l, v, 0, hooks);
     if (s) return s;
-    s = spmv__analysis_features(&l, out, sample, without);
+    s = spmv__analysis_features(&l, out, sample, without, NULL);
     spmv__analysis_free(&l);
     return s;
 }
@@ -38,7 +38,7 @@ double library_gather(const spmv_view *v, int gpu)
     spmv_features f;
     double gather = -1;
     if (spmv__analysis_make(&l, v, gpu, NULL)) return gather;
-    if (!spmv__analysis_features(&l, &f, UINT64_MAX / 4, 0)) gather = f.gather;
+    if (!spmv__analysis_features(&l, &f, UINT64_MAX / 4, 0, NULL)) gather = f.gather;
     spmv__analysis_free(&l);
     return gather;
 }

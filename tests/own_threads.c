@@ -420,7 +420,7 @@ int main(void)
         "dense", "coo", "csr", "csr:run=256,idx=16", "csr:rows=sorted", "csr:rows=nonempty", "ell", "ell:idx=16", "sell",
         "sell:h=8,rows=sorted,sigma=64", "sell:grow=0.2,idx=16", "bell:b=2x2", "sbell:b=3x3,h=5,idx=16", "bcsr:b=2x4",
         "cmrs", "cmrs:h=16,sort=1", "tcsr", "tcsr:tile=512,rows=sorted,idx=16", "ell:w=3+coo", "bcsr:b=3x3,d=0.3+csr:run=64",
-        "dia:d=0.5+sell:h=8,rows=sorted,sigma=64", "hyb", "cmrs", "panels", "auto", "cocktail"
+        "dia:d=0.5+sell:h=8,rows=sorted,sigma=64", "hyb", "cmrs", "auto", "cocktail"
     };
     static const char *const large_plans[] = { "csr", "coo", "sell", "tcsr", "bcsr:b=2x2", "auto" };
     sample m;

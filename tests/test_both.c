@@ -11,7 +11,7 @@
 
 static const spmv_type types[] = { SPMV_F64, SPMV_F32, SPMV_MIXED };
 static const char *const plans[] = { "csr", "coo", "ell", "sell:h=8", "sell:h=32,idx=16", "dia", "bdia", "bcsr:b=3x3", "sbell:b=2x2",
-                                     "cmrs", "tcsr", "dense", "ell:w=2+coo", "hyb:rows=4", "hybr", "panels:n=2", "cocktail", "auto" };
+                                     "cmrs", "tcsr", "dense", "ell:w=2+coo", "hyb:rows=4", "hybr", "cocktail", "auto" };
 
 enum { PLANS = sizeof plans / sizeof *plans };
 

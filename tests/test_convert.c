@@ -21,7 +21,7 @@ static const char *const plans[] = {
     "sell:w=1,grow=0.2+csr:rows=nonempty", "ell:w=3+bcsr:b=2x2",
     "bell:b=3x3,idx=16", "sbell", "sbell:b=2x2,h=8,idx=16", "sbell:b=6x6", "bcsr:b=1x4", "bcsr:b=8x8,idx=16", "bcsr:b=3x3",
     "ell:w=1+sbell:b=2x4,h=16,idx=16+coo",
-    "csr:cols=9+sell:idx=16,rows=nonempty,cols=20+bcsr:b=2x2,cols=30+tcsr",
+    "ell:w=2+sell:idx=16,rows=nonempty,w=3+bcsr:b=2x2,d=0.4+tcsr",
     "csr:val=32", "csr:run=64,idx=16,val=32", "ell:val=32", "sell:idx=16,val=32", "tcsr:tile=512,val=32", "tcsr:tile=512,idx=16,val=32",
     "dia:val=32", "bdia:val=32", "bcsr:b=2x2,val=32", "bell:b=3x3,val=32", "coo:val=32", "cmrs:val=32", "dense:val=32",
     "ell:w=1,val=32+csr:rows=nonempty,val=32"

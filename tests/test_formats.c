@@ -2328,7 +2328,7 @@ static const char *const plans[] = {
     "csr", "coo", "ell:w=2+coo", "ell:w=1,rows=sorted+ell:w=2,rows=sorted+coo", "bdia:d=0.6+sbell:b=2x2,d=0.5,h=4+sell:h=8,fill=0.8+csr",
     "dia:d=0.3+csr:rows=nonempty", "hyb:rows=1", "hyb-csr:rows=1", "hybr:rows=1", "hybr:rows=1,k=3,x=0", "cmrs", "dense", "bell+csr",
     "bcsr:b=3x3,d=0.4+cmrs:h=8,rows=nonempty", "sell:h=4,w=3,rows=sorted,sigma=16+sell:grow=0.1", "csr:rows=nonempty",
-    "panels:n=3:csr:run=64", "csr:cols=5+bcsr:d=0.4,cols=20+sell:rows=nonempty",
+    "ell:w=1+csr:run=64", "ell:w=2+bcsr:d=0.4+sell:rows=nonempty",
 };
 enum { PLANS = sizeof plans / sizeof *plans };
 
@@ -3223,8 +3223,7 @@ Test(matrix, arrays_are_lent_for_one_call)
 Test(small, columns_cost_nothing)
 {
     static const char *const narrow[] = { "csr", "csr:rows=nonempty", "csr:run=64", "coo", "ell", "sell", "sell:h=8,rows=sorted", "cmrs",
-                                          "cmrs:h=8,rows=nonempty", "ell:w=1+coo", "sell:fill=0.5+csr", "hyb:rows=1", "hybr:rows=1",
-                                          "panels:n=3" };
+                                          "cmrs:h=8,rows=nonempty", "ell:w=1+coo", "sell:fill=0.5+csr", "hyb:rows=1", "hybr:rows=1" };
     static const int64_t row[] = { 0, 500, 500 }, col[] = { 999999999, 0, 500000000 };
     static const double val[] = { 1, 2, 3 };
     size_t i, most;

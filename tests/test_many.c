@@ -12,7 +12,7 @@
 static const spmv_type types[] = { SPMV_F64, SPMV_F32, SPMV_MIXED };
 static const char *const plans[] = { "csr", "csr:run=256,idx=16", "csr:rows=sorted,sigma=256", "coo", "ell", "ell:idx=16", "sell:h=8",
                                      "sell:h=32,idx=16", "dia", "bdia", "bcsr:b=3x3", "bell:b=2x2", "sbell:b=2x2", "cmrs", "tcsr", "dense",
-                                     "ell:w=2+coo", "hyb:rows=4", "hybr", "panels:n=2", "auto" };
+                                     "ell:w=2+coo", "hyb:rows=4", "hybr", "auto" };
 static const uint64_t counts[] = { 1, 5, 17, 0 };
 
 enum { PLANS = sizeof plans / sizeof *plans };

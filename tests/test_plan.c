@@ -42,7 +42,6 @@ static int64_t random_key(spmv_format f, int k)
     case SPMV_KEY_IDX: return rng() & 1 ? 16 : 32;
     case SPMV_KEY_VAL: return rng() & 1 ? (rng() & 1 ? 1 : 8) : rng() & 1 ? 32 : 64;
     case SPMV_KEY_TILE: return (int64_t)512 << rng_below(4);
-    case SPMV_KEY_COLS: return rng() & 1 ? 1 + (int64_t)rng_below(60) : rng() & 1 ? 1 + (int64_t)rng_below(2000) : 0xffffffff;
     default: return (int64_t)(rng() & 1);
     }
 }
@@ -73,7 +72,7 @@ static spmv_plan random_plan(int most)
     last = &p.part[p.count - 1];
     do *last = random_spec();
     while (last->format != all[rng_below(9)]);
-    last->key[SPMV_KEY_W] = last->key[SPMV_KEY_FILL] = last->key[SPMV_KEY_D] = last->key[SPMV_KEY_COLS] = 0;
+    last->key[SPMV_KEY_W] = last->key[SPMV_KEY_FILL] = last->key[SPMV_KEY_D] = 0;
     return p;
 }
 
@@ -101,7 +100,7 @@ Test(grammar, printed_plans_parse_back)
 /* The longest possible text fits the size that the header promises. */
 Test(grammar, longest_plan_fits)
 {
-    static const char part[] = "sell:w=4294967295,fill=0.999999,h=65536,grow=0.999999,rows=sorted,sigma=4294967295,idx=16,cols=4294967295";
+    static const char part[] = "sell:w=4294967295,fill=0.999999,h=65536,grow=0.999999,rows=sorted,sigma=4294967295,idx=16";
     char text[SPMV_PLAN_TEXT], out[SPMV_PLAN_TEXT];
     spmv_plan p;
     int i;
@@ -154,7 +153,7 @@ static const bad_text bad_texts[] = {
     { "ell:w=5,", 9, "key" }, { "ell:w=5,,", 9, "key" }, { "ell:w=5,w=6", 9, "twice" },
     { "ell:w=5:fill=1", 8, "\"+\"" }, { "ell:W=5", 5, "key" },
     { "ell:q=5", 5, "no such key; ell has w, fill, rows, sigma, idx" },
-    { "ell:h=5", 5, "format has no such key" }, { "coo:w=5", 5, "format has no such key; coo has cols" },
+    { "ell:h=5", 5, "format has no such key" }, { "coo:w=5", 5, "format has no such key; coo has val" },
     { "csr:d=0.5", 5, "format has no such key" }, { "csr+dia:w=5", 9, "format has no such key" }, { "ell:fill=.5", 10, "fraction" },
     { "ell:fill=0.5000000", 10, "fraction" }, { "ell:fill=0,5", 12, "no such key" },
     { "ell:fill=x", 10, "fraction" }, { "ell:fill=0.5%", 13, "\"+\"" },
@@ -270,20 +269,6 @@ static void sim_take(taking *t, uint64_t r, uint64_t k, int part)
 {
     t->owner[k] = part;
     t->left[r]--;
-}
-
-enum { SIM_HIDDEN = SPMV_MAX_PARTS }; /* the owner of nonzeros beyond the columns of the part that is taking */
-
-/* Hides what lies beyond the part's columns, or shows it again. */
-static void sim_columns(taking *t, const spmv_spec *s, int hide)
-{
-    uint64_t r, k;
-    for (r = 0; r < t->m->rows && s->key[SPMV_KEY_COLS]; r++)
-        for (k = t->m->ptr[r]; k < t->m->ptr[r + 1]; k++)
-            if (t->m->col[k] >= (uint64_t)s->key[SPMV_KEY_COLS] && t->owner[k] == (hide ? -1 : SIM_HIDDEN)) {
-                t->owner[k] = hide ? SIM_HIDDEN : -1;
-                t->left[r] += hide ? (uint64_t)-1 : 1;
-            }
 }
 
 static void sim_list(taking *t, const spmv_spec *s)
@@ -431,10 +416,8 @@ static void same_split(const matrix *m, const spmv_csr *a, const spmv_plan *plan
     for (part = 0; part < plan->count; part++) {
         uint64_t before = 0, after = 0;
         for (i = 0; i < m->rows; i++) before += t.left[i];
-        sim_columns(&t, &plan->part[part], 1);
         sim_list(&t, &plan->part[part]);
         sim_part(&t, &plan->part[part], part);
-        sim_columns(&t, &plan->part[part], 0);
         for (i = 0; i < m->rows; i++) after += t.left[i];
         left = after;
         if (s) continue;
@@ -467,8 +450,7 @@ static const char *const fixed_plans[] = {
     "sbell:b=6x6,d=0.25+cmrs:rows=nonempty", "ell:w=1,rows=sorted+ell:w=2,rows=sorted+ell:w=4,rows=sorted,sigma=16+coo",
     "ell:w=2", "dia:d=0.9",
     "sell:h=5,w=2,fill=0.4,rows=sorted,sigma=10+dia:d=0.1+bcsr:d=0.1+csr:rows=sorted,sigma=3",
-    "coo+csr", "dia+bdia+ell", "sell:h=3,fill=1", "csr:cols=7+csr:cols=9", "csr:rows=nonempty,cols=3+csr:cols=30+csr:cols=20+tcsr",
-    "dia:d=0.3,cols=10+bcsr:b=2x2,d=0.5,cols=21+ell:w=2,cols=11+sell:h=4,fill=0.5,cols=40+bcsr:cols=50+coo", "coo:cols=4294967295",
+    "coo+csr", "dia+bdia+ell", "sell:h=3,fill=1", "dia:d=0.3+bcsr:b=2x2,d=0.5+ell:w=2+sell:h=4,fill=0.5+bcsr+coo",
 };
 
 /* Diagonals and blocks in which a round share of the places is filled exactly. */
@@ -1177,61 +1159,6 @@ Test(builder, cmrs_height_by_clock)
     matrix_free(&m);
 }
 
-/* Columns 0 to 2 in each of rows 0 to 5, column 9 in rows 0 and 1, columns 3 to 8 in rows 6 to 9. */
-static void matrix_columns(matrix *m)
-{
-    uint64_t r, c;
-    matrix_open(m, "columns", 10, 10);
-    for (r = 0; r < 10; r++) {
-        for (c = r < 6 ? 0 : 3; c < (r < 6 ? 3u : 9u); c++) matrix_add(m, c);
-        if (r < 2) matrix_add(m, 9);
-        m->ptr[r + 1] = m->nnz;
-    }
-    matrix_close(m, INTEGERS);
-}
-
-/* Panels of equal width but for the last; rows=nonempty where fewer than half of the rows have nonzeros and the text does not say. */
-Test(builder, panels)
-{
-    static const char *const cases[][2] = {
-        { "panels", "csr:cols=5+csr" }, { " panels : n = 2 ", "csr:cols=5+csr" }, { "panels:n=1", "csr" },
-        { "panels:n=3", "csr:cols=4+csr:rows=nonempty,cols=8+csr" }, /* 10, 4 and 6 rows */
-        { "panels:n=4", "csr:cols=3+csr:rows=nonempty,cols=6+csr:rows=nonempty,cols=9+csr:rows=nonempty" },
-        { "panels:n=7", "csr:cols=2+csr:cols=4+csr:rows=nonempty,cols=6+csr:rows=nonempty,cols=8+csr" }, /* two columns each */
-        { "panels:n=3:ell:w=1+coo", "ell:w=1,cols=4+coo:cols=4+ell:w=1,rows=nonempty,cols=8+coo:cols=8+ell:w=1+coo" },
-        { "panels:n=4:dia", "dia:cols=3+dia:cols=6+dia:cols=9+dia" }, /* dia, like coo, follows no row list */
-        { "panels:n=3:sell:rows=sorted", "sell:rows=sorted,cols=4+sell:rows=sorted,cols=8+sell:rows=sorted" },
-        { "panels:n=2:ell:w=1,cols=7+coo", "ell:w=1,cols=5+coo:cols=5+ell:w=1,cols=7+coo" },
-    };
-    size_t i;
-    matrix m;
-    matrix_columns(&m);
-    for (i = 0; i < sizeof cases / sizeof *cases; i++) expect_plan(&m, cases[i][0], NULL, cases[i][1]);
-    matrix_free(&m);
-    matrix_open(&m, "no columns", 3, 0);
-    m.ptr[1] = m.ptr[2] = m.ptr[3] = 0;
-    matrix_close(&m, INTEGERS);
-    expect_plan(&m, "panels:n=64", NULL, "csr:rows=nonempty");
-    matrix_free(&m);
-}
-
-/* More parts than a plan may have are refused. */
-Test(builder, panels_of_too_many_parts)
-{
-    matrix m;
-    spmv_csr a;
-    ledger l;
-    spmv_hooks h = ledger_hooks(&l);
-    spmv_plan p;
-    even_rows(&m, 300);
-    a = matrix_csr(&m, SPMV_F64);
-    cr_assert(spmv_plan_make(&p, "panels:n=50:ell:w=1+coo", &a, NULL, NULL, &h) == SPMV_ERR_PLAN && !p.count);
-    cr_assert(strstr(l.text, "50 panels of 2 parts") && strstr(l.text, "64 parts"), "%s", l.text);
-    cr_assert(spmv_plan_make(&p, "panels:n=30:ell:w=1+coo", &a, NULL, NULL, &h) == SPMV_OK && p.count == 60);
-    spmv_csr_destroy(&a);
-    matrix_free(&m);
-}
-
 Test(builder, faults_point_at_their_column)
 {
     static const bad_text bad[] = {
@@ -1242,11 +1169,8 @@ Test(builder, faults_point_at_their_column)
         { "hybr:z=1", 6, "no such key; hybr has rows, x, k, levels" }, { "hybr:k=5", 8, "0 .. 4" },
         { "hybr:x=101", 8, "100 percent" },
         { "hybr:x=0.5%", 11, "end" }, { "hybr:k=1,x=", 12, "fraction" }, { "hybr:levels=-1", 13, "whole number" },
-        { "hybrid", 1, "format: dense, coo," }, { " hybrid", 2, "builder: hyb, hyb-csr, hybr, cmrs, panels" },
+        { "hybrid", 1, "format: dense, coo," }, { " hybrid", 2, "builder: hyb, hyb-csr, hybr, cmrs" },
         { "HYB", 1, "format" }, { "coo+hyb", 5, "format" }, { "", 1, "format" }, { "cmrs:k=1", 6, "key" }, { "cmrs hyb", 6, "end" },
-        { "panels:n=0", 10, "1 .. 64" }, { "panels:n=65", 10, "1 .. 64" }, { "panels:csr", 8, "no such key" }, { "panels+csr", 7, "end" },
-        { "panels:n=2:", 12, "format" }, { "panels:n=2:ell:w=x", 18, "whole number" }, { "panels:n=2:hyb", 12, "format" },
-        { "panels:n=2,csr", 12, "no such key" },
         { "hybr:k=1,k=2", 10, "twice" }, { "hyb:rows=00000000000000000000000000000000000000000001", 10, "whole number" },
     };
     matrix m;
@@ -1314,7 +1238,7 @@ static spmv_status try_plan(const spmv_csr *a, const char *text, int step, const
 
 Test(memory, every_request_fails)
 {
-    static const char *const builders[] = { "hyb:rows=1", "hyb-csr:rows=1", "hybr:rows=1,x=0", "cmrs", "panels:n=3:ell:w=1+coo" };
+    static const char *const builders[] = { "hyb:rows=1", "hyb-csr:rows=1", "hybr:rows=1,x=0", "cmrs" };
     matrix m;
     spmv_csr a;
     int i, step, ever;
@@ -1324,7 +1248,7 @@ Test(memory, every_request_fails)
         char text[SPMV_PLAN_TEXT];
         spmv_plan p = random_plan(5);
         spmv_plan_print(&p, text, sizeof text);
-        if (i < 5) snprintf(text, sizeof text, "%s", builders[i]);
+        if (i < 4) snprintf(text, sizeof text, "%s", builders[i]);
         for (step = 0; step < 4; step++)
             for (ever = 0; ever < 2; ever++) {
                 long n;

@@ -17,7 +17,7 @@ static const char *const plans[] = {
     "sell:h=9,idx=16", "sell:h=300", "sell:h=5,grow=0.2", "sell:h=8,rows=sorted,sigma=32", "bell:b=2x2", "bell:b=3x3,idx=16", "sbell:b=4x4",
     "sbell:h=5,b=1x8,idx=16", "bcsr:b=6x6", "bcsr:b=3x3,idx=16", "cmrs", "cmrs:h=16,sort=1", "cmrs:wide=1", "tcsr", "tcsr:tile=512",
     "tcsr:tile=512,idx=16,rows=sorted", "tcsr:idx=16", "csr:val=32", "sell:val=32", "bdia:val=8", "csr:val=1", "ell:val=8,idx=16",
-    "ell:w=2+coo", "bdia:d=0.6+bcsr:b=2x2,d=0.7+csr:rows=nonempty", "hyb:rows=8", "panels:n=3:sell"
+    "ell:w=2+coo", "bdia:d=0.6+bcsr:b=2x2,d=0.7+csr:rows=nonempty", "hyb:rows=8"
 };
 enum { PLANS = sizeof plans / sizeof *plans };
 

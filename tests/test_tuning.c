@@ -123,7 +123,7 @@ static const fault faults[] = {
     {5, HEAD "f64 ell:w=2 -" COSTS "\n"},
     {5, HEAD "f64 sell:fill=0.5 -" COSTS "\n"},
     {5, HEAD "f64 dia:d=0.6 -" COSTS "\n"},
-    {5, HEAD "f64 csr:cols=100 -" COSTS "\n"},
+    {5, HEAD "f64 ell:w=100 -" COSTS "\n"},
     {6, HEAD "f64 csr -" COSTS "\nf64 csr -" COSTS "\n"},
     {5, HEAD "f64 csr 1234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890" COSTS "\n"},
     {5, HEAD "f64 csr - 1 2 3 4 5 6 7 8\n"},

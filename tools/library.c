@@ -43,7 +43,7 @@ spmv_status library_estimates(const spmv_csr *a, const spmv_tuning *t, spmv_type
     v.rows = a->rows;
     s = spmv__estimator_make(&e, a, &how, NULL, t, 0, hooks);
     if (!s) s = spmv__analysis_make(&l, &v, spmv__for_gpu(&e), hooks);
-    if (!s) s = spmv__analysis_features(&l, &f, 0, 0);
+    if (!s) s = spmv__analysis_features(&l, &f, 0, 0, NULL);
     for (i = 0; i < t->count && !s; i++) {
         const spmv_candidate *k = &t->line[i];
         spmv__load load;

@@ -110,41 +110,26 @@ static void spmv__offer_csr(spmv__chooser *chooser)
 
 /* ---- one part (clSpMV 3.3: every format competes for the whole matrix) ------------------------------------------------- */
 
-/* Estimates a part for the whole matrix by a line of the table, as an option. Its predicted time stays 0 if it makes no sense there, or is
- * too large. */
-static spmv_status spmv__option_of(const spmv__chooser *chooser, const spmv_candidate *candidate, const spmv_spec *spec,
-                                   const spmv__analysis *analysis, const spmv_features *features, spmv_option *option)
-{
-    spmv__load load;
-    spmv_estimate by;
-    spmv_status s;
-    memset(option, 0, sizeof *option);
-    if (!spmv__load_of(&chooser->estimator, spec, analysis, features, &load, &s)) return s;
-    spmv__cost_parts(&chooser->estimator, candidate, spec, &load, &by);
-    spmv__option_add(chooser, option, spec, candidate, &by, load.slots, load.rows);
-    return SPMV_OK;
-}
-
 /* Offers a candidate for the whole matrix. */
 static spmv_status spmv__offer_whole(spmv__chooser *chooser, const spmv_candidate *candidate, const spmv__analysis *analysis,
                                      const spmv_features *features)
 {
-    const spmv_format_class category = spmv__format_class_of(candidate->layout.format);
     spmv_option option;
-    spmv_status s = spmv__option_of(chooser, candidate, &candidate->layout, analysis, features, &option);
-    if (s) return s;
-    if (category == SPMV_CLASS_BLOCK) option.sampled = spmv__features_of_block(features, &candidate->layout)->sampled < 1;
-    if (category == SPMV_CLASS_DIAGONAL) option.sampled = features->diagonals_sampled;
+    spmv__load load;
+    spmv_estimate by;
+    spmv_status s;
+    memset(&option, 0, sizeof option);
+    if (!spmv__load_of(&chooser->estimator, &candidate->layout, analysis, features, &load, &s)) return s;
+    spmv__cost_parts(&chooser->estimator, candidate, &candidate->layout, &load, &by);
+    spmv__option_add(chooser, &option, &candidate->layout, candidate, &by, load.slots, load.rows);
     spmv__offer(chooser, &option);
     return SPMV_OK;
 }
 
-/* May a line of the table be used, and is it worth an estimate on this matrix? */
-static int spmv__is_candidate(const spmv__chooser *chooser, const spmv_candidate *candidate, const spmv_features *features)
+/* May a line of the table be used? */
+static int spmv__is_candidate(const spmv__chooser *chooser, const spmv_candidate *candidate)
 {
-    const spmv__traits *trait = spmv__trait[candidate->layout.format];
-    return candidate->type == chooser->estimator.type && spmv__usable(&chooser->estimator, candidate->layout.format) &&
-           (!trait->suits || trait->suits(features));
+    return candidate->type == chooser->estimator.type && spmv__usable(&chooser->estimator, candidate->layout.format);
 }
 
 /* Offers every candidate for the whole matrix. */
@@ -153,7 +138,7 @@ static spmv_status spmv__offer_all(spmv__chooser *chooser, const spmv__analysis 
     size_t i;
     spmv_status s = SPMV_OK;
     for (i = 0; i < chooser->estimator.tuning->count && !s; i++)
-        if (spmv__is_candidate(chooser, &chooser->estimator.tuning->line[i], features))
+        if (spmv__is_candidate(chooser, &chooser->estimator.tuning->line[i]))
             s = spmv__offer_whole(chooser, &chooser->estimator.tuning->line[i], analysis, features);
     return s;
 }
@@ -173,17 +158,6 @@ static void spmv__find_csr(spmv__chooser *chooser, const spmv__analysis *analysi
 }
 
 /* ---- two parts ------------------------------------------------------------------------------------------------------- */
-
-/* A plan of two parts must be predicted to save such a share of the time of the best option before it is looked at closely: less is far
- * within the error of estimates. */
-#define SPMV__PARTS_GAIN 0.02
-
-/* May a plan of two parts that is predicted to take so many seconds become the best option? */
-static int spmv__parts_pay(const spmv__chooser *chooser, double seconds)
-{
-    const spmv_option *best = &chooser->out->option[0];
-    return seconds > 0 && chooser->out->count && seconds * spmv__risk(chooser, 2, 0) < best->cost * (1 - SPMV__PARTS_GAIN);
-}
 
 /* Is it a flat format without fill, which can take whatever another part leaves? */
 static int spmv__takes_rest(const spmv__chooser *chooser, const spmv_candidate *candidate)
@@ -220,24 +194,16 @@ static spmv_spec spmv__rest_layout(const spmv_candidate *candidate)
     return spec;
 }
 
-enum { SPMV__REACH_SAMPLE = 1 << 13 /* slices */ };
-
-/* Counts, for every w, the slices (ell: one of all rows) whose longest row has w entries or more. Free *reach. Of many slices only some are
- * read, of which one stands for several: if a slice is w wide at most, as where these counts are used, their slots err by less than
- * w / (2 sqrt(SPMV__REACH_SAMPLE)) a slice, half a percent of w. */
-static spmv_status spmv__slices_reaching(const spmv__analysis *analysis, uint64_t h, double **reach)
+/* Counts, for every w, the slices (ell: one of all rows) whose longest row has w entries or more. Free *reach. */
+static spmv_status spmv__slices_reaching(const spmv__analysis *analysis, uint64_t h, uint64_t **reach)
 {
-    const uint64_t rows = analysis->view->a->rows, slices = spmv__ceil_div(rows, h), step = slices / SPMV__REACH_SAMPLE + 1;
-    const double times = (double)slices / (double)spmv__ceil_div(slices, step);
-    uint64_t i, t, k;
+    const uint64_t rows = analysis->view->a->rows;
+    uint64_t r, k;
     void *block;
     spmv_status s = spmv__new(analysis->hooks, &block, analysis->longest + 2, sizeof **reach, 0);
     if (s) return s;
-    *reach = (double *)block;
-    for (i = 0; i < slices; i += step) {
-        t = i + (uint64_t)(spmv__spread(i / step) * (double)spmv__smaller(step, slices - i));
-        (*reach)[slices > 1 ? spmv__analysis_tallest(analysis, t * h, spmv__smaller((t + 1) * h, rows)) : analysis->longest] += times;
-    }
+    *reach = (uint64_t *)block;
+    for (r = 0; r < rows; r += h) (*reach)[spmv__analysis_tallest(analysis, r, spmv__smaller(r + h, rows))]++;
     for (k = analysis->longest; k-- > 0;) (*reach)[k] += (*reach)[k + 1];
     return SPMV_OK;
 }
@@ -267,7 +233,7 @@ static void spmv__offer_two(spmv__chooser *chooser, const spmv__two *two)
 {
     spmv_option option;
     spmv_spec last;
-    if (!two->first || !spmv__parts_pay(chooser, two->first_by.seconds + two->rest_by.seconds)) return;
+    if (!two->first) return;
     last = spmv__rest_layout(two->rest);
     memset(&option, 0, sizeof option);
     spmv__option_add(chooser, &option, &two->spec, two->first, &two->first_by, two->first_load.slots, two->first_load.rows);
@@ -282,8 +248,7 @@ static spmv_status spmv__offer_width(spmv__chooser *chooser, const spmv_candidat
 {
     const uint64_t rows = analysis->view->a->rows, h = spmv__padded_rows(&candidate->layout, rows);
     const double few = 0.02; /* of the rows: a column that no more of them reach is padding for all others, so it never pays */
-    double *reach = NULL;
-    uint64_t w, at = 0;
+    uint64_t w, at = 0, *reach;
     double weighted = analysis->weighted, mean; /* of what is left of the rows: the sum over candidate > w of candidate longer[candidate] */
     spmv__two now, best;
     spmv_status s;
@@ -301,7 +266,7 @@ static spmv_status spmv__offer_width(spmv__chooser *chooser, const spmv_candidat
     now.first_load.changes = now.rest_load.changes = features->changes;
     for (w = 1; w < analysis->longest && (double)analysis->longer[w] >= few * (double)analysis->rows; w = spmv__next_width(w)) {
         for (; at < w; at++) {
-            now.first_load.slots += reach[at + 1] * (double)h;
+            now.first_load.slots += (double)(reach[at + 1] * h);
             now.first_load.nnz += (double)analysis->longer[at + 1];
             weighted -= (double)(at + 1) * (double)analysis->longer[at + 1];
         }
@@ -320,172 +285,6 @@ static spmv_status spmv__offer_width(spmv__chooser *chooser, const spmv_candidat
     return SPMV_OK;
 }
 
-/* Shares of the nonzeros between which a first part makes sense: fewer save less than a part more costs, and with more nothing is left for
- * a second part. */
-#define SPMV__PREFIX_LEAST 0.02
-#define SPMV__PREFIX_MOST  0.999
-
-/* The load of a first part of the dense blocks of a layout. */
-static void spmv__prefix_blocks(const spmv_features *features, const spmv_spec *spec, spmv__load *load)
-{
-    const spmv_block_features *block = spmv__features_of_block(features, spec);
-    double slots;
-    if (!block || !(block->blocks > 0) || spmv__trait[spec->format]->pads == SPMV__PADS_ALL)
-        return; /* how wide the widest would be is not known */
-    slots = block->dense * (double)(block->bh * block->bw);
-    load->nnz = block->dense_nnz;
-    load->slots = spmv__trait[spec->format]->pads == SPMV__PADS_SLICES ? block->dense_slots : slots;
-    load->skipped = load->slots - slots;
-    load->gather = features->gather / (double)block->bw;
-    load->longest = block->dense_widest * (double)block->bw;
-    load->uneven = features->uneven;
-}
-
-/* Finds the fastest plan of a first part of dense diagonals or blocks and a flat part for the rest, whose nonzeros are taken to lie
- * anywhere in the rows. */
-static void spmv__find_prefix(const spmv__chooser *chooser, const spmv_features *features, spmv_format_class category, spmv__two *best)
-{
-    const double nats = 1.4426950408889634; /* log2 of e */
-    size_t i;
-    memset(best, 0, sizeof *best);
-    for (i = 0; i < chooser->estimator.tuning->count; i++) {
-        const spmv_candidate *candidate = &chooser->estimator.tuning->line[i];
-        spmv__two now;
-        if (!spmv__is_candidate(chooser, candidate, features) || spmv__format_class_of(candidate->layout.format) != category) continue;
-        memset(&now, 0, sizeof now);
-        now.first = candidate;
-        now.spec = candidate->layout;
-        now.spec.key[SPMV_KEY_D] = (int64_t)(SPMV_FILL_DENSE * 1e6 + 0.5);
-        now.first_load.rows = (double)features->rows;
-        if (category == SPMV_CLASS_BLOCK) spmv__prefix_blocks(features, &candidate->layout, &now.first_load);
-        else {
-            now.first_load.nnz = (double)features->dense_diagonals_nnz;
-            now.first_load.slots = now.first_load.rows * (double)features->dense_diagonals;
-        }
-        if (now.first_load.nnz < SPMV__PREFIX_LEAST * (double)features->nnz ||
-            now.first_load.nnz > SPMV__PREFIX_MOST * (double)features->nnz) continue;
-        now.rest_load.nnz = now.rest_load.slots = (double)features->nnz - now.first_load.nnz;
-        /* Poisson's distribution */
-        now.rest_load.rows = (double)features->rows * (1 - spmv__exp2(-now.rest_load.nnz / (double)features->rows * nats));
-        now.rest_load.gather = features->gather;
-        now.rest_load.uneven = features->uneven;
-        now.rest_load.changes = features->changes;
-        now.rest_load.longest = (double)features->longest;
-        spmv__try_two(chooser, &now, best);
-    }
-}
-
-/* Divides the matrix as such a plan does, so that both parts are counted. *there: 0 if one of them has no nonzeros or would be refused. */
-static spmv_status spmv__count_two(spmv__chooser *chooser, spmv__two *two, int *there)
-{
-    spmv_spec part[2];
-    spmv_split split;
-    spmv_features features;
-    int i;
-    spmv_status s;
-    part[0] = two->spec;
-    part[1] = spmv__rest_layout(two->rest);
-    s = spmv__split_there(&split, part, 2, chooser->estimator.a, NULL, chooser->estimator.hooks); /* on failure zeroed */
-    *there = !s;
-    for (i = 0; i < 2 && !s && *there; i++) {
-        spmv_view own = spmv_split_view(&split, chooser->estimator.a, i);
-        spmv_estimate *by = i ? &two->rest_by : &two->first_by;
-        spmv__load *load = i ? &two->rest_load : &two->first_load;
-        s = spmv__part_estimate(&chooser->estimator, &part[i], i ? two->rest->variant : two->first->variant, &own, &features, by);
-        *there = split.nnz[i] && by->seconds > 0;
-        load->slots = (double)by->slots;
-        load->rows = (double)split.rows[i];
-    }
-    spmv_split_destroy(&split);
-    return s;
-}
-
-/* Offers dense diagonals, or dense blocks, with a flat part for the rest (clSpMV 3.3), if that is predicted to pay. */
-static spmv_status spmv__offer_prefix(spmv__chooser *chooser, const spmv__analysis *analysis, spmv_features *features,
-                                      spmv_format_class category)
-{
-    spmv__two two;
-    int there = 0;
-    spmv_status s = SPMV_OK;
-    spmv__find_prefix(chooser, features, category, &two);
-    if (!two.first || !spmv__parts_pay(chooser, two.first_by.seconds + two.rest_by.seconds)) return s;
-    if (category == SPMV_CLASS_DIAGONAL && features->diagonals_sampled) {
-        s = spmv__analysis_more_diagonals(analysis, features);
-        spmv__find_prefix(chooser, features, category, &two);
-        if (s || !two.first) return s;
-    }
-    s = spmv__count_two(chooser, &two, &there);
-    if (!s && there) spmv__offer_two(chooser, &two);
-    return s;
-}
-
-/* ---- counted instead of sampled --------------------------------------------------------------------------------------- */
-
-/* Estimates an option of one part anew, whose blocks or diagonals are counted. Its predicted time is 0 if it would be refused. */
-static spmv_status spmv__count_option(spmv__chooser *chooser, const spmv__analysis *analysis, const spmv_option *option,
-                                      spmv_option *counted)
-{
-    spmv_features *features = &chooser->out->features;
-    const spmv_spec *spec = &option->part[0];
-    const spmv_candidate *candidate = spmv__line_for(&chooser->estimator, spec, option->variant);
-    spmv_estimate by;
-    spmv_status s;
-    memset(counted, 0, sizeof *counted);
-    if (spmv__is_block(spec->format)) {
-        s = spmv__part_counted(&chooser->estimator, spec, option->variant, analysis, features, &by);
-        if (!s) spmv__option_add(chooser, counted, spec, candidate, &by, (double)by.slots, 0);
-        return s;
-    }
-    s = spmv__analysis_more_diagonals(analysis, features);
-    return s || features->diagonals_sampled ? s : spmv__option_of(chooser, candidate, spec, analysis, features, counted);
-}
-
-/* Rows so many times as long as the mean are too long for a sample of blocks to be trusted, as slices with one of them are rare and wide:
- * an assumption. */
-#define SPMV__SAMPLE_LONGEST 8
-
-/* How many standard errors a sample of blocks is taken to be wrong by at most: 95 of 100 normally distributed ones are not. */
-#define SPMV__SAMPLE_ERRORS 2
-
-/* Does the best option, a part of blocks, stay the best even if the sample that it was estimated from errs by as much as is likely? The
- * same format with blocks of the same size errs alike, so that it needs no margin. Where the widest block row pads all others, a sample,
- * which may lack it, says nothing. */
-static int spmv__sample_decides(const spmv_choice *out, const spmv_spec *best)
-{
-    const spmv_features *features = &out->features;
-    const spmv_block_features *block = spmv__features_of_block(features, best);
-    double most;
-    int i;
-    if (!block || block->slots <= 0 || (double)features->longest > SPMV__SAMPLE_LONGEST * features->mean) return 0;
-    if (spmv__trait[best->format]->pads == SPMV__PADS_ALL) return 0;
-    most = out->option[0].cost * (1 + SPMV__SAMPLE_ERRORS * block->error);
-    for (i = 1; i < out->count; i++) {
-        const spmv_option *option = &out->option[i];
-        if (option->cost >= most) return 1;
-        if (option->count > 1 || option->part[0].format != best->format || spmv__features_of_block(features, &option->part[0]) != block)
-            return 0;
-    }
-    return 1;
-}
-
-/* Counts the blocks or diagonals of the best option if they were estimated from a sample, and puts it in its place by the new estimate,
- * until the best is one whose size is certain, or as certain as the choice needs. An option that cannot be used after all is dropped. */
-static spmv_status spmv__count_best(spmv__chooser *chooser, const spmv__analysis *analysis)
-{
-    spmv_choice *out = chooser->out;
-    spmv_status s = SPMV_OK;
-    while (!s && out->count && out->option[0].sampled) {
-        const spmv_spec *spec = &out->option[0].part[0];
-        spmv_option counted;
-        if (spmv__is_block(spec->format) && spmv__sample_decides(out, spec)) return SPMV_OK;
-        s = spmv__count_option(chooser, analysis, out->option, &counted);
-        if (s) return s;
-        memmove(out->option, out->option + 1, (size_t)--out->count * sizeof *out->option);
-        spmv__offer(chooser, &counted);
-    }
-    return s;
-}
-
 /* ---- the whole choice ------------------------------------------------------------------------------------------------ */
 
 /* Reads the matrix once and offers every kind of plan. */
@@ -501,18 +300,15 @@ static spmv_status spmv__choose_all(spmv__chooser *chooser)
     view.rows = chooser->estimator.a->rows;
     s = spmv__analysis_make(&analysis, &view, spmv__for_gpu(&chooser->estimator), chooser->estimator.hooks);
     if (s) return s;
-    s = spmv__analysis_sampled(&analysis, features, 0, chooser->estimator.without, NULL);
+    s = spmv__analysis_features(&analysis, features, 0, chooser->estimator.without, NULL);
     if (!s) spmv__find_csr(chooser, &analysis, features);
     if (!s) s = spmv__offer_all(chooser, &analysis, features);
     for (i = 0; i < chooser->estimator.tuning->count && !s; i++) {
         const spmv_candidate *candidate = &chooser->estimator.tuning->line[i];
-        if (spmv__is_candidate(chooser, candidate, features) && spmv__is_padded(candidate->layout.format) &&
+        if (spmv__is_candidate(chooser, candidate) && spmv__is_padded(candidate->layout.format) &&
             spmv__format_class_of(candidate->layout.format) == SPMV_CLASS_FLAT)
             s = spmv__offer_width(chooser, candidate, &analysis, features);
     }
-    if (!s) s = spmv__offer_prefix(chooser, &analysis, features, SPMV_CLASS_DIAGONAL);
-    if (!s) s = spmv__offer_prefix(chooser, &analysis, features, SPMV_CLASS_BLOCK);
-    if (!s) s = spmv__count_best(chooser, &analysis);
     spmv__analysis_free(&analysis);
     return s;
 }
@@ -698,8 +494,7 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
 static void spmv__explain_features(spmv__text *text, const spmv_features *features)
 {
     const double filled = (double)(features->rows - features->empty); /* rows, of which the deviation is */
-    double fill;
-    int i, any = 0, sampled = 0;
+    int i, any = 0;
     spmv__say(text, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)features->rows, (spmv__ull)features->cols,
               (spmv__ull)features->nnz);
     spmv__say(text, "rows      %.*f nonzeros in each that is not empty, deviation %.*f, longest %llu, %llu empty; %.2f differ from the one "
@@ -707,21 +502,15 @@ static void spmv__explain_features(spmv__text *text, const spmv_features *featur
               (spmv__ull)features->longest, (spmv__ull)features->empty, features->changes);
     spmv__say(text, "x         %.3f of the reads miss a cache\n", features->gather);
     if (features->diagonals)
-        spmv__say(text, "diagonals %llu%s; those filled to %.1f or more hold %.2f of the nonzeros", (spmv__ull)features->diagonals,
+        spmv__say(text, "diagonals %llu%s; those filled to %.1f or more hold %.2f of the nonzeros\n", (spmv__ull)features->diagonals,
             features->diagonals_sampled ? " in a sample" : "", SPMV_FILL_DENSE,
                   features->nnz ? (double)features->dense_diagonals_nnz / (double)features->nnz : 0.0);
-    if (features->diagonals && features->diagonals_sampled)
-        spmv__say(text, " (standard error of a diagonal's fill: up to %.2f)", features->diagonals_error);
-    if (features->diagonals) spmv__put_char(text, '\n');
     for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
         const spmv_block_features *block = &features->block[i];
         if (block->sampled <= 0 || block->blocks <= 0) continue;
-        fill = (double)features->nnz / (block->blocks * (double)(block->bh * block->bw));
-        spmv__say(text, "%s%dx%d %.2f", any++ ? ", " : "blocks    filled to: ", block->bh, block->bw, fill);
-        if (block->error > 0) spmv__say(text, " +-%.2f", fill * block->error);
-        sampled = sampled || block->error > 0;
+        spmv__say(text, "%s%dx%d %.2f", any++ ? ", " : "blocks    filled to: ", block->bh, block->bw,
+                  (double)features->nnz / (block->blocks * (double)(block->bh * block->bw)));
     }
-    if (sampled) spmv__put_text(text, " (the most that the standard errors are)");
     if (any) spmv__put_text(text, "\n");
 }
 

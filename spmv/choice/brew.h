@@ -334,7 +334,7 @@ static spmv_status spmv__brew_settle(spmv__brew *brew, spmv__brew_left *left)
     s = spmv__left_make(brew, &brew->now.plan, brew->now.plan.count, left);
     for (i = 0; i < SPMV__BREW_END; i++) brew->rate[i] = spmv__brew_rate(brew, i, (double)left->analysis.nnz / brew->rows);
     spmv__brew_dense(brew, least);
-    return s ? s : spmv__analysis_sampled(&left->analysis, &brew->f, SPMV__COCKTAIL_SAMPLE, ~brew->later, least);
+    return s ? s : spmv__analysis_features(&left->analysis, &brew->f, SPMV__COCKTAIL_SAMPLE, ~brew->later, least);
 }
 
 static spmv_spec *spmv__brew_add(spmv__brew *brew, int layout)

@@ -436,7 +436,7 @@ static spmv_status spmv__brewed_add(spmv__brew *brew, spmv__brewed *brewed, cons
     spmv__load load;
     spmv_status s;
     if (!analysis->nnz) return SPMV_OK;
-    s = spmv__analysis_features(analysis, &brew->of_part, SPMV__COCKTAIL_SAMPLE, ~(1u << part->format));
+    s = spmv__analysis_features(analysis, &brew->of_part, SPMV__COCKTAIL_SAMPLE, ~(1u << part->format), NULL);
     if (s) return s;
     layout.key[SPMV_KEY_W] = layout.key[SPMV_KEY_FILL] = layout.key[SPMV_KEY_D] = 0;
     brewed->plan.part[brewed->plan.count++] = *part;
@@ -613,7 +613,7 @@ static spmv_status spmv__brew_whole(spmv__brew *brew)
         if (spmv__usable(brew->e, brew->layout[i].format)) brew->later |= 1u << brew->layout[i].format;
     brew->a = brew->e->a;
     if (!s) s = spmv__left_make(brew, &brew->now.plan, 0, whole);
-    if (!s) s = spmv__analysis_sampled(&whole->analysis, &brew->f, SPMV__COCKTAIL_SAMPLE, ~brew->later, NULL);
+    if (!s) s = spmv__analysis_features(&whole->analysis, &brew->f, SPMV__COCKTAIL_SAMPLE, ~brew->later, NULL);
     for (i = 0; i < SPMV__BREW_END && !s && brew->a->nnz; i++)
         if (brew->later >> brew->layout[i].format & 1u && !spmv__load_of(brew->e, &brew->layout[i], &whole->analysis, &brew->f,
                                                                          &brew->whole[i], &s))

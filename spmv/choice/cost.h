@@ -423,7 +423,7 @@ static spmv_status spmv__part_estimate(const spmv__estimator *estimator, const s
     spmv_status s = spmv__analysis_make(&analysis, view, spmv__for_gpu(estimator), estimator->hooks);
     memset(out, 0, sizeof *out);
     if (s) return s;
-    s = spmv__analysis_features(&analysis, features, 0, ~(1u << spec->format));
+    s = spmv__analysis_features(&analysis, features, 0, ~(1u << spec->format), NULL);
     if (!s) s = spmv__part_counted(estimator, spec, variant, &analysis, features, out);
     spmv__analysis_free(&analysis);
     return s;

@@ -124,16 +124,14 @@ static double spmv__analysis_changes(const spmv__analysis *analysis)
     return seen ? (double)changes / (double)seen : 0;
 }
 
-/* Fills in the features of row lengths. sigma is that of Koza et al.: their equation 3 is the deviation of all row lengths, but their
- * tables print that over the square root of the mean (mc2depi: 0.076 and 4.0 give 0.04; Chebyshev4: 1061 and 78.9 give 119.46). */
+/* Fills in the features of row lengths. */
 static void spmv__analysis_rows(const spmv__analysis *analysis, spmv_features *features)
 {
     const double nonempty = analysis->rows ? (double)analysis->nnz / (double)analysis->rows : 0;
     double mean;
     features->longest = analysis->longest;
     features->empty = features->rows - analysis->rows;
-    features->sigma = spmv__analysis_deviation(analysis, features->rows, analysis->longest, &features->mean);
-    if (features->mean > 0) features->sigma /= spmv__square_root(features->mean);
+    features->mean = features->rows ? (double)analysis->nnz / (double)features->rows : 0;
     features->deviation = spmv__analysis_deviation(analysis, analysis->rows, analysis->longest, &mean);
     features->uneven = spmv__analysis_deviation(analysis, analysis->rows,
                                                 (uint64_t)((double)SPMV__UNEVEN_MOST * nonempty) + SPMV__UNEVEN_MOST, &mean);
@@ -417,7 +415,6 @@ static spmv_status spmv__analysis_more_diagonals(const spmv__analysis *analysis,
     if (s) return s;
     features->diagonals = features->bands = features->dense_diagonals = features->dense_diagonals_nnz = 0;
     features->diagonals_sampled = 0;
-    features->diagonals_error = 0;
     while (spmv__diagonals_next(&diagonals, &at, &number, &held)) {
         features->bands += !features->diagonals || number != before + 1;
         spmv__analysis_diagonal(analysis, number, held, features);
@@ -677,17 +674,6 @@ static void spmv__analysis_widest(const spmv__analysis *analysis, spmv__analysis
     spmv__analysis_widen(times * (double)dense, &block->dense_widest, &block->dense_slots);
 }
 
-/* The most that is the standard error of the slots that a sample shows, as a share of them. The fill of a slice is 1 at most, so where the
- * mean is p, it deviates by sqrt(p (1 - p)) at most, and the mean of n slices errs by that over the root of n. How far the slices of a
- * sample differ promises less than it should: of 131 estimates, of blocks that are filled by half or more in 60 matrices, all were within
- * twice this error, and 0.74 within twice that one. */
-static double spmv__blocks_error(const spmv__analysis *analysis, const spmv_block_features *block)
-{
-    const double slices = block->sampled * (double)analysis->view->a->rows / (double)(block->bh * SPMV__ANALYSIS_SLICE);
-    const double fill = (double)analysis->nnz / block->slots;
-    return block->sampled < 1 && fill < 1 ? spmv__square_root((1 / fill - 1) / (slices > 1 ? slices : 1)) : 0;
-}
-
 /* Fills in block for one block size from slices of height block rows with about sample entries, or from all, scaled to the nonzeros of the
  * view. */
 static void spmv__analysis_blocks(const spmv__analysis *analysis, spmv__analysis_table *table, uint64_t height, uint64_t sample,
@@ -723,7 +709,6 @@ static void spmv__analysis_blocks(const spmv__analysis *analysis, spmv__analysis
         block->dense += table->at[n] * scale;
         block->dense_nnz += table->at[n] * scale * n;
     }
-    block->error = spmv__blocks_error(analysis, block);
 }
 
 /* Are the blocks so empty that they are not worth a closer look? A product reads all slots of a block: with two of them for each nonzero
@@ -837,22 +822,21 @@ static spmv_status spmv__analysis_samples_make(const spmv__analysis *analysis, s
     samples.every = !diagonals ? 0 : analysis->nnz < 2 * diagonal_sample ? 1 : analysis->nnz / diagonal_sample;
     samples.blocks = features->nnz && (~without & spmv__class_bits(SPMV_CLASS_BLOCK)) != 0;
     features->diagonals_sampled = samples.every > 1;
-    if (samples.every > 1) /* of one that is filled to a half */
-        features->diagonals_error = spmv__square_root(0.25 * (double)samples.every / (double)features->rows);
     return spmv__analysis_sample(&samples);
 }
 
-/* Fills in the features of what analysis has read, where diagonals, blocks and how x is read are those of samples. A sample of n rows shows
- * that a diagonal is filled to p with a standard error of sqrt(p (1 - p) / n), where n is about 2^13 over the mean row length, and it may
- * lack diagonals.
+/* Fills in the features of what analysis has read. How x is read and blocks are those of samples, and so are diagonals unless the matrix is
+ * small, or has at most three times as many, in a sample and then in all, as the mean row length. A sample of n rows shows that a diagonal
+ * is filled to p with a standard error of sqrt(p (1 - p) / n), where n is about 2^13 over the mean row length, and it may lack diagonals.
  *   sample   nonzeros in the sample for each block size; 0: a 128th of them and 4096 more, at most 2^15. Shares found in blocks err by
  *            about 1 / sqrt(slices in the sample)
  *   without  bits 1u << SPMV_DIA of formats that will not be used; features that only they need are left zero
  *   least    for each block size, the nonzeros of a dense block; NULL: by SPMV_FILL_DENSE */
-static spmv_status spmv__analysis_sampled(const spmv__analysis *analysis, spmv_features *features, uint64_t sample, unsigned without,
-                                          const int *least)
+static spmv_status spmv__analysis_features(const spmv__analysis *analysis, spmv_features *features, uint64_t sample, unsigned without,
+                                           const int *least)
 {
     int i;
+    spmv_status s;
     memset(features, 0, sizeof *features);
     if (!sample) sample = spmv__smaller(1u << 15, 4096 + analysis->nnz / 128);
     features->rows = analysis->view->a->rows;
@@ -865,14 +849,7 @@ static spmv_status spmv__analysis_sampled(const spmv__analysis *analysis, spmv_f
         block->bw = spmv__block_sizes[i][1];
         block->least = least ? least[i] : (int)(SPMV_FILL_DENSE * (block->bh * block->bw) + 0.999);
     }
-    return spmv__analysis_samples_make(analysis, features, sample, without);
-}
-
-/* The same, where diagonals are counted if the matrix is small, or if there are at most three times as many as the mean row length, in a
- * sample and in the matrix. */
-static spmv_status spmv__analysis_features(const spmv__analysis *analysis, spmv_features *features, uint64_t sample, unsigned without)
-{
-    spmv_status s = spmv__analysis_sampled(analysis, features, sample, without, NULL);
+    s = spmv__analysis_samples_make(analysis, features, sample, without);
     return s ? s : spmv__analysis_more_diagonals(analysis, features);
 }
 

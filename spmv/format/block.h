@@ -349,8 +349,7 @@ static const spmv__traits spmv__bell_traits = {
     SPMV_CLASS_BLOCK,                              /* class */
     1,                                             /* indices */
     0,                                             /* even */
-    SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,           /* pads, lanes */
-    NULL                                           /* suits */
+    SPMV__PADS_ALL, SPMV__LANES_BY_ROWS            /* pads, lanes */
 };
 static const spmv__traits spmv__sbell_traits = {
     SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX) | SPMV__KEY(H), /* keys */
@@ -358,8 +357,7 @@ static const spmv__traits spmv__sbell_traits = {
     SPMV_CLASS_BLOCK,                                            /* class */
     1,                                                           /* indices */
     0,                                                           /* even */
-    SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                      /* pads, lanes */
-    NULL                                                         /* suits */
+    SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS                       /* pads, lanes */
 };
 static const spmv__traits spmv__bcsr_traits = {
     SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX),                   /* keys */
@@ -367,8 +365,7 @@ static const spmv__traits spmv__bcsr_traits = {
     SPMV_CLASS_BLOCK,                                               /* class */
     1,                                                              /* indices */
     0,                                                              /* even */
-    SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,                         /* pads, lanes */
-    NULL                                                            /* suits */
+    SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH                          /* pads, lanes */
 };
 
 static const char *const spmv__bell_layouts[] = {

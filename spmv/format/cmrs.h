@@ -15,24 +15,13 @@
 #define SPMV__BUILT_CMRS 1
 #endif
 
-/* Where CMRS is worth an estimate. Koza et al. would "use the CMRS format for matrices with mu > 70 and test its efficiency against the
- * HYB format for 20 < mu < 70" (5.4), and "as long as sigma < mu, the HYB format should be used if sigma < 1.5 and the CMRS is more
- * efficient for sigma > 3. Matrices for which sigma > mu are 'atypical' [...] for which the HYB format is preferable" (5.4; between 1.5
- * and 3 either may be, 6). That it is tried where only one of the two sentences speaks for it is our own addition. */
-static int spmv__cmrs_suits(const spmv_features *features)
-{
-    const double long_rows = 20, uneven = 1.5; /* mu in nonzeros, sigma without a unit */
-    return features->sigma <= features->mean && (features->mean > long_rows || features->sigma > uneven);
-}
-
 static const spmv__traits spmv__cmrs_traits = {
     SPMV__LISTS | SPMV__KEY(H) | SPMV__KEY(SORT) | SPMV__KEY(WIDE), /* keys */
     SPMV_CAN_LIST | SPMV_LONG_ROWS,                                 /* flags */
     SPMV_CLASS_FLAT,                                                /* class */
     1,                                                              /* indices */
     0,                                                              /* even */
-    SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,                         /* pads, lanes */
-    spmv__cmrs_suits                                                /* suits */
+    SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH                          /* pads, lanes */
 };
 
 static const char *const spmv__cmrs_layouts[] = {

@@ -21,8 +21,7 @@ static const spmv__traits spmv__coo_traits = {
     SPMV_CLASS_FLAT,                      /* class */
     2,                                    /* indices */
     SPMV__EVEN,                           /* even */
-    SPMV__PADS_NONE, SPMV__LANES_ONE,     /* pads, lanes */
-    NULL                                  /* suits */
+    SPMV__PADS_NONE, SPMV__LANES_ONE      /* pads, lanes */
 };
 
 static const char *const spmv__coo_layouts[] = {

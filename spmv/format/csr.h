@@ -21,8 +21,7 @@ static const spmv__traits spmv__csr_traits = {
     SPMV_CLASS_FLAT,                               /* class */
     1,                                             /* indices */
     SPMV__KEY(RUN),                                /* even */
-    SPMV__PADS_NONE, SPMV__LANES_BY_BATCH,         /* pads, lanes */
-    NULL                                           /* suits */
+    SPMV__PADS_NONE, SPMV__LANES_BY_BATCH          /* pads, lanes */
 };
 
 static const char *const spmv__csr_layouts[] = {

@@ -21,8 +21,7 @@ static const spmv__traits spmv__dense_traits = {
     SPMV_CLASS_DENSE,                               /* class */
     0,                                              /* indices */
     0,                                              /* even */
-    SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,         /* pads, lanes */
-    NULL                                            /* suits */
+    SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH          /* pads, lanes */
 };
 
 static const char *const spmv__dense_layouts[] = {

@@ -358,8 +358,7 @@ static const spmv__traits spmv__dia_traits = {
     SPMV_CLASS_DIAGONAL,                  /* class */
     0,                                    /* indices */
     0,                                    /* even */
-    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
-    NULL                                  /* suits */
+    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS  /* pads, lanes */
 };
 
 static const char *const spmv__dia_layouts[] = {
@@ -417,8 +416,7 @@ static const spmv__traits spmv__bdia_traits = {
     SPMV_CLASS_DIAGONAL,                           /* class */
     0,                                             /* indices */
     0,                                             /* even */
-    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS,          /* pads, lanes */
-    NULL                                           /* suits */
+    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS           /* pads, lanes */
 };
 
 static const char *const spmv__bdia_layouts[] = {

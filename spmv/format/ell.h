@@ -200,8 +200,7 @@ static const spmv__traits spmv__ell_traits = {
     SPMV_CLASS_FLAT,                                                                     /* class */
     1,                                                                                   /* indices */
     0,                                                                                   /* even */
-    SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,                                                 /* pads, lanes */
-    NULL                                                                                 /* suits */
+    SPMV__PADS_ALL, SPMV__LANES_BY_ROWS                                                  /* pads, lanes */
 };
 
 static const char *const spmv__ell_layouts[] = {
@@ -282,8 +281,7 @@ static const spmv__traits spmv__sell_traits = {
     SPMV_CLASS_FLAT,                                                                                /* class */
     1,                                                                                              /* indices */
     0,                                                                                              /* even */
-    SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                                                         /* pads, lanes */
-    NULL                                                                                            /* suits */
+    SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS                                                          /* pads, lanes */
 };
 
 static const char *const spmv__sell_layouts[] = {

@@ -256,7 +256,7 @@ static void spmv__extra_fill(spmv_part *p, const spmv__source *source, spmv__sin
     };                                                                                                                              \
     static const spmv__traits spmv__##name##_traits = {                                                                             \
         SPMV__KEY(W) | SPMV__KEY(FILL), SPMV__FLAGS_##NAME, SPMV_CLASS_FLAT, 1, 0, SPMV__PADS_NONE,                                 \
-        SPMV__APART_##NAME ? SPMV__LANES_BY_ROWS : SPMV__LANES_BY_LENGTH, NULL                                                      \
+        SPMV__APART_##NAME ? SPMV__LANES_BY_ROWS : SPMV__LANES_BY_LENGTH                                                            \
     };                                                                                                                              \
     static const char *const spmv__##name##_layouts[] = { #name };                                                                  \
     static spmv_status spmv__##name##_size(spmv_part *p, spmv__source *source)                                                      \

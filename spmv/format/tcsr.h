@@ -21,8 +21,7 @@ static const spmv__traits spmv__tcsr_traits = {
     SPMV_CLASS_FLAT,                                /* class */
     1,                                              /* indices */
     SPMV__EVEN,                                     /* even */
-    SPMV__PADS_NONE, SPMV__LANES_ONE,               /* pads, lanes */
-    NULL                                            /* suits */
+    SPMV__PADS_NONE, SPMV__LANES_ONE                /* pads, lanes */
 };
 
 static const char *const spmv__tcsr_layouts[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv/plan/builders.h - functions that make a plan for a matrix: hyb, hybr, cmrs, panels; spmv_plan_make.
+ * spmv/plan/builders.h - functions that make a plan for a matrix: hyb, hybr, cmrs; spmv_plan_make.
  */
 #ifndef SPMV__PLAN_BUILDERS_H
 #define SPMV__PLAN_BUILDERS_H
@@ -32,12 +32,10 @@ static spmv_builder spmv__builder_from(const char *name)
     X(ROWS,   "rows",   SPMV__INT,  SPMV__ENOUGH_ROWS,    SPMV__HYB | SPMV__HYBR)    \
     X(X,      "x",      SPMV__FRAC, SPMV__ONE / 2,        SPMV__HYBR) /* Xu et al. */ \
     X(K,      "k",      SPMV__INT,  SPMV__K_BELL_GARLAND, SPMV__HYBR)                \
-    X(LEVELS, "levels", SPMV__INT,  0,                    SPMV__HYBR) /* no limit */ \
-    X(N,      "n",      SPMV__INT,  2,                    SPMV__PANELS)
+    X(LEVELS, "levels", SPMV__INT,  0,                    SPMV__HYBR) /* no limit */
 enum {
     SPMV__HYB  = 1u << SPMV_BUILDER_HYB | 1u << SPMV_BUILDER_HYB_CSR, /* takers */
     SPMV__HYBR = 1u << SPMV_BUILDER_HYBR,
-    SPMV__PANELS = 1u << SPMV_BUILDER_PANELS,
     SPMV__ENOUGH_ROWS = 4096 /* rows that fill a GPU, which a column of ELL should have (Bell, Garland 2009) */
 };
 enum {
@@ -291,77 +289,6 @@ static spmv_status spmv__make_cmrs(spmv__maker *maker)
     return SPMV_OK;
 }
 
-/* What the shares of spmv__panel_rows have in common: for each of them, the rows with nonzeros in each panel of so many columns. */
-typedef struct spmv__panel_count {
-    const spmv_csr *a;
-    uint64_t        width, shares, (*rows)[SPMV_MAX_PARTS];
-} spmv__panel_count;
-
-/* Counts the rows of a share that have nonzeros in each panel. */
-static void spmv__panel_rows_share(void *job, uint64_t share)
-{
-    const spmv__panel_count *counting = (const spmv__panel_count *)job;
-    const spmv_csr *a = counting->a;
-    const uint64_t last = spmv__share_row(a->ptr, a->rows, share + 1, counting->shares);
-    uint64_t *rows = counting->rows[share], r, k, end;
-    for (r = spmv__share_row(a->ptr, a->rows, share, counting->shares); r < last; r++)
-        for (end = 0, k = a->ptr[r]; k < a->ptr[r + 1]; k++)
-            if (a->col[k] >= end) {
-                rows[a->col[k] / counting->width]++;
-                end = (a->col[k] / counting->width + 1) * counting->width;
-            }
-}
-
-/* Counts the rows with nonzeros in each panel of so many columns. */
-static spmv_status spmv__panel_rows(const spmv_csr *a, uint64_t width, uint64_t rows[SPMV_MAX_PARTS], const spmv_hooks *hooks)
-{
-    spmv__panel_count counting;
-    void *block;
-    uint64_t share;
-    int i;
-    spmv_status s;
-    counting.a = a;
-    counting.width = width;
-    counting.shares = spmv__share_count(a->nnz + a->rows);
-    s = spmv__new(hooks, &block, counting.shares, sizeof *counting.rows, 0);
-    if (s) return s;
-    counting.rows = (uint64_t (*)[SPMV_MAX_PARTS])block;
-    spmv__share_out(spmv__panel_rows_share, &counting, counting.shares);
-    for (i = 0; i < SPMV_MAX_PARTS; i++)
-        for (rows[i] = 0, share = 0; share < counting.shares; share++) rows[i] += counting.rows[share][i];
-    spmv_free(hooks, block);
-    return SPMV_OK;
-}
-
-/* Makes panels: the parts of maker->plan, or csr if there are none, once for each of n panels of equal width. The last panel takes what is
- * left. Rows without nonzeros cost the reading and writing of y and a row pointer, which rows=nonempty saves for 4 bytes a row. */
-SPMV__APART spmv_status spmv__make_panels(spmv__maker *maker)
-{
-    uint64_t rows[SPMV_MAX_PARTS], cols = maker->a->cols ? maker->a->cols : 1, width, panels, i;
-    int j, each;
-    spmv_status status;
-    if (!maker->plan->count) spmv__add_part(maker->plan, SPMV_CSR, SPMV_KEY_W, 0, SPMV_KEY_W, 0);
-    each = maker->plan->count;
-    width = spmv__ceil_div(cols, (uint64_t)maker->key[SPMV__BUILDER_N]);
-    panels = spmv__ceil_div(cols, width);
-    if (panels * (uint64_t)each > SPMV_MAX_PARTS)
-        return spmv_log(maker->hooks, SPMV_ERR_PLAN, "panels: %d panels of %d parts each are more than the %d parts that a plan may have",
-                        (int)panels, each, (int)SPMV_MAX_PARTS);
-    status = spmv__panel_rows(maker->a, width, rows, maker->hooks);
-    if (status) return status;
-    maker->plan->count = (int)panels * each;
-    for (i = panels; i-- > 0;) /* the parts of the first panel, which the others are copied from, come last */
-        for (j = 0; j < each; j++) {
-            spmv_spec *spec = &maker->plan->part[(int)i * each + j];
-            int64_t end = (int64_t)((i + 1) * width);
-            *spec = maker->plan->part[j];
-            if (i + 1 < panels && (!spec->key[SPMV_KEY_COLS] || spec->key[SPMV_KEY_COLS] > end)) spec->key[SPMV_KEY_COLS] = end;
-            if (2 * rows[i] < maker->a->rows && spmv_format_flags(spec->format) & SPMV_CAN_LIST && !spec->key[SPMV_KEY_ROWS])
-                spec->key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
-        }
-    return SPMV_OK;
-}
-
 /* Reports a key that the builder does not have, with those that it has. */
 SPMV__APART spmv_status spmv__no_such_builder_key(const spmv__scan *scan, const char *at, spmv_builder builder)
 {
@@ -400,13 +327,11 @@ static spmv_status spmv__parse_builder_key(spmv__scan *scan, spmv_builder builde
     if (k == SPMV__BUILDER_K && keys[k] > SPMV__K_ABOVE) return spmv__fault(scan, at, SPMV_ERR_PLAN, "k must be 0 .. 4");
     if (k == SPMV__BUILDER_X && keys[k] > (int64_t)SPMV__PERCENT * SPMV__ONE)
         return spmv__fault(scan, at, SPMV_ERR_PLAN, "x must be at most 100 percent");
-    if (k == SPMV__BUILDER_N && (keys[k] < 1 || keys[k] > SPMV_MAX_PARTS)) return spmv__fault(scan, at, SPMV_ERR_PLAN, "n must be 1 .. 64");
     return SPMV_OK;
 }
 
-/* Parses what follows the name of a builder: its keys, with defaults for those not given, for panels the plan of each panel, and the end of
- * the text. */
-static spmv_status spmv__parse_builder(spmv__scan *scan, spmv_builder builder, int64_t *keys, spmv_plan *plan)
+/* Parses what follows the name of a builder: its keys, with defaults for those not given, and the end of the text. */
+static spmv_status spmv__parse_builder(spmv__scan *scan, spmv_builder builder, int64_t *keys)
 {
     static const int64_t presets[] = {
 #define X(ID, name, kind, preset, takers) preset,
@@ -421,7 +346,6 @@ static spmv_status spmv__parse_builder(spmv__scan *scan, spmv_builder builder, i
             s = spmv__parse_builder_key(scan, builder, keys, &seen);
             if (s) return s;
         } while (spmv__accept(scan, ','));
-        if (builder == SPMV_BUILDER_PANELS && spmv__accept(scan, ':')) return spmv__parse_parts(scan, plan);
     }
     spmv__skip_space(scan);
     return *scan->at ? spmv__fault(scan, scan->at, SPMV_ERR_PLAN, "expected \",\", \":\" or the end") : SPMV_OK;
@@ -431,7 +355,6 @@ static spmv_status spmv__parse_builder(spmv__scan *scan, spmv_builder builder, i
 SPMV__APART spmv_status spmv__run_builder(spmv__maker *maker, spmv_builder builder)
 {
     spmv_status s;
-    if (builder == SPMV_BUILDER_PANELS) return spmv__make_panels(maker);
     if (builder == SPMV_BUILDER_HYBR && maker->key[SPMV__BUILDER_K] == SPMV__K_MEASURED && !(maker->hints && maker->hints->measure))
         return spmv_log(maker->hooks, SPMV_ERR_ARGUMENT, "hybr:k=0 tries every width and needs hints->measure");
     s = spmv__count_lengths(maker);
@@ -474,7 +397,7 @@ SPMV__SHARED int spmv__builds_by_rows(const char *text)
     int b, found = 0;
     for (b = 0; b < SPMV_BUILDER_COUNT; b++) {
         const char *rest = spmv__after_name(text, spmv_builder_name((spmv_builder)b));
-        found |= b != SPMV_BUILDER_PANELS && rest && (!*rest || *rest == ':');
+        found |= rest && (!*rest || *rest == ':');
     }
     return found;
 }
@@ -534,7 +457,7 @@ SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spm
     maker.hints = hints;
     maker.hooks = hooks;
     maker.plan = plan;
-    s = spmv__parse_builder(&scan, builder, maker.key, plan);
+    s = spmv__parse_builder(&scan, builder, maker.key);
     if (!s) s = spmv__run_builder(&maker, builder);
     if (s) memset(plan, 0, sizeof *plan);
     return s;

@@ -9,9 +9,7 @@
 
 /* ---- what a part takes ------------------------------------------------------------------------------------------- */
 
-/* Owners of nonzeros that no part has taken yet, above any part's number. Those beyond the columns that a part may take are hidden from
- * it, so that it finds the others as if there were no more. */
-enum { SPMV__LEFT = 255, SPMV__HIDDEN = 254 };
+enum { SPMV__LEFT = 255 }; /* the owner of nonzeros that no part has taken yet, above any part's number */
 
 typedef struct spmv__splitter {
     const spmv_csr   *a;
@@ -20,9 +18,8 @@ typedef struct spmv__splitter {
     spmv_split       *out;
     spmv_converter   *converter; /* that may look at columns which are on a device only, or NULL */
     int               part;
-    uint64_t         *left;      /* nonzeros left in each row, without hidden ones; NULL: all, which one part takes */
-    uint64_t          left_all;  /* in all rows, with hidden ones */
-    uint64_t          shown;     /* the columns before this one are not hidden */
+    uint64_t         *left;      /* nonzeros left in each row; NULL: all, which one part takes */
+    uint64_t          left_all;  /* in all rows */
 } spmv__splitter;
 
 /* Gives the part nonzero k. Several threads may do so for different rows. */
@@ -286,77 +283,25 @@ static spmv_status spmv__take_blocks(spmv__splitter *splitter)
     return SPMV_OK;
 }
 
-/* Does the part take everything that is left in its columns? */
-static int spmv__takes_shown(const spmv_spec *spec)
+/* Does the part take everything that is left of any matrix? */
+static int spmv__takes_all(const spmv_spec *spec)
 {
     return !spec->key[SPMV_KEY_W] && !spec->key[SPMV_KEY_FILL] && !spec->key[SPMV_KEY_D];
 }
-
-/* Does the part take everything that is left of any matrix? */
-static int spmv__takes_all(const spmv_spec *spec) { return spmv__takes_shown(spec) && !spec->key[SPMV_KEY_COLS]; }
 
 /* 1 if a split by the plan has the host look at columns. Else row lengths, or diagonals that a device finds, say what each part takes. */
 SPMV__SHARED int spmv__split_reads_columns(const spmv_plan *plan)
 {
     int i, reads = 0;
-    for (i = 0; i < plan->count; i++) {
-        const spmv_spec *spec = &plan->part[i];
-        reads |= spec->key[SPMV_KEY_COLS] || (spmv__format_class_of(spec->format) == SPMV_CLASS_BLOCK && !spmv__takes_shown(spec));
-    }
+    for (i = 0; i < plan->count; i++)
+        reads |= spmv__format_class_of(plan->part[i].format) == SPMV_CLASS_BLOCK && !spmv__takes_all(&plan->part[i]);
     return reads;
-}
-
-/* Columns from .. end - 1 are to be hidden, or shown. */
-typedef struct spmv__showing {
-    spmv__splitter *splitter;
-    uint64_t        from, end, shares;
-    unsigned char   now, then; /* their owner before and after */
-} spmv__showing;
-
-/* Hides or shows nonzeros in the rows of a share. */
-static void spmv__show_share(void *job, uint64_t share)
-{
-    const spmv__showing *showing = (const spmv__showing *)job;
-    const spmv_csr *a = showing->splitter->a;
-    uint64_t r, k, n, end = spmv__share_row(a->ptr, a->rows, share + 1, showing->shares);
-    for (r = spmv__share_row(a->ptr, a->rows, share, showing->shares); r < end; r++) {
-        for (k = a->ptr[r + 1]; k > a->ptr[r] && a->col[k - 1] >= showing->end;) k--;
-        for (n = 0; k > a->ptr[r] && a->col[k - 1] >= showing->from; k--) {
-            if (showing->splitter->out->owner[k - 1] != showing->now) continue;
-            showing->splitter->out->owner[k - 1] = showing->then;
-            n++;
-        }
-        if (showing->then == SPMV__LEFT) showing->splitter->left[r] += n;
-        else showing->splitter->left[r] -= n;
-    }
-}
-
-/* Hides and shows nonzeros so that exactly those in the first columns, end of them, are shown. */
-static void spmv__show_columns(spmv__splitter *splitter, uint64_t end)
-{
-    spmv__showing showing;
-    showing.splitter = splitter;
-    if (end == splitter->shown) return;
-    if (end < splitter->shown) {
-        showing.from = end;
-        showing.end = splitter->shown;
-        showing.now = SPMV__LEFT;
-        showing.then = SPMV__HIDDEN;
-    } else {
-        showing.from = splitter->shown;
-        showing.end = end;
-        showing.now = SPMV__HIDDEN;
-        showing.then = SPMV__LEFT;
-    }
-    showing.shares = spmv__share_count(splitter->a->nnz + splitter->a->rows);
-    spmv__share_out(spmv__show_share, &showing, showing.shares);
-    splitter->shown = end;
 }
 
 static spmv_status spmv__take_part(spmv__splitter *splitter)
 {
     if (spmv__is_padded(splitter->spec->format)) return spmv__take_ell(splitter);
-    if (!spmv__takes_shown(splitter->spec)) {
+    if (!spmv__takes_all(splitter->spec)) {
         if (spmv__format_class_of(splitter->spec->format) == SPMV_CLASS_BLOCK) return spmv__take_blocks(splitter);
         if (spmv__format_class_of(splitter->spec->format) == SPMV_CLASS_DIAGONAL) return spmv__take_diagonals(splitter);
     }
@@ -508,9 +453,8 @@ static spmv_status spmv__split_parts(spmv__splitter *splitter, const spmv_spec *
     spmv_status status = SPMV_OK;
     int whole = splitter->out->count == 1 && spmv__takes_all(plan);
     void *block;
-    uint64_t r, cols;
+    uint64_t r;
     splitter->left_all = splitter->a->nnz;
-    splitter->shown = splitter->a->cols;
     if (!whole) {
         status = spmv__room(splitter->hooks, &block, splitter->a->rows, 8);
         if (status) return status;
@@ -521,8 +465,6 @@ static spmv_status spmv__split_parts(spmv__splitter *splitter, const spmv_spec *
     }
     for (splitter->part = 0; splitter->part < splitter->out->count && !status; splitter->part++) {
         splitter->spec = &plan[splitter->part];
-        cols = (uint64_t)splitter->spec->key[SPMV_KEY_COLS];
-        if (!whole) spmv__show_columns(splitter, cols && cols < splitter->a->cols ? cols : splitter->a->cols);
         status = spmv__make_list(splitter);
         if (!status && whole) {
             splitter->out->nnz[0] = splitter->a->nnz;

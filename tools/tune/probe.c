@@ -264,11 +264,7 @@ static double preparing(product *p, const char *plan)
 /* Measures what a second part adds, for each nonzero. */
 static void probe_part(product *p, spmv_tuning *head)
 {
-    char two[64];
-    double one, both;
-    snprintf(two, sizeof two, "csr:cols=%llu+csr", (unsigned long long)p->a.cols / 2);
-    one = preparing(p, "csr");
-    both = preparing(p, two);
+    const double one = preparing(p, "sell"), both = preparing(p, "sell:w=2+csr:rows=nonempty");
     if (one > 0 && both > one) head->part = (both - one) / (double)p->a.nnz;
 }
 
