@@ -735,10 +735,10 @@ typedef struct spmv_features {
     uint64_t rows, cols, nnz;
     uint64_t longest, empty;             /* nonzeros of the longest row; number of empty rows */
     double   mean, deviation;            /* of row lengths: the mean over all rows, the standard deviation over nonempty rows */
-    double   uneven;                     /* standard deviation over mean of the nonempty rows, lengths being capped at 64 means */
-    double   changes;                    /* share of the rows whose length is not that of the row before, in a sample; 8 or more are 8 */
+    double   uneven;                     /* GPUs: standard deviation over mean of the nonempty rows, lengths being capped at 64 means;
+                                            else the share of rows, in a sample, not as long as the row before; 8 or more are 8 */
     double   gather;                     /* 0: neighbouring nonzeros share cache lines of x; 1: each needs one of its own; by the device */
-    uint64_t diagonals, bands;           /* diagonals that hold nonzeros; groups of adjacent ones */
+    uint64_t diagonals;                  /* that hold nonzeros */
     int      diagonals_sampled;          /* 1: the features of diagonals are those of a sample, which may lack diagonals */
     uint64_t dense_diagonals, dense_diagonals_nnz; /* dense ones, and their nonzeros */
     spmv_block_features block[SPMV_BLOCK_SIZES];

@@ -141,13 +141,15 @@ SPMV__SHARED double spmv__spec_index_bytes(const spmv_spec *spec)
 SPMV__SHARED spmv_status spmv__spec_estimate(const spmv_spec *spec, const spmv__analysis *analysis, const spmv_features *features,
                                              spmv__load *out)
 {
+    spmv_status s;
     memset(out, 0, sizeof *out);
     out->rows = spec->key[SPMV_KEY_ROWS] ? (double)analysis->rows : (double)features->rows;
     out->nnz = out->slots = (double)features->nnz;
     out->gather = features->gather;
     out->longest = (double)analysis->longest;
-    out->changes = spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED ? 0 : features->changes;
-    return spmv__table[spec->format].estimate(spec, analysis, features, out);
+    s = spmv__table[spec->format].estimate(spec, analysis, features, out);
+    if (!analysis->gpu) out->uneven = spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED ? 0 : features->uneven;
+    return s;
 }
 
 /* ---- build, update, free ----------------------------------------------------------------------------------------- */

@@ -194,12 +194,11 @@ typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slo
 typedef struct spmv__analysis {
     const spmv_view  *view;
     const spmv_hooks *hooks;
-    int               gpu;    /* 1: for a GPU (spmv__analysis_gather) */
+    int               gpu;    /* 1: for a GPU, where uneven and gather of spmv_features are other ones */
     uint32_t         *len;    /* the nonzeros of each row of the matrix; NULL: the view shows all, so that its row pointers say it */
     uint64_t         *longer; /* longer[k]: number of rows with k or more nonzeros, k up to longest + 1 */
     uint64_t          longest, nnz, rows; /* rows: those that are not empty */
     uint64_t          longest_row;        /* the first row that is the longest */
-    double            weighted;           /* sum over k > 0 of k longer[k] */
     uint32_t         *tallest;            /* the longest row of each SPMV__ANALYSIS_FEW rows */
     struct spmv__analysis_known *known;       /* what estimates have found out so far */
 } spmv__analysis;
@@ -220,7 +219,6 @@ typedef struct spmv__analysis_results {
 /* What several estimates need. */
 typedef struct spmv__analysis_known {
     spmv__analysis_results in_order, sorted, tiles; /* slots of sell, of sell with sorted rows, and of tcsr */
-    spmv__analysis_results narrow;                  /* 1: the columns of every so many adjacent rows fit 16 bits */
     int                spanned, spans_fit;      /* 1: the spans are there; each of them fits 16 bits */
     int                warps;                   /* sampled warps of tcsr; 0: none yet */
     int                wide, wider;             /* those whose columns span 2^16 or more, and 2^23 or more */
@@ -230,12 +228,10 @@ typedef struct spmv__analysis_known {
 /* The work of a product with a part. */
 typedef struct spmv__load {
     double rows, slots, nnz;
-    double skipped; /* of the slots: padding of which a product reads only the column */
+    double skipped; /* of the slots: padding that a product skips */
     double gather;  /* as in spmv_features */
-    double uneven;  /* standard deviation of row lengths over their mean; 0 if the layout pads rows to one length */
-    double changes; /* as in spmv_features; 0 if rows are sorted */
+    double uneven;  /* as in spmv_features; on a GPU 0 if the layout pads rows to one length, on a processor 0 if rows are sorted */
     double longest; /* slots of the longest row (block formats: of one row of the longest block row) */
-    double bands;   /* groups of adjacent diagonals */
     double extra;   /* bytes of the matrix besides values, columns of the width that the keys say, and one element of y a row */
 } spmv__load;
 
@@ -692,58 +688,34 @@ static void spmv__span_group(const spmv__analysis_known *known, uint64_t group, 
     if (known->high[group] > *high) *high = known->high[group];
 }
 
-/* 1 if the columns of rows first .. end - 1 fit 16 bits. If all groups fit, those around the rows usually decide; else rows are read that
- * share a group with others. */
-SPMV__SHARED int spmv__rows_fit(const spmv__analysis *analysis, uint64_t first, uint64_t end)
-{
-    const spmv__analysis_known *known = analysis->known;
-    const uint64_t *ptr = analysis->view->a->ptr;
-    uint64_t low = UINT64_MAX, high = 0, r, g;
-    for (g = first / SPMV__ANALYSIS_GROUP; known->spans_fit && g * SPMV__ANALYSIS_GROUP < end; g++) spmv__span_group(known, g, &low, &high);
-    if (known->spans_fit && spmv__span_fits(low, high)) return 1;
-    low = UINT64_MAX;
-    high = 0;
-    for (r = first; r < end;) {
-        if (known->spans_fit && r % SPMV__ANALYSIS_GROUP == 0 && end - r >= SPMV__ANALYSIS_GROUP) {
-            spmv__span_group(known, r / SPMV__ANALYSIS_GROUP, &low, &high);
-            r += SPMV__ANALYSIS_GROUP;
-        } else {
-            spmv__span_entries(analysis->view, ptr[r], ptr[r + 1], &low, &high);
-            r++;
-        }
-    }
-    return spmv__span_fits(low, high);
-}
-
-/* Sets the share's result to 1 if the columns of each of its slices fit 16 bits. */
+/* Sets the share's result to 1 if the columns of each of its slices fit 16 bits. Slices of whole groups need no columns. */
 static void spmv__narrow_share(void *job, uint64_t share)
 {
     spmv__analysis_pass *pass = (spmv__analysis_pass *)job;
-    const uint64_t end = spmv__analysis_first(pass, share + 1);
-    uint64_t r = spmv__analysis_first(pass, share), stop;
-    int fit = 1;
-    for (; fit && r < end; r = stop) {
-        stop = end - r < pass->height ? end : r + pass->height;
-        fit = spmv__rows_fit(pass->analysis, r, stop);
+    const uint64_t *ptr = pass->analysis->view->a->ptr, end = spmv__analysis_first(pass, share + 1);
+    const uint64_t step = pass->height % SPMV__ANALYSIS_GROUP ? 1 : SPMV__ANALYSIS_GROUP;
+    uint64_t r = spmv__analysis_first(pass, share);
+    for (pass->result[share] = 1; r < end && pass->result[share];) {
+        uint64_t low = UINT64_MAX, high = 0, stop = spmv__smaller(r + pass->height, end);
+        for (; r < stop; r += step)
+            if (step > 1) spmv__span_group(pass->analysis->known, r / SPMV__ANALYSIS_GROUP, &low, &high);
+            else spmv__span_entries(pass->analysis->view, ptr[r], ptr[r + 1], &low, &high);
+        pass->result[share] = (uint64_t)spmv__span_fits(low, high);
     }
-    pass->result[share] = (uint64_t)fit;
 }
 
 /* 1 if the columns of every h adjacent rows fit 16 bits. */
 SPMV__SHARED int spmv__narrow_fits(const spmv__analysis *analysis, uint64_t h)
 {
     spmv__analysis_pass pass;
-    double fit = 1;
-    uint64_t i;
+    uint64_t i, fit = 1;
     if (analysis->view->a->cols < SPMV_PAD16) return 1;
     if (!analysis->known->spanned) spmv__analysis_spans(analysis);
     if (!analysis->known->spans_fit && h % SPMV__ANALYSIS_GROUP == 0) return 0;
     if (analysis->known->spans_fit && SPMV__ANALYSIS_GROUP % h == 0) return 1; /* all lie within groups */
-    if (spmv__analysis_has(&analysis->known->narrow, h, &fit)) return fit > 0;
     spmv__analysis_run(&pass, analysis, h, 1, spmv__narrow_share);
-    for (i = 0; i < pass.shares && fit > 0; i++) fit = (double)pass.result[i];
-    spmv__analysis_keep(&analysis->known->narrow, h, fit);
-    return fit > 0;
+    for (i = 0; i < pass.shares; i++) fit &= pass.result[i];
+    return (int)fit;
 }
 
 /* SPMV_ERR_UNSUPPORTED if the key idx wants 16-bit columns but those of some h adjacent rows do not fit. */

@@ -32,15 +32,15 @@ spmv_status library_features_make(spmv_features *out, const spmv_view *v, uint64
     return s;
 }
 
-double library_gather(const spmv_view *v, int gpu)
+spmv_features library_features(const spmv_view *v, int gpu)
 {
     spmv__analysis l;
     spmv_features f;
-    double gather = -1;
-    if (spmv__analysis_make(&l, v, gpu, NULL)) return gather;
-    if (!spmv__analysis_features(&l, &f, UINT64_MAX / 4, 0, NULL)) gather = f.gather;
+    memset(&f, 0, sizeof f);
+    if (spmv__analysis_make(&l, v, gpu, NULL)) return f;
+    if (spmv__analysis_features(&l, &f, UINT64_MAX / 4, 0, NULL)) memset(&f, 0, sizeof f);
     spmv__analysis_free(&l);
-    return gather;
+    return f;
 }
 
 const char *library_tuning_text(size_t i, size_t *length)

@@ -159,41 +159,6 @@ static void spmv__find_csr(spmv__chooser *chooser, const spmv__analysis *analysi
 
 /* ---- two parts ------------------------------------------------------------------------------------------------------- */
 
-/* Is it a flat format without fill, which can take whatever another part leaves? */
-static int spmv__takes_rest(const spmv__chooser *chooser, const spmv_candidate *candidate)
-{
-    const spmv_format format = candidate->layout.format;
-    return candidate->type == chooser->estimator.type && spmv__usable(&chooser->estimator, format) &&
-           spmv__format_class_of(format) == SPMV_CLASS_FLAT &&
-           !(spmv_format_flags(format) & SPMV_HAS_FILL) && !spmv__is_padded(format) && !spmv__has_keys(&candidate->layout);
-}
-
-/* The candidate that is fastest for what another part leaves, and its estimate. NULL: there is none. */
-static const spmv_candidate *spmv__best_rest(const spmv__chooser *chooser, const spmv__load *load, spmv_estimate *by)
-{
-    const spmv_candidate *best = NULL;
-    spmv_estimate now;
-    size_t i;
-    by->seconds = 0;
-    for (i = 0; i < chooser->estimator.tuning->count; i++) {
-        const spmv_candidate *candidate = &chooser->estimator.tuning->line[i];
-        if (!spmv__takes_rest(chooser, candidate)) continue;
-        spmv__cost_parts(&chooser->estimator, candidate, &candidate->layout, load, &now);
-        if (best && now.seconds >= by->seconds) continue;
-        best = candidate;
-        *by = now;
-    }
-    return best;
-}
-
-/* The layout of a last part: with a list of its rows, if it can have one. */
-static spmv_spec spmv__rest_layout(const spmv_candidate *candidate)
-{
-    spmv_spec spec = candidate->layout;
-    if (spmv__format_takes_key(spec.format, SPMV_KEY_ROWS)) spec.key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
-    return spec;
-}
-
 /* Counts, for every w, the slices (ell: one of all rows) whose longest row has w entries or more. Free *reach. */
 static spmv_status spmv__slices_reaching(const spmv__analysis *analysis, uint64_t h, uint64_t **reach)
 {
@@ -211,77 +176,55 @@ static spmv_status spmv__slices_reaching(const spmv__analysis *analysis, uint64_
 /* The next width to be tried. The paper tries every one ("brute force"); here steps grow with the width. */
 static uint64_t spmv__next_width(uint64_t w) { return w < 16 ? w + 1 : w + w / 8; }
 
-/* Both parts of a plan: the loads, and the candidates with their estimates. */
-typedef struct spmv__two {
-    spmv_spec             spec; /* of the first */
-    const spmv_candidate *first, *rest;
-    spmv__load            first_load, rest_load;
-    spmv_estimate         first_by, rest_by;
-} spmv__two;
-
-/* Estimates both parts, and keeps them in best if that takes less time. */
-static void spmv__try_two(const spmv__chooser *chooser, spmv__two *now, spmv__two *best)
-{
-    const double before = best->first ? best->first_by.seconds + best->rest_by.seconds : 0;
-    now->rest = spmv__best_rest(chooser, &now->rest_load, &now->rest_by);
-    if (!now->rest || !spmv__fits(&chooser->estimator, now->first_load.slots)) return;
-    spmv__cost_parts(&chooser->estimator, now->first, &now->spec, &now->first_load, &now->first_by);
-    if (!best->first || now->first_by.seconds + now->rest_by.seconds < before) *best = *now;
-}
-
-static void spmv__offer_two(spmv__chooser *chooser, const spmv__two *two)
-{
-    spmv_option option;
-    spmv_spec last;
-    if (!two->first) return;
-    last = spmv__rest_layout(two->rest);
-    memset(&option, 0, sizeof option);
-    spmv__option_add(chooser, &option, &two->spec, two->first, &two->first_by, two->first_load.slots, two->first_load.rows);
-    spmv__option_add(chooser, &option, &last, two->rest, &two->rest_by, two->rest_load.slots, two->rest_load.rows);
-    spmv__offer(chooser, &option);
-}
-
 /* The paper's policies "extract ELL" and "extract SELL": offers a padded candidate with the width with which both parts take the least
- * time, and CSR or another flat format for the rest. */
+ * time, and csr for the rest. */
 static spmv_status spmv__offer_width(spmv__chooser *chooser, const spmv_candidate *candidate, const spmv__analysis *analysis,
                                      const spmv_features *features)
 {
+    const spmv__estimator *estimator = &chooser->estimator;
     const uint64_t rows = analysis->view->a->rows, h = spmv__padded_rows(&candidate->layout, rows);
     const double few = 0.02; /* of the rows: a column that no more of them reach is padding for all others, so it never pays */
+    const spmv_spec csr = spmv__plain(SPMV_CSR);
+    const spmv_candidate *rest = spmv__line_for(estimator, &csr, NULL);
+    spmv_spec part[2];
+    spmv__load load[2];
+    spmv_estimate by[2];
+    spmv_option now, best;
     uint64_t w, at = 0, *reach;
-    double weighted = analysis->weighted, mean; /* of what is left of the rows: the sum over candidate > w of candidate longer[candidate] */
-    spmv__two now, best;
     spmv_status s;
-    if (spmv__has_keys(&candidate->layout) && !(candidate->layout.format == SPMV_SELL && !candidate->layout.key[SPMV_KEY_ROWS] &&
-                                                !candidate->layout.key[SPMV_KEY_IDX]))
+    if (!spmv__is_candidate(chooser, candidate) || !spmv__is_padded(candidate->layout.format) || candidate->layout.key[SPMV_KEY_ROWS] ||
+        candidate->layout.key[SPMV_KEY_IDX] || !rest || !spmv__usable(estimator, SPMV_CSR))
         return SPMV_OK;
     s = spmv__slices_reaching(analysis, h, &reach);
     if (s) return s;
-    memset(&now, 0, sizeof now);
     memset(&best, 0, sizeof best);
-    now.first = candidate;
-    now.spec = candidate->layout;
-    now.first_load.rows = (double)rows;
-    now.first_load.gather = now.rest_load.gather = features->gather;
-    now.first_load.changes = now.rest_load.changes = features->changes;
+    memset(load, 0, sizeof load);
+    part[0] = candidate->layout;
+    part[1] = csr;
+    part[1].key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
+    load[0].rows = (double)rows;
+    load[0].gather = load[1].gather = features->gather;
+    load[0].uneven = load[1].uneven = features->uneven;
     for (w = 1; w < analysis->longest && (double)analysis->longer[w] >= few * (double)analysis->rows; w = spmv__next_width(w)) {
         for (; at < w; at++) {
-            now.first_load.slots += (double)(reach[at + 1] * h);
-            now.first_load.nnz += (double)analysis->longer[at + 1];
-            weighted -= (double)(at + 1) * (double)analysis->longer[at + 1];
+            load[0].slots += (double)(reach[at + 1] * h);
+            load[0].nnz += (double)analysis->longer[at + 1];
         }
-        now.spec.key[SPMV_KEY_W] = (int64_t)w;
-        now.first_load.longest = (double)w;
-        now.rest_load.rows = (double)analysis->longer[w + 1];
-        now.rest_load.nnz = now.rest_load.slots = (double)analysis->nnz - now.first_load.nnz;
-        now.rest_load.longest = (double)(analysis->longest - w);
-        mean = now.rest_load.nnz / now.rest_load.rows;
-        now.rest_load.uneven = /* the sum of the squares of candidate - w is that of (2 (candidate - w) - 1) longer[candidate] */
-            spmv__square_root((2 * weighted - (2 * (double)w + 1) * now.rest_load.nnz) / now.rest_load.rows - mean * mean) / mean;
-        spmv__try_two(chooser, &now, &best);
+        if (!spmv__fits(estimator, load[0].slots)) break;
+        part[0].key[SPMV_KEY_W] = (int64_t)w;
+        load[0].longest = (double)w;
+        load[1].rows = (double)analysis->longer[w + 1];
+        load[1].nnz = load[1].slots = (double)analysis->nnz - load[0].nnz;
+        load[1].longest = (double)(analysis->longest - w);
+        spmv__cost_parts(estimator, candidate, &part[0], &load[0], &by[0]);
+        spmv__cost_parts(estimator, rest, &csr, &load[1], &by[1]);
+        memset(&now, 0, sizeof now);
+        spmv__option_add(chooser, &now, &part[0], candidate, &by[0], load[0].slots, load[0].rows);
+        spmv__option_add(chooser, &now, &part[1], rest, &by[1], load[1].slots, load[1].rows);
+        if (!best.count || now.predicted < best.predicted) best = now;
     }
     spmv_free(analysis->hooks, reach);
-    spmv__offer_two(chooser, &best);
+    spmv__offer(chooser, &best);
     return SPMV_OK;
 }
 
@@ -291,6 +234,7 @@ static spmv_status spmv__offer_width(spmv__chooser *chooser, const spmv_candidat
 static spmv_status spmv__choose_all(spmv__chooser *chooser)
 {
     spmv_features *features = &chooser->out->features;
+    const int gpu = spmv__for_gpu(&chooser->estimator);
     spmv_view view;
     spmv__analysis analysis;
     size_t i;
@@ -298,17 +242,13 @@ static spmv_status spmv__choose_all(spmv__chooser *chooser)
     memset(&view, 0, sizeof view);
     view.a = chooser->estimator.a;
     view.rows = chooser->estimator.a->rows;
-    s = spmv__analysis_make(&analysis, &view, spmv__for_gpu(&chooser->estimator), chooser->estimator.hooks);
+    s = spmv__analysis_make(&analysis, &view, gpu, chooser->estimator.hooks);
     if (s) return s;
     s = spmv__analysis_features(&analysis, features, 0, chooser->estimator.without, NULL);
     if (!s) spmv__find_csr(chooser, &analysis, features);
     if (!s) s = spmv__offer_all(chooser, &analysis, features);
-    for (i = 0; i < chooser->estimator.tuning->count && !s; i++) {
-        const spmv_candidate *candidate = &chooser->estimator.tuning->line[i];
-        if (spmv__is_candidate(chooser, candidate) && spmv__is_padded(candidate->layout.format) &&
-            spmv__format_class_of(candidate->layout.format) == SPMV_CLASS_FLAT)
-            s = spmv__offer_width(chooser, candidate, &analysis, features);
-    }
+    for (i = 0; i < chooser->estimator.tuning->count && !s && !gpu; i++) /* on a GPU a further launch takes longer than it can save */
+        s = spmv__offer_width(chooser, &chooser->estimator.tuning->line[i], &analysis, features);
     spmv__analysis_free(&analysis);
     return s;
 }
@@ -497,9 +437,9 @@ static void spmv__explain_features(spmv__text *text, const spmv_features *featur
     int i, any = 0;
     spmv__say(text, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)features->rows, (spmv__ull)features->cols,
               (spmv__ull)features->nnz);
-    spmv__say(text, "rows      %.*f nonzeros in each that is not empty, deviation %.*f, longest %llu, %llu empty; %.2f differ from the one "
-              "before\n", SPMV__FIGURE(filled > 0 ? (double)features->nnz / filled : 0), SPMV__FIGURE(features->deviation),
-              (spmv__ull)features->longest, (spmv__ull)features->empty, features->changes);
+    spmv__say(text, "rows      %.*f nonzeros in each that is not empty, deviation %.*f, longest %llu, %llu empty; uneven %.2f\n",
+              SPMV__FIGURE(filled > 0 ? (double)features->nnz / filled : 0), SPMV__FIGURE(features->deviation),
+              (spmv__ull)features->longest, (spmv__ull)features->empty, features->uneven);
     spmv__say(text, "x         %.3f of the reads miss a cache\n", features->gather);
     if (features->diagonals)
         spmv__say(text, "diagonals %llu%s; those filled to %.1f or more hold %.2f of the nonzeros\n", (spmv__ull)features->diagonals,

@@ -171,7 +171,6 @@ static spmv__load spmv__banded(double rows, double per_row)
     load.rows = rows;
     load.nnz = load.slots = rows * per_row;
     load.longest = per_row;
-    load.bands = 1;
     return load;
 }
 

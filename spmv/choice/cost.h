@@ -216,7 +216,6 @@ static double spmv__lanes(const spmv__estimator *estimator, const spmv_spec *spe
     else if (spec->format == SPMV_CMRS) rows /= (double)spmv__height(spec);
     if (rows < 1) rows = 1;
     mean = load->slots / rows;
-    if (spec->format == SPMV_BDIA && load->bands > 1) mean /= load->bands; /* lanes share each band of a row */
     return (double)spmv__lanes_by_default(spmv__trait[spec->format]->lanes, (uint64_t)rows, (uint64_t)mean, block, estimator->tuning->units,
                                           group >= 1 ? (uint64_t)group : (uint64_t)SPMV__UNIT_GROUP);
 }
@@ -255,13 +254,6 @@ static double spmv__stored_bytes(const spmv__estimator *estimator, const spmv_sp
     return codes ? (double)(key / 8) : key == 32 ? sizeof(float) : (double)spmv_value_size(estimator->how->type);
 }
 
-/* The slots that a product reads, where one of whose column alone is read counts as the share of its bytes that the column takes. */
-static double spmv__busy_slots(const spmv__estimator *estimator, const spmv_spec *spec, const spmv__load *load)
-{
-    double index = spmv__spec_index_bytes(spec);
-    return load->slots - (load->skipped > 0 ? load->skipped * (1 - index / (index + spmv__stored_bytes(estimator, spec))) : 0);
-}
-
 /* The scattered reads of x: one for each nonzero that is not near the one before, or for each block. */
 static double spmv__scattered_reads(const spmv_spec *spec, const spmv__load *load)
 {
@@ -276,24 +268,22 @@ static double spmv__slots_bytes(const spmv__estimator *estimator, const spmv_spe
            (cols < load->nnz ? cols : load->nnz) * vector;
 }
 
-/* Fills in of what the costs are multiplied by. On the host, rows cost more where a processor mispredicts how long they are. On a GPU,
- * what passes through the cache besides counts as well: padding that is skipped and the nonzeros of other parts; processors have several
- * levels of caches, so that it is less clear there. */
+/* Fills in of what the costs are multiplied by. On a GPU, what passes through the cache besides counts as well: padding that is skipped and
+ * the nonzeros of other parts; processors have several levels of caches, so that it is less clear there. */
 static void spmv__cost_of(const spmv__estimator *estimator, const spmv_spec *spec, const char *variant, const spmv__load *load,
                           double of[SPMV_COST_COUNT])
 {
     const double others = spmv__greater((double)estimator->a->nnz - load->nnz,
                                         0) * (spmv__stored_bytes(estimator, spec) + sizeof(uint32_t));
-    const double bytes = spmv__slots_bytes(estimator, spec, load, spmv__busy_slots(estimator, spec, load));
+    const double bytes = spmv__slots_bytes(estimator, spec, load, load->slots - load->skipped);
     const int gpu = spmv__for_gpu(estimator);
-    const int host = estimator->tuning->device_class == SPMV_DEVICE_CLASS_HOST;
     of[SPMV_COST_LAUNCH] = estimator->tuning->launch;
     of[SPMV_COST_BYTES] = spmv__read_seconds(estimator, gpu ? spmv__slots_bytes(estimator, spec, load, load->slots) + others : bytes,
                                              bytes);
     of[SPMV_COST_READS] = spmv__scattered_reads(spec, load);
     of[SPMV_COST_SLOTS] = load->slots - load->skipped;
     of[SPMV_COST_ROWS] = load->rows;
-    of[SPMV_COST_UNEVEN] = host ? load->changes * load->rows : load->uneven * load->nnz;
+    of[SPMV_COST_UNEVEN] = load->uneven * (gpu ? load->nnz : load->rows);
     of[SPMV_COST_CHAIN] = spmv__chain_seconds(estimator, spec, variant, load, of[SPMV_COST_BYTES]);
 }
 

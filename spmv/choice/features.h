@@ -104,10 +104,9 @@ static double spmv__analysis_deviation(const spmv__analysis *analysis, uint64_t 
     return rows ? spmv__square_root(squares / (double)rows - *mean * *mean) : 0;
 }
 
-enum { SPMV__UNEVEN_MOST = 64 /* times the mean: longer rows count as that long, as what they cost beyond is that of the longest row */ };
 
-/* The share of the rows whose length is not that of the row before, in rows from several places; rows that are not short are alike
- * ([M31] of docs/measurements.md). */
+/* How uneven rows are for a processor, which mispredicts how long they are: the share whose length is not that of the row before, in rows
+ * from several places; rows that are not short are alike ([M31] of docs/measurements.md). */
 static double spmv__analysis_changes(const spmv__analysis *analysis)
 {
     enum { PLACES = 8, ROWS = 8192, SHORT = 8 };
@@ -128,15 +127,15 @@ static double spmv__analysis_changes(const spmv__analysis *analysis)
 static void spmv__analysis_rows(const spmv__analysis *analysis, spmv_features *features)
 {
     const double nonempty = analysis->rows ? (double)analysis->nnz / (double)analysis->rows : 0;
+    const uint64_t most = 64; /* times the mean: longer rows count as that long, as what they cost beyond is that of the longest row */
     double mean;
     features->longest = analysis->longest;
     features->empty = features->rows - analysis->rows;
     features->mean = features->rows ? (double)analysis->nnz / (double)features->rows : 0;
     features->deviation = spmv__analysis_deviation(analysis, analysis->rows, analysis->longest, &mean);
-    features->uneven = spmv__analysis_deviation(analysis, analysis->rows,
-                                                (uint64_t)((double)SPMV__UNEVEN_MOST * nonempty) + SPMV__UNEVEN_MOST, &mean);
-    if (mean > 0) features->uneven /= mean;
-    features->changes = spmv__analysis_changes(analysis);
+    if (!analysis->gpu) features->uneven = spmv__analysis_changes(analysis);
+    else if (analysis->nnz)
+        features->uneven = spmv__analysis_deviation(analysis, analysis->rows, (uint64_t)((double)most * nonempty) + most, &mean) / mean;
 }
 
 /* Reads all rows, in shares, and adds up what they find. totals->brief must be freed. */
@@ -192,10 +191,7 @@ static spmv_status spmv__analysis_count(const spmv__analysis_totals *totals)
     for (i = 0; i < 2 * totals->shares; i++)
         for (r = 0; r < brief; r++) analysis->longer[r] += totals->brief[i * SPMV__BRIEF + r];
     if (lengths > brief) spmv__analysis_count_long(analysis);
-    for (i = lengths; i-- > 1;) {
-        analysis->weighted += (double)i * (double)analysis->longer[i];
-        analysis->longer[i - 1] += analysis->longer[i];
-    }
+    for (i = lengths; i-- > 1;) analysis->longer[i - 1] += analysis->longer[i];
     return SPMV_OK;
 }
 
@@ -395,10 +391,8 @@ static void spmv__analysis_some_diagonals(const spmv__analysis *analysis, spmv__
     uint64_t at;
     spmv__diagonals_sample(counters, analysis->view, step);
     for (at = 0; at < counters->places; at++) {
-        const uint64_t number = counters->place[at] ? spmv__counters_number(counters, at) : 0;
         if (!counters->place[at]) continue;
-        features->bands += !number || !counters->place[spmv__counters_at(counters, number - 1)];
-        spmv__analysis_diagonal(analysis, number, spmv__counters_held(counters, at) * step, features);
+        spmv__analysis_diagonal(analysis, spmv__counters_number(counters, at), spmv__counters_held(counters, at) * step, features);
     }
 }
 
@@ -407,19 +401,15 @@ static spmv_status spmv__analysis_more_diagonals(const spmv__analysis *analysis,
 {
     const double dense = 3; /* slots for each nonzero: more are never worth it */
     spmv__diagonals diagonals;
-    uint64_t at = 0, number, held, before = 0;
+    uint64_t at = 0, number, held;
     spmv_status s;
     if (!features->diagonals_sampled || (double)features->diagonals * (double)features->rows > dense * (double)analysis->nnz)
         return SPMV_OK;
     s = spmv__diagonals_count(&diagonals, analysis->view, analysis->hooks);
     if (s) return s;
-    features->diagonals = features->bands = features->dense_diagonals = features->dense_diagonals_nnz = 0;
+    features->diagonals = features->dense_diagonals = features->dense_diagonals_nnz = 0;
     features->diagonals_sampled = 0;
-    while (spmv__diagonals_next(&diagonals, &at, &number, &held)) {
-        features->bands += !features->diagonals || number != before + 1;
-        spmv__analysis_diagonal(analysis, number, held, features);
-        before = number;
-    }
+    while (spmv__diagonals_next(&diagonals, &at, &number, &held)) spmv__analysis_diagonal(analysis, number, held, features);
     spmv__diagonals_free(&diagonals, analysis->hooks);
     return SPMV_OK;
 }

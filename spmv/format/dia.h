@@ -255,7 +255,6 @@ static spmv_status spmv__estimate_diagonals(const spmv_features *features, spmv_
     out->slots = (double)features->rows * (double)features->diagonals;
     out->longest = (double)features->diagonals;
     out->gather = 0;
-    out->bands = (double)features->bands;
     return SPMV_OK;
 }
 
