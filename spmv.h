@@ -407,7 +407,7 @@ static spmv_status spmv__store_given(spmv_matrix *matrix, const spmv_desc *desc,
 static spmv_status spmv__plan_and_store(spmv_matrix *matrix, const spmv_desc *desc, const spmv_csr *csr, const spmv_build *how,
                                         spmv_format only)
 {
-    if (desc->plan && (spmv__is_name(desc->plan, "auto") || spmv__is_name(desc->plan, "measure") || spmv__is_cocktail(desc->plan)))
+    if (desc->plan && (spmv__is_name(desc->plan, "auto") || spmv__is_name(desc->plan, "measure") || spmv__is_name(desc->plan, "cocktail")))
         return spmv_log(&desc->hooks, SPMV_ERR_UNSUPPORTED, "plan \"%s\": the choice was left out of this build (SPMV_NO_AUTO)",
                         desc->plan);
     return spmv__store_given(matrix, desc, csr, how, spmv__plan_text(desc), only);

@@ -735,8 +735,8 @@ typedef struct spmv_features {
     uint64_t rows, cols, nnz;
     uint64_t longest, empty;             /* nonzeros of the longest row; number of empty rows */
     double   mean, deviation;            /* of row lengths: the mean over all rows, the standard deviation over nonempty rows */
-    double   uneven;                     /* GPUs: standard deviation over mean of the nonempty rows, lengths being capped at 64 means;
-                                            else the share of rows, in a sample, not as long as the row before; 8 or more are 8 */
+    double   uneven;                     /* the share of rows, in a sample, not as long as the row before, 8 or more being 8; for products
+                                            on devices: standard deviation over mean of the nonempty rows, capped at 64 means */
     double   gather;                     /* 0: neighbouring nonzeros share cache lines of x; 1: each needs one of its own; by the device */
     uint64_t diagonals;                  /* that hold nonzeros */
     int      diagonals_sampled;          /* 1: the features of diagonals are those of a sample, which may lack diagonals */

@@ -148,7 +148,8 @@ SPMV__SHARED spmv_status spmv__spec_estimate(const spmv_spec *spec, const spmv__
     out->gather = features->gather;
     out->longest = (double)analysis->longest;
     s = spmv__table[spec->format].estimate(spec, analysis, features, out);
-    if (!analysis->gpu) out->uneven = spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED ? 0 : features->uneven;
+    if (analysis->device_class == SPMV_DEVICE_CLASS_HOST)
+        out->uneven = spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED ? 0 : features->uneven;
     return s;
 }
 

@@ -166,10 +166,6 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
 /* ======================================== cocktail ========================================
  * the plan "cocktail": the greedy policies of clSpMV (Su, Keutzer 2012, section 3.3), rule by rule.
  *
- * Keys may follow the name:
- *     cocktail:u=N  u, the number of CSR's work-groups, in "CSR vs COO"; default: one for each four rows on GPUs, else one for each
- *                   compute unit
- *
  * All that the policies know of a device is the rate of each format at a number of rows and of nonzeros in a row, by the costs of a tuning
  * table with banded matrices (5.1). Where a table has no line for a format or block size, the line that is most like it says what its bytes
  * and slots cost. "spmv plan --builder cocktail --explain" prints every inequality.
@@ -197,7 +193,8 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
  * - Extract SELL: the same for each slice by itself. The last slice has the rows that there are.
  * - ELL vs SELL: the faster: spmv__try_ell.
  * - CSR vs COO: CSR if u max nnz(i) / g_CSR < n / g_COO: spmv__csr_is_less. The rows are divided among u work-groups in equal
- *   numbers of adjacent rows. u is what a launch of the paper's CSR has, a warp for each row (4.3.3) and four warps in a group.
+ *   numbers of adjacent rows. u is what a launch of the paper's CSR has, a warp for each row (4.3.3) and four warps in a group; on
+ *   processors there is a group for each compute unit.
  * - CSR and BCSR (4.3.3, 4.4.3) have a warp for each row; here they have the lanes that the table's lines have, so that parts run as they
  *   were rated.
  * - Merge small submatrices: spmv__cocktail_merge lets a submatrix go into larger ones: it drops a part, whose nonzeros then go to the
@@ -216,19 +213,6 @@ enum {
     SPMV_COCKTAIL_PARTS = 5,    /* the most parts: bands, diagonals, blocks, ell or sell, and csr or coo */
     SPMV_COCKTAIL_TEXT  = 16384 /* bytes of the text of all inequalities, with its end */
 };
-
-/* What the keys of the text say. Zero-initialise; zero is the default of every member. */
-typedef struct spmv_cocktail_desc {
-    uint64_t groups; /* u, the work-groups of CSR; 0: those of the device */
-} spmv_cocktail_desc;
-
-/* Reads the keys of a text such as "cocktail:u=64".
- *   desc    its groups are set if the text has the key
- *   text    "cocktail", and keys
- *   column  the 1-based column of the fault in text; 0: there is none. May be NULL
- *   hooks   may be NULL
- * SPMV_ERR_PLAN. */
-SPMV_API spmv_status spmv_cocktail_keys(spmv_cocktail_desc *desc, const char *text, int *column, const spmv_hooks *hooks);
 
 /* ======================================== auto ========================================
  * the library chooses the plan: "auto" goes by estimates, "measure" times the best of these in spmv_create, and "cocktail" goes by the
@@ -292,7 +276,7 @@ typedef struct spmv_choice {
 /* Chooses a plan and the knobs of its kernels.
  *   out     the choice, with all options and their estimates; on failure it is zeroed
  *   text    "auto", "measure" or NULL: every format competes (nothing is measured here; spmv_create does that for "measure"); "cocktail":
- *           the policies of clSpMV (spmv/choice.h), by the table's costs, which make one plan; it may have keys. Any
+ *           the policies of clSpMV (spmv/choice.h), by the table's costs, which make one plan. Any
  *           other text goes to spmv_plan_make
  *   a       the matrix
  *   how     how it will be stored: type, strict, reproducible and max_bytes count
@@ -302,7 +286,7 @@ typedef struct spmv_choice {
  *   hooks   may be NULL
  * For a tiny matrix, or few products (SPMV_FEW_CALLS), "auto" and "measure" are csr and no table is read, unless the target is a GPU or the
  * hints have a table or exclude csr.
- * SPMV_ERR_MEMORY; SPMV_ERR_PLAN for unknown keys of cocktail; for other texts the statuses of spmv_plan_make. */
+ * SPMV_ERR_MEMORY; for other texts the statuses of spmv_plan_make. */
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
 /* Writes why a plan was chosen: the features of the matrix, a table of the options with their estimates, the least cost first, of what the

@@ -194,7 +194,7 @@ typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slo
 typedef struct spmv__analysis {
     const spmv_view  *view;
     const spmv_hooks *hooks;
-    int               gpu;    /* 1: for a GPU, where uneven and gather of spmv_features are other ones */
+    spmv_device_class device_class; /* of the device that multiplies, by which uneven and gather of spmv_features differ */
     uint32_t         *len;    /* the nonzeros of each row of the matrix; NULL: the view shows all, so that its row pointers say it */
     uint64_t         *longer; /* longer[k]: number of rows with k or more nonzeros, k up to longest + 1 */
     uint64_t          longest, nnz, rows; /* rows: those that are not empty */
@@ -230,7 +230,7 @@ typedef struct spmv__load {
     double rows, slots, nnz;
     double skipped; /* of the slots: padding that a product skips */
     double gather;  /* as in spmv_features */
-    double uneven;  /* as in spmv_features; on a GPU 0 if the layout pads rows to one length, on a processor 0 if rows are sorted */
+    double uneven;  /* as in spmv_features; 0 if the layout pads rows to one length, on the host if rows are sorted */
     double longest; /* slots of the longest row (block formats: of one row of the longest block row) */
     double extra;   /* bytes of the matrix besides values, columns of the width that the keys say, and one element of y a row */
 } spmv__load;

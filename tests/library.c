@@ -12,7 +12,7 @@ spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *
     spmv__analysis l;
     spmv__load load;
     spmv_features f;
-    spmv_status s = spmv__analysis_make(&l, v, 0, NULL);
+    spmv_status s = spmv__analysis_make(&l, v, SPMV_DEVICE_CLASS_HOST, NULL);
     if (s) return s;
     s = spmv__analysis_features(&l, &f, UINT64_MAX / 4, 0, NULL);
     if (!s) s = spmv__spec_estimate(spec, &l, &f, &load);
@@ -25,19 +25,19 @@ spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *
 spmv_status library_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks)
 {
     spmv__analysis l;
-    spmv_status s = spmv__analysis_make(&l, v, 0, hooks);
+    spmv_status s = spmv__analysis_make(&l, v, SPMV_DEVICE_CLASS_HOST, hooks);
     if (s) return s;
     s = spmv__analysis_features(&l, out, sample, without, NULL);
     spmv__analysis_free(&l);
     return s;
 }
 
-spmv_features library_features(const spmv_view *v, int gpu)
+spmv_features library_features(const spmv_view *v, spmv_device_class device_class)
 {
     spmv__analysis l;
     spmv_features f;
     memset(&f, 0, sizeof f);
-    if (spmv__analysis_make(&l, v, gpu, NULL)) return f;
+    if (spmv__analysis_make(&l, v, device_class, NULL)) return f;
     if (spmv__analysis_features(&l, &f, UINT64_MAX / 4, 0, NULL)) memset(&f, 0, sizeof f);
     spmv__analysis_free(&l);
     return f;

@@ -11,10 +11,10 @@
  * besides values and columns. */
 spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *slots, double *extra);
 
-/* The features of a matrix as the choice finds them; sample and without are those of spmv__analysis_sampled. */
+/* The features of a matrix as the choice finds them; sample and without are those of spmv__analysis_features. */
 spmv_status library_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks);
-/* All features of a matrix, counted, for a GPU or a processor; all 0: memory ran out. */
-spmv_features library_features(const spmv_view *v, int gpu);
+/* All features of a matrix, counted, for devices of a class; all 0: memory ran out. */
+spmv_features library_features(const spmv_view *v, spmv_device_class device_class);
 
 /* The text of bundled table i; NULL if there are no more. */
 const char *library_tuning_text(size_t i, size_t *length);

@@ -198,12 +198,10 @@ Test(null, choices)
     static const char table[] = "spmv tuning table 2\nunits oops\n";
     spmv_tuning t;
     spmv_choice c;
-    spmv_cocktail_desc cocktail;
     spmv_estimate part[SPMV_MAX_PARTS];
     char text[64] = "q";
     size_t length = 0;
     int column = 7;
-    memset(&cocktail, 0, sizeof cocktail);
     REFUSED("out", spmv_tuning_create(NULL, table, sizeof table - 1, "t", &h));
     REFUSED_AND_ZEROED("text", t, spmv_tuning_create(&t, NULL, 9, "t", &h));
     cr_assert_eq(spmv_tuning_create(&t, table, sizeof table - 1, NULL, &h), SPMV_ERR_PARSE);
@@ -213,9 +211,6 @@ Test(null, choices)
     cr_assert_eq(spmv_tuning_bundled(NULL, SPMV_DEVICE_CLASS_HOST, NULL, NULL),
                  spmv_tuning_bundled("host", SPMV_DEVICE_CLASS_HOST, &length, NULL));
     cr_assert_eq(spmv_cost_unit(SPMV_COST_COUNT), 0);
-    REFUSED("desc", spmv_cocktail_keys(NULL, "cocktail", &column, &h));
-    REFUSED("text", spmv_cocktail_keys(&cocktail, NULL, NULL, &h));
-    FINE(spmv_cocktail_keys(&cocktail, "cocktail", NULL, NULL));
     REFUSED("out", spmv_choose(NULL, "auto", &a, &how, NULL, NULL, &column, &h));
     cr_assert_eq(column, 0);
     REFUSED_AND_ZEROED("a", c, spmv_choose(&c, "auto", NULL, &how, NULL, NULL, NULL, &h));

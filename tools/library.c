@@ -42,7 +42,7 @@ spmv_status library_estimates(const spmv_csr *a, const spmv_tuning *t, spmv_type
     v.a = a;
     v.rows = a->rows;
     s = spmv__estimator_make(&e, a, &how, NULL, t, 0, hooks);
-    if (!s) s = spmv__analysis_make(&l, &v, spmv__for_gpu(&e), hooks);
+    if (!s) s = spmv__analysis_make(&l, &v, e.tuning->device_class, hooks);
     if (!s) s = spmv__analysis_features(&l, &f, 0, 0, NULL);
     for (i = 0; i < t->count && !s; i++) {
         const spmv_candidate *k = &t->line[i];

@@ -204,7 +204,8 @@ static spmv_status spmv__offer_width(spmv__chooser *chooser, const spmv_candidat
     part[1].key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
     load[0].rows = (double)rows;
     load[0].gather = load[1].gather = features->gather;
-    load[0].uneven = load[1].uneven = features->uneven;
+    load[0].uneven = estimator->tuning->device_class == SPMV_DEVICE_CLASS_HOST ? features->uneven : 0;
+    load[1].uneven = features->uneven;
     for (w = 1; w < analysis->longest && (double)analysis->longer[w] >= few * (double)analysis->rows; w = spmv__next_width(w)) {
         for (; at < w; at++) {
             load[0].slots += (double)(reach[at + 1] * h);
@@ -242,7 +243,7 @@ static spmv_status spmv__choose_all(spmv__chooser *chooser)
     memset(&view, 0, sizeof view);
     view.a = chooser->estimator.a;
     view.rows = chooser->estimator.a->rows;
-    s = spmv__analysis_make(&analysis, &view, gpu, chooser->estimator.hooks);
+    s = spmv__analysis_make(&analysis, &view, chooser->estimator.tuning->device_class, chooser->estimator.hooks);
     if (s) return s;
     s = spmv__analysis_features(&analysis, features, 0, chooser->estimator.without, NULL);
     if (!s) spmv__find_csr(chooser, &analysis, features);
@@ -372,8 +373,8 @@ SPMV__SHARED spmv_format spmv__plan_unseen(const spmv_tuning *tuning, const spmv
     return sell < tcsr ? SPMV_SELL : SPMV_TCSR;
 }
 
-/* The choice where neither a plan was given nor the matrix is tiny. keys: NULL: not by cocktail. distinct: of spmv_target. */
-static spmv_status spmv__choose_by_table(spmv__chooser *chooser, const spmv_cocktail_desc *keys, uint64_t distinct)
+/* The choice where neither a plan was given nor the matrix is tiny. distinct: of spmv_target. */
+static spmv_status spmv__choose_by_table(spmv__chooser *chooser, int cocktail, uint64_t distinct)
 {
     spmv_choice *out = chooser->out;
     spmv_status s = SPMV_OK;
@@ -382,14 +383,14 @@ static spmv_status spmv__choose_by_table(spmv__chooser *chooser, const spmv_cock
     out->call = chooser->estimator.tuning->call;
     out->exact = chooser->estimator.exact;
     out->error = chooser->estimator.tuning->error;
-    if (keys) {
-        s = spmv__cocktail_make(out, &chooser->estimator, keys, chooser->hints);
+    if (cocktail) {
+        s = spmv__cocktail_make(out, &chooser->estimator, chooser->hints);
         chooser->csr.predicted = out->csr;
     } else if (chooser->estimator.a->nnz) {
         s = spmv__choose_val(&chooser->estimator, distinct);
         if (!s) s = spmv__choose_all(chooser);
     }
-    if (!s && !keys) s = spmv__take_best(chooser);
+    if (!s && !cocktail) s = spmv__take_best(chooser);
     spmv__offer_csr(chooser);
     return s;
 }
@@ -402,14 +403,10 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     memset(out, 0, sizeof *out);
     if ((unsigned)how->type >= SPMV_TYPE_COUNT) return spmv_log(hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)how->type);
     spmv__chooser chooser;
-    spmv_cocktail_desc keys;
-    const int cocktail = text && spmv__is_cocktail(text);
-    spmv_status s = SPMV_OK;
+    const int cocktail = text && spmv__is_name(text, "cocktail");
+    spmv_status s;
     if (text && !cocktail && !spmv__is_name(text, "auto") && !spmv__is_name(text, "measure"))
         return spmv_plan_make(&out->plan, text, a, hints, column, hooks);
-    memset(&keys, 0, sizeof keys);
-    if (cocktail) s = spmv_cocktail_keys(&keys, text, column, hooks);
-    if (s) return s;
     out->tiny = cocktail ? 0 : spmv__is_tiny(a, target ? target->device_class : SPMV_DEVICE_CLASS_HOST, hints);
     if (out->tiny) {
         out->plan.count = 1;
@@ -421,7 +418,7 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     chooser.out = out;
     s = spmv__estimator_make(&chooser.estimator, a, how, target, hints ? hints->tuning : NULL, hints ? hints->without : 0, hooks);
     if (!s && hints) chooser.estimator.vectors = out->vectors = hints->vectors;
-    if (!s) s = spmv__choose_by_table(&chooser, cocktail ? &keys : NULL, target ? target->distinct : 0);
+    if (!s) s = spmv__choose_by_table(&chooser, cocktail, target ? target->distinct : 0);
     if (!s) out->at_once = spmv__at_once(&chooser.estimator, &out->option[0].part[0]);
     spmv__estimator_free(&chooser.estimator);
     if (s) memset(out, 0, sizeof *out);

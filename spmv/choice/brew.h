@@ -56,7 +56,6 @@ typedef struct spmv__brew {
     const spmv_csr           *a;      /* what the policies look at: the matrix, or windows of it that stand for it */
     spmv_csr                  windows;
     double                    by_rows, by_nnz; /* how many rows and nonzeros of the matrix each one there stands for */
-    const spmv_cocktail_desc *desc;
     spmv__text                steps;
     spmv_spec                 layout[SPMV__BREW_END];
     double                    rate[SPMV__BREW_END];  /* of each layout at the current settings; 0: it may not be used */
@@ -320,7 +319,7 @@ static spmv_status spmv__left_make(const spmv__brew *brew, const spmv__brew_part
     first.count = parts + 1;
     if (parts) s = spmv_split_create(&left->split, &first, brew->a, brew->e->hooks);
     if (parts && !s) left->view = spmv_split_view(&left->split, brew->a, parts);
-    return s ? s : spmv__analysis_make(&left->analysis, &left->view, spmv__for_gpu(brew->e), brew->e->hooks);
+    return s ? s : spmv__analysis_make(&left->analysis, &left->view, brew->e->tuning->device_class, brew->e->hooks);
 }
 
 /* Reads all rates at what the parts so far leave, and looks at the blocks and diagonals there that later policies ask for. */

@@ -7,43 +7,6 @@
 
 #include "brew.h"
 
-/* ---- keys ------------------------------------------------------------------------------------------------------------------ */
-
-/* Reads the key u. */
-static spmv_status spmv__cocktail_key(spmv__scan *scan, spmv_cocktail_desc *desc)
-{
-    char word[SPMV__WORD];
-    const char *at;
-    int64_t v;
-    spmv__skip_space(scan);
-    at = scan->at;
-    spmv__word(scan, word, sizeof word);
-    if (strcmp(word, "u") != 0) return spmv__fault(scan, at, SPMV_ERR_PLAN, "cocktail has the key u");
-    if (!spmv__accept(scan, '=')) return spmv__fault(scan, scan->at, SPMV_ERR_PLAN, "expected \"=\"");
-    spmv__skip_space(scan);
-    at = scan->at;
-    spmv__word(scan, word, sizeof word);
-    if (!spmv__key_value(SPMV__INT, word, &v)) return spmv__fault(scan, at, SPMV_ERR_PLAN, spmv__key_form(SPMV__INT));
-    if (!v) return spmv__fault(scan, at, SPMV_ERR_PLAN, "u must be at least 1");
-    desc->groups = (uint64_t)v;
-    return SPMV_OK;
-}
-
-SPMV_API spmv_status spmv_cocktail_keys(spmv_cocktail_desc *desc, const char *text, int *column, const spmv_hooks *hooks)
-{
-    spmv__scan scan = spmv__scan_begin(text, column, hooks);
-    spmv_status s = SPMV_OK;
-    if (!desc || !text) return spmv__null(hooks, "spmv_cocktail_keys", desc ? "text" : "desc", NULL, 0);
-    if (!spmv__is_cocktail(text)) return spmv__fault(&scan, text, SPMV_ERR_PLAN, "expected \"cocktail\"");
-    scan.at = spmv__after_name(text, "cocktail");
-    if (spmv__accept(&scan, ':')) {
-        do s = spmv__cocktail_key(&scan, desc);
-        while (!s && spmv__accept(&scan, ','));
-    }
-    spmv__skip_space(&scan);
-    return !s && *scan.at ? spmv__fault(&scan, scan.at, SPMV_ERR_PLAN, "expected \",\", \":\" or the end") : s;
-}
-
 /* ---- dense diagonals, BDIA or DIA ------------------------------------------------------------------------------------- */
 
 /* The dense diagonals of what is left. */
@@ -264,8 +227,7 @@ static int spmv__csr_is_less(spmv__brew *brew)
 {
     const double g_csr = brew->rate[SPMV__BREW_CSR], g_coo = brew->rate[SPMV__BREW_COO], n = (double)brew->left->analysis.nnz;
     const uint64_t rows = brew->a->rows, units = spmv__for_gpu(brew->e) ? 0 : brew->e->tuning->units;
-    const uint64_t given = brew->desc->groups ? brew->desc->groups : units;
-    const uint64_t h = given ? spmv__ceil_div(rows, given) : (uint64_t)SPMV__COCKTAIL_ROWS;
+    const uint64_t h = units ? spmv__ceil_div(rows, units) : (uint64_t)SPMV__COCKTAIL_ROWS;
     uint64_t i, groups = spmv__ceil_div(rows, h), most = 0;
     double work;
     int csr;
@@ -483,7 +445,7 @@ static spmv_status spmv__brew_estimate(spmv__brew *brew, const spmv__brew_parts 
     for (i = 0; i + 1 < plan->count && !s; i++) {
         spmv_view view = spmv_split_view(&left->split, brew->a, i);
         if (!left->split.nnz[i]) continue;
-        s = spmv__analysis_make(&analysis, &view, spmv__for_gpu(brew->e), brew->e->hooks);
+        s = spmv__analysis_make(&analysis, &view, brew->e->tuning->device_class, brew->e->hooks);
         if (!s) s = spmv__brewed_add(brew, out, &plan->part[i], &analysis);
         spmv__analysis_free(&analysis);
     }
@@ -661,10 +623,8 @@ static void spmv__brew_take(const spmv__brew *brew, spmv_choice *out)
 /* Chooses the plan (clSpMV 3.3).
  *   out    its plan, variant, times and first option are set
  *   estimator the table and the matrix
- *   desc   what the text "cocktail" sets, else zero
  *   hints  NULL, or where the steps go */
-static spmv_status spmv__cocktail_make(spmv_choice *out, const spmv__estimator *estimator, const spmv_cocktail_desc *desc,
-                                       const spmv_build_hints *hints)
+static spmv_status spmv__cocktail_make(spmv_choice *out, const spmv__estimator *estimator, const spmv_build_hints *hints)
 {
     void *block;
     spmv__brew *brew;
@@ -672,7 +632,6 @@ static spmv_status spmv__cocktail_make(spmv_choice *out, const spmv__estimator *
     if (s) return s;
     brew = (spmv__brew *)block;
     brew->e = estimator;
-    brew->desc = desc;
     out->features.rows = estimator->a->rows;
     out->features.cols = estimator->a->cols;
     out->features.nnz = estimator->a->nnz;

@@ -283,7 +283,7 @@ static void spmv__cost_of(const spmv__estimator *estimator, const spmv_spec *spe
     of[SPMV_COST_READS] = spmv__scattered_reads(spec, load);
     of[SPMV_COST_SLOTS] = load->slots - load->skipped;
     of[SPMV_COST_ROWS] = load->rows;
-    of[SPMV_COST_UNEVEN] = load->uneven * (gpu ? load->nnz : load->rows);
+    of[SPMV_COST_UNEVEN] = load->uneven * (estimator->tuning->device_class == SPMV_DEVICE_CLASS_HOST ? load->rows : load->nnz);
     of[SPMV_COST_CHAIN] = spmv__chain_seconds(estimator, spec, variant, load, of[SPMV_COST_BYTES]);
 }
 
@@ -410,7 +410,7 @@ static spmv_status spmv__part_estimate(const spmv__estimator *estimator, const s
                                        spmv_features *features, spmv_estimate *out)
 {
     spmv__analysis analysis;
-    spmv_status s = spmv__analysis_make(&analysis, view, spmv__for_gpu(estimator), estimator->hooks);
+    spmv_status s = spmv__analysis_make(&analysis, view, estimator->tuning->device_class, estimator->hooks);
     memset(out, 0, sizeof *out);
     if (s) return s;
     s = spmv__analysis_features(&analysis, features, 0, ~(1u << spec->format), NULL);

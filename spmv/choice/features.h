@@ -105,7 +105,7 @@ static double spmv__analysis_deviation(const spmv__analysis *analysis, uint64_t 
 }
 
 
-/* How uneven rows are for a processor, which mispredicts how long they are: the share whose length is not that of the row before, in rows
+/* How uneven rows are for products on the host, where a processor mispredicts how long they are: the share whose length is not that of the row before, in rows
  * from several places; rows that are not short are alike ([M31] of docs/measurements.md). */
 static double spmv__analysis_changes(const spmv__analysis *analysis)
 {
@@ -133,7 +133,7 @@ static void spmv__analysis_rows(const spmv__analysis *analysis, spmv_features *f
     features->empty = features->rows - analysis->rows;
     features->mean = features->rows ? (double)analysis->nnz / (double)features->rows : 0;
     features->deviation = spmv__analysis_deviation(analysis, analysis->rows, analysis->longest, &mean);
-    if (!analysis->gpu) features->uneven = spmv__analysis_changes(analysis);
+    if (analysis->device_class == SPMV_DEVICE_CLASS_HOST) features->uneven = spmv__analysis_changes(analysis);
     else if (analysis->nnz)
         features->uneven = spmv__analysis_deviation(analysis, analysis->rows, (uint64_t)((double)most * nonempty) + most, &mean) / mean;
 }
@@ -195,9 +195,10 @@ static spmv_status spmv__analysis_count(const spmv__analysis_totals *totals)
     return SPMV_OK;
 }
 
-/* Reads the lengths of all rows and counts how many rows reach each length. gpu: 1 if it is for a GPU, whose work-groups read x each by
- * itself. Free analysis with spmv__analysis_free. */
-static spmv_status spmv__analysis_make(spmv__analysis *analysis, const spmv_view *view, int gpu, const spmv_hooks *hooks)
+/* Reads the lengths of all rows and counts how many rows reach each length. device_class: where products will run. Free analysis with
+ * spmv__analysis_free. */
+static spmv_status spmv__analysis_make(spmv__analysis *analysis, const spmv_view *view, spmv_device_class device_class,
+                                       const spmv_hooks *hooks)
 {
     const uint64_t rows = view->a->rows, groups = spmv__ceil_div(rows, SPMV__ANALYSIS_GROUP);
     const uint64_t few = spmv__ceil_div(rows, SPMV__ANALYSIS_FEW);
@@ -206,7 +207,7 @@ static spmv_status spmv__analysis_make(spmv__analysis *analysis, const spmv_view
     spmv_status s = SPMV_OK;
     memset(analysis, 0, sizeof *analysis);
     analysis->view = view;
-    analysis->gpu = gpu;
+    analysis->device_class = device_class;
     analysis->hooks = hooks;
     if (view->owner) s = spmv__room(hooks, &len, rows + 1, 4);
     analysis->len = (uint32_t *)len;
@@ -254,11 +255,12 @@ static double spmv__analysis_gather(const spmv__analysis *analysis, uint64_t sam
 {
     enum { BITS = 11, GPU_BITS = 12, TILE = 4096 /* nonzeros */, WINDOW = 512 /* rows */ };
     const spmv_csr *a = analysis->view->a;
-    const uint64_t windows = analysis->gpu ? spmv__ceil_div(a->nnz, TILE) : spmv__ceil_div(a->rows, WINDOW);
+    const int gpu = analysis->device_class == SPMV_DEVICE_CLASS_GPU;
+    const uint64_t windows = gpu ? spmv__ceil_div(a->nnz, TILE) : spmv__ceil_div(a->rows, WINDOW);
     const uint64_t step = analysis->nnz > sample ? analysis->nnz / sample : 1;
     uint64_t w, first, end, seen = 0, missed = 0;
     for (w = step / 2 < windows ? step / 2 : 0; w < windows && seen < 2 * sample; w += step) {
-        if (analysis->gpu) {
+        if (gpu) {
             memset(tag, 0, SPMV__GATHER_LINES * sizeof *tag);
             first = w * TILE;
             end = spmv__smaller(first + TILE, a->nnz);
@@ -266,7 +268,7 @@ static double spmv__analysis_gather(const spmv__analysis *analysis, uint64_t sam
             first = a->ptr[w * WINDOW];
             end = spmv__smaller(a->ptr[spmv__smaller((w + 1) * WINDOW, a->rows)], first + sample / 4 + 1);
         }
-        spmv__gather_window(analysis->view, first, end, analysis->gpu ? GPU_BITS : BITS, tag, &seen, &missed);
+        spmv__gather_window(analysis->view, first, end, gpu ? GPU_BITS : BITS, tag, &seen, &missed);
     }
     return seen ? (double)missed / (double)seen : 0;
 }

@@ -317,7 +317,7 @@ static spmv_status spmv__plan_and_store(spmv_matrix *matrix, const spmv_desc *de
     const int is_auto = desc->plan ? spmv__is_name(text, "auto") : !desc->reproducible, explained = desc->hints && desc->hints->choice;
     const spmv_device_class where = desc->device ? spmv__class_of(desc) : SPMV_DEVICE_CLASS_HOST;
     if (only == SPMV_FORMAT_COUNT && is_auto && !explained && spmv__is_tiny(csr, where, desc->hints)) only = SPMV_CSR;
-    if (only == SPMV_FORMAT_COUNT && (is_auto || spmv__is_name(text, "measure") || spmv__is_cocktail(text)))
+    if (only == SPMV_FORMAT_COUNT && (is_auto || spmv__is_name(text, "measure") || spmv__is_name(text, "cocktail")))
         return spmv__choose_and_store(matrix, desc, csr, how);
     return spmv__store_given(matrix, desc, csr, how, text, only);
 }

@@ -379,16 +379,11 @@ SPMV__SHARED const char *spmv__after_name(const char *text, const char *name)
     return text;
 }
 
-/* Is text that name alone? "auto", "measure", and "cocktail" with or without keys are not plans; spmv/choice.h makes them. */
+/* Is text that name alone? "auto", "measure" and "cocktail" are not plans; spmv/choice.h makes them. */
 SPMV__SHARED int spmv__is_name(const char *text, const char *name)
 {
     const char *rest = spmv__after_name(text, name);
     return rest && !*rest;
-}
-SPMV__SHARED int spmv__is_cocktail(const char *text)
-{
-    const char *rest = spmv__after_name(text, "cocktail");
-    return rest && (!*rest || *rest == ':');
 }
 
 /* Is text a builder that looks at row lengths alone, and whose plans split by them? */

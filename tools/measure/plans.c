@@ -12,23 +12,15 @@
 
 /* ---- plans ----------------------------------------------------------------------------------------------------- */
 
-static int plan_is_cocktail(const char *text)
-{
-    const char *name = "cocktail";
-    size_t n = strlen(name);
-    return !strncmp(text, name, n) && (!text[n] || text[n] == ':');
-}
-
 int plan_is_chosen(const char *text)
 {
-    return !strcmp(text, "auto") || !strcmp(text, "measure") || plan_is_cocktail(text);
+    return !strcmp(text, "auto") || !strcmp(text, "measure") || !strcmp(text, "cocktail");
 }
 
 int plan_is_text(tool *t, const char *from, const char *text)
 {
     static const uint64_t ptr[1] = {0};
     spmv_plan *plan = (spmv_plan *)malloc(sizeof *plan);
-    spmv_cocktail_desc keys;
     spmv_csr none;
     spmv_status s;
     int column = 0;
@@ -37,9 +29,7 @@ int plan_is_text(tool *t, const char *from, const char *text)
     none.ptr = ptr;
     t->text[0] = 0;
     t->keep = 1;
-    memset(&keys, 0, sizeof keys);
-    if (plan_is_cocktail(text)) s = spmv_cocktail_keys(&keys, text, &column, &t->hooks);
-    else s = plan_is_chosen(text) ? SPMV_OK : spmv_plan_make(plan, text, &none, NULL, &column, &t->hooks);
+    s = plan_is_chosen(text) ? SPMV_OK : spmv_plan_make(plan, text, &none, NULL, &column, &t->hooks);
     t->keep = 0;
     free(plan);
     if (s != SPMV_ERR_PLAN && !(s != SPMV_OK && column > 0)) return DONE; /* other failures depend on the matrix */
