@@ -1328,8 +1328,9 @@ static spmv_csr dusty_diagonals(matrix *m, uint64_t dust)
 /* Of a large matrix, diagonals are counted only where a sample shows that they are few; what the sample lacked then counts. */
 Test(choice, counts_diagonals_that_seem_to_pay)
 {
-    static const char fast[] = HEAD F64("dia", "200") F64("csr", "600");
+    static const char fast[] = HEAD F64("dia", "200") F64("csr", "600"), faster[] = HEAD F64("dia", "10") F64("csr", "600");
     matrix m;
+    uint64_t r;
     spmv_csr a = dusty_diagonals(&m, 20000);
     spmv_view v = whole(&a);
     spmv_features f;
@@ -1341,6 +1342,17 @@ Test(choice, counts_diagonals_that_seem_to_pay)
     cr_assert_eq(choose(c, "auto", &a, fast, &hints, &how, NULL), SPMV_OK);
     cr_assert(c->plan.count == 1 && c->plan.part[0].format == SPMV_DIA);
     cr_assert(c->features.diagonals == 3 && !c->features.diagonals_sampled);
+    spmv_csr_destroy(&a);
+    matrix_free(&m);
+    matrix_open(&m, "a nonzero in a row, on seven diagonals", 40000, 40000); /* too many to be counted, however fast dia is */
+    for (r = 0; r < m.rows; r++) {
+        matrix_add(&m, r < 39000 ? r + r % 7 : r);
+        m.ptr[r + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    cr_assert_eq(choose(c, "auto", &a, faster, &hints, &how, NULL), SPMV_OK);
+    cr_assert(c->plan.part[0].format == SPMV_CSR && c->features.diagonals_sampled, "%s", plan_of(c, 0));
     spmv_csr_destroy(&a);
     matrix_free(&m);
     a = dusty_diagonals(&m, 1000); /* 13 diagonals, more than three for each nonzero of a row */

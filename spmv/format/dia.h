@@ -249,9 +249,10 @@ static spmv_status spmv__dia_count(spmv_part *p, spmv__source *source, uint64_t 
     return status;
 }
 
-/* Neighbouring rows read neighbouring elements of x, so gather is 0. */
+/* Neighbouring rows read neighbouring elements of x, so gather is 0. Diagonals that were not counted are too many. */
 static spmv_status spmv__estimate_diagonals(const spmv_features *features, spmv__load *out)
 {
+    if (features->diagonals_sampled) return SPMV_ERR_UNSUPPORTED;
     out->slots = (double)features->rows * (double)features->diagonals;
     out->longest = (double)features->diagonals;
     out->gather = 0;
