@@ -111,7 +111,8 @@ Test(features, match_counting)
             double rows = (double)(a.rows - empty), mean = sum / rows;
             CHECK(fabs(f.deviation - sqrt(squares / rows - mean * mean)) < 1e-6 * (1 + mean), "%s: deviation %g", m.name, f.deviation);
             if ((double)f.longest <= 64 * mean)
-                CHECK(fabs(library_features(&v, SPMV_DEVICE_CLASS_GPU).uneven * mean - f.deviation) < 1e-6 * (1 + mean), "%s: uneven on a GPU", m.name);
+                CHECK(fabs(library_features(&v, SPMV_DEVICE_CLASS_GPU).uneven * mean - f.deviation) < 1e-6 * (1 + mean),
+                      "%s: uneven on a GPU", m.name);
         }
         CHECK(f.gather >= 0 && f.gather <= 1, "%s: gather %g", m.name, f.gather);
         CHECK(f.uneven >= 0 && f.uneven <= 1 && (sum > 0 || f.uneven == 0), "%s: uneven %g", m.name, f.uneven);

@@ -390,7 +390,8 @@ static const char *const tcsr_plans[] = { "tcsr", "tcsr:tile=512", "tcsr:tile=10
 static const char *const mixed_plans[] = { "ell:w=1,rows=nonempty+csr", "coo+csr", "bdia:d=0.6+sbell:b=4x4,d=0.5+sell:w=4+coo",
                                            "ell:w=2+csr:rows=nonempty", "ell:w=2+csr:run=32",
                                            "csr:run=40,rows=nonempty",
-                                           "dia:d=0.5+ell:w=1+bcsr:b=2x2,d=0.4+sell:h=8,idx=16", "ell:w=1+tcsr:tile=512,rows=nonempty", NULL };
+                                           "dia:d=0.5+ell:w=1+bcsr:b=2x2,d=0.4+sell:h=8,idx=16",
+                                           "ell:w=1+tcsr:tile=512,rows=nonempty", NULL };
 
 #define WALK(name)                                                                           \
     Test(exact, name, .timeout = 300) { cr_assert_gt(walk(name##_plans, 0), 0); }            \

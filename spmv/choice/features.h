@@ -105,8 +105,8 @@ static double spmv__analysis_deviation(const spmv__analysis *analysis, uint64_t 
 }
 
 
-/* How uneven rows are for products on the host, where a processor mispredicts how long they are: the share whose length is not that of the row before, in rows
- * from several places; rows that are not short are alike ([M31] of docs/measurements.md). */
+/* How uneven rows are for products on the host, where a processor mispredicts how long they are: the share whose length is not that of the
+ * row before, in rows from several places; rows that are not short are alike ([M31] of docs/measurements.md). */
 static double spmv__analysis_changes(const spmv__analysis *analysis)
 {
     enum { PLACES = 8, ROWS = 8192, SHORT = 8 };
@@ -425,116 +425,16 @@ static const int spmv__block_sizes[][2] = {
 #undef X
 };
 
-enum {
-    /* the most of a block row whose blocks are counted in a table, which is then small enough for the caches */
-    SPMV__ANALYSIS_ENTRIES = 4096,
-    SPMV__ANALYSIS_ROUND   = 8,    /* the bit of a place at which the round begins: a block has less than 2^8 places */
-    SPMV__ANALYSIS_FULL    = 64    /* places of the largest block */
-};
+enum { SPMV__ANALYSIS_FULL = 64 /* places of the largest block */ };
 
-/* Counts the nonzeros of the blocks of one block row after another. */
-typedef struct spmv__analysis_table {
-    uint64_t *place;        /* block << 32 | round << SPMV__ANALYSIS_ROUND | nonzeros; free unless the round is that of the table */
-    uint64_t  places, most; /* a power of two; half of it, the most entries of a block row */
-    uint16_t *used;         /* the places of this round */
-    uint32_t  round;
-    double    at[SPMV__ANALYSIS_FULL + 1]; /* at[n]: blocks with n nonzeros, of all block rows so far */
-} spmv__analysis_table;
-
-/* The places of a table for a matrix with so many nonzeros. */
-static uint64_t spmv__analysis_places(uint64_t nnz)
+/* Adds the blocks of a block row to at, by how many nonzeros they hold, as long as the walk goes; returns their number. Each counts for
+ * weight blocks. *dense: becomes the number of those with least nonzeros or more. */
+static uint64_t spmv__analysis_walk(spmv__blocks *blocks, double at[SPMV__ANALYSIS_FULL + 1], double weight, int least, uint64_t *dense)
 {
-    uint64_t places = 16;
-    while (places < 2 * spmv__smaller(nnz, SPMV__ANALYSIS_ENTRIES)) places *= 2;
-    return places;
-}
-
-/* The bytes of a table, with what it points to. The list of places has one more than the most that are used. */
-static uint64_t spmv__analysis_bytes(uint64_t places)
-{
-    return sizeof(spmv__analysis_table) + places * 8 + spmv__round_up((places / 2 + 1) * 2, 8);
-}
-
-/* Lays count tables into a block of memory, which is zero. */
-static spmv__analysis_table *spmv__analysis_lay(void *block, uint64_t count, uint64_t places)
-{
-    spmv__analysis_table *table = (spmv__analysis_table *)block;
-    unsigned char *at = (unsigned char *)(table + count);
-    uint64_t i;
-    for (i = 0; i < count; i++, at += spmv__analysis_bytes(places) - sizeof *table) {
-        table[i].places = places;
-        table[i].most = places / 2;
-        table[i].place = (uint64_t *)(void *)at;
-        table[i].used = (uint16_t *)(void *)(table[i].place + places);
-    }
-    return table;
-}
-
-/* The first and the last block column that the rest of the walk can meet. */
-static void spmv__analysis_range(const spmv__blocks *blocks, uint64_t *low, uint64_t *high)
-{
-    uint64_t i;
-    *low = UINT64_MAX;
-    *high = 0;
-    for (i = 0; i < blocks->rows; i++) {
-        uint64_t last;
-        if (blocks->at[i] >= blocks->end[i]) continue;
-        last = spmv__divide_by(blocks->by, blocks->view->a->col[blocks->end[i] - 1]);
-        *low = spmv__smaller(*low, spmv__divide_by(blocks->by, blocks->next[i]));
-        *high = last > *high ? last : *high;
-    }
-}
-
-/* Counts the nonzeros of every block that the rest of the walk can meet, in places of the table, which table->used then lists; returns the
- * number of blocks. wide: their columns have more numbers than the table has places, so they are hashed. */
-SPMV__INLINE uint64_t spmv__analysis_tabulate(spmv__analysis_table *table, const spmv__blocks *blocks, uint64_t low, int wide)
-{
-    const spmv__block_division by = spmv__block_divisor(blocks->bw);
-    const uint32_t *col = blocks->view->a->col;
-    const uint64_t count = ((uint64_t)1 << SPMV__ANALYSIS_ROUND) - 1, mask = table->places - 1, round = table->round;
-    uint64_t *place = table->place, n = 0, i, k;
-    uint16_t *used = table->used;
-    for (i = 0; i < blocks->rows; i++)
-        for (k = blocks->at[i]; k < blocks->end[i]; k++) {
-            const uint64_t block = spmv__divide_by(by, col[k]), fresh = block << 32 | round << SPMV__ANALYSIS_ROUND;
-            uint64_t at = block - low, was;
-            if (!spmv__mine(blocks->view, k)) continue;
-            if (wide) at = block * 0x9e3779b97f4a7c15u >> 32 & mask; /* Knuth 6.4 */
-            for (was = place[at]; wide && ((was ^ fresh) & ~count) && (uint32_t)was >> SPMV__ANALYSIS_ROUND == round; was = place[at])
-                at = (at + 1) & mask;
-            used[n] = (uint16_t)at; /* for good if the block is new; no branch depends on that, as it is as good as random */
-            n += (uint64_t)(((was ^ fresh) & ~count) != 0);
-            place[at] = (((was ^ fresh) & ~count) ? fresh : was) + 1;
-        }
-    return n;
-}
-
-/* Adds the blocks of a block row to table->at, as long as the walk blocks goes; returns their number. Each counts for weight blocks.
- * entries: those that are read. *dense: becomes the number of those with least nonzeros or more. Only block rows with very many are merged,
- * which takes a mispredicted branch for most blocks. */
-static uint64_t spmv__analysis_walk(spmv__blocks *blocks, spmv__analysis_table *table, uint64_t entries, double weight, int least,
-                                    uint64_t *dense)
-{
-    uint64_t n = 0, i, low, high, held;
-    *dense = 0;
-    if (entries > table->most) {
-        for (; spmv__blocks_next(blocks) != SPMV__NO_BLOCK; n++) {
-            held = spmv__blocks_load(blocks);
-            table->at[held] += weight;
-            *dense += (uint64_t)(held >= (uint64_t)least);
-        }
-        return n;
-    }
-    if (++table->round >> (32 - SPMV__ANALYSIS_ROUND)) {
-        memset(table->place, 0, (size_t)table->places * sizeof *table->place);
-        table->round = 1;
-    }
-    spmv__analysis_range(blocks, &low, &high);
-    if (low > high) return 0;
-    n = high - low < table->places ? spmv__analysis_tabulate(table, blocks, low, 0) : spmv__analysis_tabulate(table, blocks, low, 1);
-    for (i = 0; i < n; i++) {
-        held = table->place[table->used[i]] & (((uint64_t)1 << SPMV__ANALYSIS_ROUND) - 1);
-        table->at[held] += weight;
+    uint64_t n, held;
+    for (*dense = n = 0; spmv__blocks_next(blocks) != SPMV__NO_BLOCK; n++) {
+        held = spmv__blocks_load(blocks);
+        at[held] += weight;
         *dense += (uint64_t)(held >= (uint64_t)least);
     }
     return n;
@@ -579,7 +479,7 @@ enum {
 
 /* Adds the blocks of one slice of height block rows to block, each as weight blocks. share: the share of the columns that is read; what is
  * found there is scaled to the block row. Returns the number of entries that were read. */
-static uint64_t spmv__analysis_slice(const spmv__analysis *analysis, spmv__analysis_table *table, uint64_t slice, uint64_t height,
+static uint64_t spmv__analysis_slice(const spmv__analysis *analysis, double at[SPMV__ANALYSIS_FULL + 1], uint64_t slice, uint64_t height,
                                      double weight, double share, spmv_block_features *block)
 {
     const spmv_csr *a = analysis->view->a;
@@ -595,7 +495,7 @@ static uint64_t spmv__analysis_slice(const spmv__analysis *analysis, spmv__analy
         if (share < 1) entries = spmv__analysis_columns(&blocks, row, end, share);
         looked += entries;
         times = entries ? (double)all / (double)entries : 0;
-        found = times * (double)spmv__analysis_walk(&blocks, table, entries, weight * times, block->least, &dense);
+        found = times * (double)spmv__analysis_walk(&blocks, at, weight * times, block->least, &dense);
         block->blocks += weight * found;
         if (found > most) most = found;
         if (times * (double)dense > most_dense) most_dense = times * (double)dense;
@@ -617,8 +517,8 @@ static uint64_t spmv__slice_entries(const spmv__analysis *analysis, uint64_t sli
  * that differs from stretch to stretch; the slice around it is read. So no slice is in every sample, no pattern of the matrix hides from
  * it, and other block heights read the same rows, which are then in the cache. A slice is picked in proportion to its entries, and its
  * weight makes up for that: its blocks count for the entries that it stands for. most: the most entries that are read of one slice. */
-static void spmv__analysis_picked(const spmv__analysis *analysis, spmv__analysis_table *table, uint64_t height, uint64_t stretches,
-                                  uint64_t step, uint64_t most, spmv_block_features *block)
+static void spmv__analysis_picked(const spmv__analysis *analysis, double at[SPMV__ANALYSIS_FULL + 1], uint64_t height,
+                                  uint64_t stretches, uint64_t step, uint64_t most, spmv_block_features *block)
 {
     const spmv_csr *a = analysis->view->a;
     const double stretch = (double)a->nnz / (double)stretches;
@@ -632,7 +532,7 @@ static void spmv__analysis_picked(const spmv__analysis *analysis, spmv__analysis
         }
         if (next != slice && times) {
             double entries = (double)spmv__slice_entries(analysis, slice, rows);
-            block->sampled += (double)spmv__analysis_slice(analysis, table, slice, height, (double)times * stretch / entries,
+            block->sampled += (double)spmv__analysis_slice(analysis, at, slice, height, (double)times * stretch / entries,
                                                            (double)most / entries, block);
             times = 0;
         }
@@ -651,7 +551,8 @@ static void spmv__analysis_widen(double blocks, double *widest, double *slots)
 
 /* Reads the block row of the longest row, which hardly any sample has, so that block->widest and the padding of its slice are right.
  * most: as in spmv__analysis_picked. */
-static void spmv__analysis_widest(const spmv__analysis *analysis, spmv__analysis_table *table, uint64_t most, spmv_block_features *block)
+static void spmv__analysis_widest(const spmv__analysis *analysis, double at[SPMV__ANALYSIS_FULL + 1], uint64_t most,
+                                  spmv_block_features *block)
 {
     const spmv_csr *a = analysis->view->a;
     uint64_t bh = (uint64_t)block->bh, row = analysis->longest_row / bh * bh, end = spmv__smaller(row + bh, a->rows);
@@ -661,45 +562,44 @@ static void spmv__analysis_widest(const spmv__analysis *analysis, spmv__analysis
     spmv__blocks_begin(&sizes, analysis->view, row, bh, (uint64_t)block->bw);
     if (all > most) entries = spmv__analysis_columns(&sizes, row, end, (double)most / (double)all);
     times = entries ? (double)all / (double)entries : 0;
-    blocks = times * (double)spmv__analysis_walk(&sizes, table, entries, 0, block->least, &dense);
+    blocks = times * (double)spmv__analysis_walk(&sizes, at, 0, block->least, &dense);
     spmv__analysis_widen(blocks, &block->widest, &block->slots);
     spmv__analysis_widen(times * (double)dense, &block->dense_widest, &block->dense_slots);
 }
 
 /* Fills in block for one block size from slices of height block rows with about sample entries, or from all, scaled to the nonzeros of the
  * view. */
-static void spmv__analysis_blocks(const spmv__analysis *analysis, spmv__analysis_table *table, uint64_t height, uint64_t sample,
-                                  spmv_block_features *block)
+static void spmv__analysis_blocks(const spmv__analysis *analysis, uint64_t height, uint64_t sample, spmv_block_features *block)
 {
     const uint64_t least_picks = height < SPMV__ANALYSIS_SLICE ? 24 : SPMV__ANALYSIS_PICKS;
     const uint64_t least_stretches = 72; /* well above the picks, so that heights with few picks have them in different stretches */
     const uint64_t uneven = 2; /* times the mean: no more entries than that are read of one slice */
     const spmv_csr *a = analysis->view->a;
     uint64_t bh = (uint64_t)block->bh, slices = spmv__ceil_div(a->rows, height * bh), slice, stretches, picks;
-    double held = 0, scale;
+    double at[SPMV__ANALYSIS_FULL + 1], held = 0, scale;
     int n;
-    memset(table->at, 0, sizeof table->at);
+    memset(at, 0, sizeof at);
     if (a->nnz > sample) {
         /* slices picked by their entries hold more of them than the mean, on graphs up to twice as many, so half the picks suffice */
         stretches = spmv__sat_mul(spmv__ceil_div(a->rows, height), sample / 2) / a->nnz + 1;
         picks = stretches / bh < least_picks ? least_picks : stretches / bh;
         if (stretches < least_stretches) stretches = least_stretches;
-        spmv__analysis_picked(analysis, table, height, stretches, stretches / picks, uneven * sample / picks + 1, block);
+        spmv__analysis_picked(analysis, at, height, stretches, stretches / picks, uneven * sample / picks + 1, block);
     } else
         for (slice = 0; slice < slices; slice++)
-            block->sampled += (double)spmv__analysis_slice(analysis, table, slice, height, 1, 1, block);
-    for (n = 0; n <= SPMV__ANALYSIS_FULL; n++) held += n * table->at[n];
+            block->sampled += (double)spmv__analysis_slice(analysis, at, slice, height, 1, 1, block);
+    for (n = 0; n <= SPMV__ANALYSIS_FULL; n++) held += n * at[n];
     scale = held > 0 ? (double)analysis->nnz / held : 0;
     block->sampled /= (double)a->nnz;
     block->blocks *= scale;
     block->slots *= scale;
     block->dense_slots *= scale;
-    if (block->sampled < 1) spmv__analysis_widest(analysis, table, sample, block);
+    if (block->sampled < 1) spmv__analysis_widest(analysis, at, sample, block);
     block->slots *= (double)(block->bh * block->bw);
     block->dense_slots *= (double)(block->bh * block->bw);
     for (n = block->least; n <= block->bh * block->bw; n++) {
-        block->dense += table->at[n] * scale;
-        block->dense_nnz += table->at[n] * scale * n;
+        block->dense += at[n] * scale;
+        block->dense_nnz += at[n] * scale * n;
     }
 }
 
@@ -713,17 +613,16 @@ static int spmv__blocks_are_sparse(const spmv__analysis *analysis, const spmv_bl
 
 /* Fills in block for one block size. A small sample, with an error of about a seventh, comes first; where it shows that the blocks are
  * nearly empty, as in most matrices, it is enough. */
-static void spmv__analysis_block_size(const spmv__analysis *analysis, spmv__analysis_table *table, uint64_t sample,
-                                      spmv_block_features *block)
+static void spmv__analysis_block_size(const spmv__analysis *analysis, uint64_t sample, spmv_block_features *block)
 {
     const uint64_t few = 1024, low = 4; /* entries and block rows of the small sample */
     const spmv_block_features fresh = *block;
     if (analysis->view->a->nnz > sample) { /* however small the sample: slices of high blocks hold many times as many */
-        spmv__analysis_blocks(analysis, table, low, few, block);
+        spmv__analysis_blocks(analysis, low, few, block);
         if (spmv__blocks_are_sparse(analysis, block)) return;
         *block = fresh;
     }
-    spmv__analysis_blocks(analysis, table, SPMV__ANALYSIS_SLICE, sample, block);
+    spmv__analysis_blocks(analysis, SPMV__ANALYSIS_SLICE, sample, block);
 }
 
 /* The bits of all formats of a class. */
@@ -748,54 +647,38 @@ typedef struct spmv__analysis_samples {
     int               blocks;        /* 1: blocks are wanted */
     spmv__counters    counters;
     uint32_t         *tag;           /* for spmv__analysis_gather */
-    spmv__analysis_table *table;         /* for each thread, if blocks are wanted */
 } spmv__analysis_samples;
 
 static void spmv__analysis_sample_share(void *job, uint64_t share, size_t thread)
 {
     spmv__analysis_samples *samples = (spmv__analysis_samples *)job;
     const uint64_t gather_most = 1u << 14; /* nonzeros: the share that misses is then known to less than a hundredth */
+    (void)thread;
     if (share >= SPMV__SAMPLE_BLOCKS) {
         if (!samples->blocks) return;
-        spmv__analysis_block_size(samples->analysis, &samples->table[thread], samples->sample,
-                                  &samples->features->block[share - SPMV__SAMPLE_BLOCKS]);
+        spmv__analysis_block_size(samples->analysis, samples->sample, &samples->features->block[share - SPMV__SAMPLE_BLOCKS]);
     } else if (share == SPMV__SAMPLE_GATHER)
         samples->features->gather = spmv__analysis_gather(samples->analysis, spmv__smaller(samples->sample, gather_most), samples->tag);
     else if (share == SPMV__SAMPLE_DIAGONALS && samples->every)
         spmv__analysis_some_diagonals(samples->analysis, &samples->counters, samples->every, samples->features);
 }
 
-/* The most nonzeros that samples of all block sizes read: those of the sample, or of the slices of the highest blocks. */
-static uint64_t spmv__analysis_work(const spmv__analysis_samples *samples)
-{
-    uint64_t rows = 0, sample = samples->sample;
-    int i;
-    for (i = 0; i < SPMV_BLOCK_SIZES; i++)
-        if ((uint64_t)samples->features->block[i].bh > rows) rows = (uint64_t)samples->features->block[i].bh;
-    rows *= SPMV__ANALYSIS_SLICE * SPMV__ANALYSIS_PICKS;
-    if ((double)rows * samples->features->mean > (double)sample) sample = (uint64_t)((double)rows * samples->features->mean);
-    return spmv__smaller(sample, samples->analysis->nnz) * SPMV_BLOCK_SIZES;
-}
-
 /* Finds the features that samples show: x locality, blocks if samples->blocks, and diagonals if samples->every. */
 static spmv_status spmv__analysis_sample(spmv__analysis_samples *samples)
 {
-    const uint64_t work = spmv__analysis_work(samples), tag_bytes = SPMV__GATHER_LINES * sizeof *samples->tag;
-    const uint64_t places = spmv__analysis_places(samples->analysis->nnz), bytes = samples->blocks ? spmv__analysis_bytes(places) : 0;
-    const uint64_t fit = spmv__csr_bytes(samples->analysis->view->a) / 4 / (bytes + 1); /* tables in a quarter of the CSR form */
-    const uint64_t threads = work < SPMV__SHARE ? 1 : spmv__share_threads(SPMV__SAMPLES, fit ? fit : 1);
+    const uint64_t tag_bytes = SPMV__GATHER_LINES * sizeof *samples->tag;
     void *block;
     spmv_status s;
     memset(&samples->counters, 0, sizeof samples->counters);
     if (samples->every)
         spmv__counters_size(&samples->counters, samples->analysis->view->a,
                             spmv__diagonals_sampled(samples->analysis->view->a, samples->every));
-    s = spmv__new(samples->analysis->hooks, &block, samples->counters.places * 8 + tag_bytes + threads * bytes, 1, 0);
+    s = spmv__new(samples->analysis->hooks, &block, samples->counters.places * 8 + tag_bytes, 1, 0);
     if (s) return s;
     samples->counters.place = (uint64_t *)block;
     samples->tag = (uint32_t *)(void *)(samples->counters.place + samples->counters.places);
-    samples->table = samples->blocks ? spmv__analysis_lay(samples->tag + SPMV__GATHER_LINES, threads, places) : NULL;
-    spmv__share_among(spmv__analysis_sample_share, samples, SPMV__SAMPLES, threads);
+    spmv__share_among(spmv__analysis_sample_share, samples, SPMV__SAMPLES,
+                      spmv__share_threads(spmv__share_count(samples->analysis->nnz), SPMV__SAMPLES));
     spmv_free(samples->analysis->hooks, block);
     return SPMV_OK;
 }

@@ -211,7 +211,8 @@ static spmv_status spmv__tune_plan(spmv_candidate *candidate, spmv__lines *lines
     quiet.log = spmv__hush;
     if (spmv_plan_parse(plan, lines->word, NULL, &quiet) || plan->count != 1) return spmv__bad_line(lines, "expected a plan of one part");
     candidate->layout = plan->part[0];
-    if (!spmv__takes_all(&candidate->layout)) return spmv__bad_line(lines, "a candidate takes all nonzeros: w, fill and d are not for tables");
+    if (!spmv__takes_all(&candidate->layout))
+        return spmv__bad_line(lines, "a candidate takes all nonzeros: w, fill and d are not for tables");
     if (spmv__next_word(lines) >= sizeof candidate->variant || !lines->word[0]) return spmv__bad_line(lines, "expected knobs, or -");
     if (strcmp(lines->word, "-") != 0) memcpy(candidate->variant, lines->word, strlen(lines->word) + 1);
     return SPMV_OK;
