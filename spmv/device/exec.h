@@ -405,12 +405,13 @@ static spmv_status spmv__dev_exec_image(spmv_exec *exec, void *x, uint64_t x_off
 {
     const spmv_device_matrix *matrix = exec->matrix;
     const spmv_device *device = matrix->device;
-    const uint64_t texels = spmv__smaller(exec->seen[SPMV__X].elements, device->info.image_texels);
+    uint64_t texels;
     spmv_status s = SPMV_OK;
     size_t i;
     for (i = 0; i < exec->count && !exec->launch[i].image;) i++;
     if (i == exec->count) return SPMV_OK;
     if (x == y) return spmv_log(&exec->hooks, SPMV_ERR_ARGUMENT, "IMG=1: x and y are in the same buffer");
+    texels = spmv__smaller(exec->seen[SPMV__X].elements, device->info.image_texels);
     if (!exec->image) s = device->info.backend->image(device, x, matrix->type, texels, &exec->image);
     if (s || x_offset + matrix->cols <= texels) return s;
     return spmv_log(&exec->hooks, SPMV_ERR_LIMIT, "x ends at element %llu of its buffer, but an image of it holds only %llu",

@@ -159,22 +159,21 @@ static void spmv__lock(spmv__mutex *mutex) { (void)mutex; }
 static void spmv__unlock(spmv__mutex *mutex) { (void)mutex; }
 #endif
 
-/* Flags that one thread sets and another one reads, and locks that nobody waits for. */
+/* Flags that one thread sets and another one reads, and locks that nobody waits for: try_lock: 1: it was free, and is taken. */
 #if defined(__GNUC__)
 static int spmv__is_set(const long *flag) { return __atomic_load_n(flag, __ATOMIC_ACQUIRE) != 0; }
-static int spmv__set_flag(long *flag) { return (int)__atomic_exchange_n(flag, 1L, __ATOMIC_ACQ_REL); }
-static void spmv__set_free(long *flag) { __atomic_store_n(flag, 0L, __ATOMIC_RELEASE); }
+static int spmv__try_lock(long *busy) { return !__atomic_exchange_n(busy, 1L, __ATOMIC_ACQ_REL); }
+static void spmv__set_free(long *busy) { __atomic_store_n(busy, 0L, __ATOMIC_RELEASE); }
 #elif defined(_MSC_VER)
 static int spmv__is_set(const long *flag) { return *(const volatile long *)flag != 0; }
-static int spmv__set_flag(long *flag) { return (int)_InterlockedExchange((volatile long *)flag, 1); }
-static void spmv__set_free(long *flag) { _InterlockedExchange((volatile long *)flag, 0); }
+static int spmv__try_lock(long *busy) { return !_InterlockedExchange((volatile long *)busy, 1); }
+static void spmv__set_free(long *busy) { _InterlockedExchange((volatile long *)busy, 0); }
 #else
 static int spmv__is_set(const long *flag) { return *(const volatile long *)flag != 0; }
-static int spmv__set_flag(long *flag) { *flag = 1; return 0; }
-static void spmv__set_free(long *flag) { *flag = 0; }
+static int spmv__try_lock(long *busy) { *busy = 1; return 1; }
+static void spmv__set_free(long *busy) { *busy = 0; }
 #endif
-/* 1: the lock was free, and is taken. */
-static int spmv__try_lock(long *busy) { return !spmv__set_flag(busy); }
+static void spmv__set_flag(long *flag) { (void)spmv__try_lock(flag); }
 
 /* A program that is built; the text of its options follows. */
 typedef struct spmv__program {
