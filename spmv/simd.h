@@ -60,13 +60,6 @@
 #define SPMV__NEAR(p) ((void)(p))
 #endif
 
-/* Keeps a compiler from making vectors of a loop over p: from strided loads it makes shuffles that take twice as long. */
-#ifdef __GNUC__
-#define SPMV__NO_VECTORS(p) __asm__("" : "+r"(p))
-#else
-#define SPMV__NO_VECTORS(p) ((void)(p))
-#endif
-
 /* Lets the loop that follows begin at a multiple of 32 bytes: a loop of a few instructions that crosses a boundary of the cache of decoded
  * instructions takes up to 1.5 times as long (Zen 4, both threads of a core busy). */
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))

@@ -233,9 +233,7 @@ SPMV__FORCE_INLINE SPMV__T SPMV__FC(fixed)(const SPMV__V *SPMV__RESTRICT val, co
                                            const SPMV__T *SPMV__RESTRICT x)
 {
     const uint64_t two = n % 2 ? *col : SPMV__NEXT_TWO(col);
-    SPMV__T s;
-    SPMV__NO_VECTORS(val);
-    s = val[0] * x[(SPMV__C)two];
+    SPMV__T s = val[0] * x[(SPMV__C)two];
     if (n % 2 == 0) s = SPMV__O(efma)((SPMV__T)val[1], x[two >> SPMV__COLUMN_BITS], s);
     if (n > 2) s = SPMV__FC(plus_two)(val + 2 - n % 2, col + 2 - n % 2, x, s);
     if (n > 4) s = SPMV__FC(plus_two)(val + 4 - n % 2, col + 4 - n % 2, x, s);
