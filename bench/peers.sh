@@ -8,8 +8,8 @@
 # Variables, with their defaults: PLANS (those of bench/candidates.sh); TYPES ("f64 f32"); ROUNDS, of which each side's fastest counts (2 on
 # the host, else 1); SECONDS_LEFT, after which no further matrix is begun (no limit); RUN, a prefix of each timed command, such as "chrt -f
 # 5" on a machine that others use, too; MKL and AOCL, folders made by bench/peers/mkl.sh and aocl.sh; CUSPARSE, one made by
-# bench/peers/cusparse.sh (the toolkit's cuSPARSE, which may lack SpMVOp); SPMV, PEER, CSRB: programs that are already built. The host's
-# peers need libeigen3-dev and librsb-dev, cuSPARSE needs nvcc.
+# bench/peers/cusparse.sh (the toolkit's cuSPARSE, which may lack SpMVOp); SPMV, PEER, CSRB: programs that are already built; ARCH, the
+# processor for which the host's peers are built (native). The host's peers need libeigen3-dev and librsb-dev, cuSPARSE needs nvcc.
 set -eu
 if [ $# = 0 ]; then
     echo "usage: bench/peers.sh FILE..." >&2
@@ -32,7 +32,7 @@ run_host() { for program in $PEERS; do ${RUN:-} "$program" "$1"; done; }
 describe_host() {
     echo "Machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores; $(date -u +%Y-%m-%d)"
     echo "Peers: $PEERS_ARE"
-    echo "Ours: build/spmv as make builds it, $("${CC:-cc}" --version | head -n 1)"
+    echo "Ours: build/spmv as make builds it, $(compiler_of "$SPMV")"
     echo "Products in a row by the wall clock, medians; rounds of which each side's fastest counts: $rounds."
 }
 

@@ -14,23 +14,26 @@ spmv_programs() {
     fi
 }
 
+# compiler_of FILE: the compiler that made a program, which may have been another machine's
+compiler_of() { grep -a -m 1 -o 'GCC: ([^)]*) [0-9.]*' "$1" | head -n 1; }
+
 # cpu_programs: sets PEERS, programs that multiply with the libraries of bench/peers/cpu.cpp on the host, each built with other flags, and
-# describes them in PEERS_ARE. MKL is a folder made by bench/peers/mkl.sh, or empty: without Intel MKL; likewise AOCL and aocl.sh.
+# describes them in PEERS_ARE. MKL is a folder made by bench/peers/mkl.sh, or empty: without Intel MKL; likewise AOCL and aocl.sh. ARCH is
+# the processor that one of them is built for. PEER may name several programs, the one with all libraries first.
 cpu_programs() {
     mkl='' aocl=''
     [ -z "${MKL:-}" ] || mkl="-DWITH_MKL -I$MKL/include"
     [ -z "${AOCL:-}" ] || aocl="-DWITH_AOCL -L$AOCL/lib -Wl,--disable-new-dtags,-rpath,$AOCL/lib" # it does not tell where its needs lie
-    PEERS_ARE="plain OpenMP CSR and Eigen (-O3 -march=native, and -O2 where the name says so), librsb${mkl:+, Intel MKL 2026.2.0}"
-    PEERS_ARE="$PEERS_ARE${aocl:+, AOCL-Sparse 5.3.0}; $("${CXX:-c++}" --version | head -n 1)"
-    if [ "${PEER:-}" ]; then
-        PEERS=$PEER
-        return
+    arch=-march=${ARCH:-native}
+    PEERS=${PEER:-$out/peers $out/peers-O2}
+    if [ -z "${PEER:-}" ]; then
+        sh "$root/tools/install.sh" bench >&2
+        compile_cpu_peers peers -O3 "$arch"
+        # with -march=native gcc 12 turns the plain loop into gathers, which in f32 are slower than scalar code
+        compile_cpu_peers peers-O2 -O2 '-DSUFFIX="-O2"'
     fi
-    sh "$root/tools/install.sh" bench >&2
-    PEERS="$out/peers $out/peers-O2"
-    compile_cpu_peers peers -O3 -march=native
-    # with -march=native gcc 12 turns the plain loop into gathers, which in f32 are slower than scalar code
-    compile_cpu_peers peers-O2 -O2 '-DSUFFIX="-O2"'
+    PEERS_ARE="plain OpenMP CSR and Eigen (-O3 $arch, and -O2 where the name says so), librsb${mkl:+, Intel MKL 2026.2.0}"
+    PEERS_ARE="$PEERS_ARE${aocl:+, AOCL-Sparse 5.3.0}; $(compiler_of "${PEERS%% *}")"
 }
 compile_cpu_peers() { # compile_cpu_peers NAME FLAGS...
     name=$1
