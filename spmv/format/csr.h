@@ -444,14 +444,6 @@ SPMV__APART void SPMV__F(rows_far)(const SPMV__V *SPMV__RESTRICT val, const uint
     }
 }
 
-/* The same as rows_alike; the sum of row i goes to place to[i]. */
-SPMV__APART void SPMV__F(rows_alike_to)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col,
-                                        const uint32_t *SPMV__RESTRICT ptr, const uint32_t *SPMV__RESTRICT to, uint64_t count,
-                                        const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
-{
-    SPMV__F(alike)(val, col, ptr, to, count, x, sum);
-}
-
 /* The sums of count rows from row i on, at most SPMV__TILE; head as in rows. ptr: where their nonzeros begin, counted from number at. to:
  * the places of the sums, or NULL; only if most rows are as long as the row before, and columns have 32 bits. stop: where the nonzeros end
  * whose columns x has. */
@@ -462,9 +454,8 @@ static void SPMV__F(csr_sums_at)(const spmv_part *p, const uint32_t *ptr, uint64
     const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data + at;
     const uint16_t *narrow = (const uint16_t *)p->a[SPMV_CSR_COL].data + at;
     const int is_narrow = p->a[SPMV_CSR_BASE].count != 0;
-    if (to) SPMV__F(rows_alike_to)(val, col, ptr, to, count, x, sum);
-    else if (p->lengths == SPMV__LENGTHS_ALIKE && is_narrow) SPMV__F(rows_alike16)(val, narrow, ptr, count, x, sum);
-    else if (p->lengths == SPMV__LENGTHS_ALIKE) SPMV__F(rows_alike)(val, col, ptr, count, x, sum);
+    if (p->lengths == SPMV__LENGTHS_ALIKE && is_narrow) SPMV__F(rows_alike16)(val, narrow, ptr, to, count, x, sum);
+    else if (p->lengths == SPMV__LENGTHS_ALIKE) SPMV__F(rows_alike)(val, col, ptr, to, count, x, sum);
     else if (is_narrow) SPMV__F(rows16)(val, narrow, ptr, head, count, stop - at, x, sum);
     else if (p->lengths == SPMV__LENGTHS_FAR) SPMV__F(rows_far)(val, col, ptr, count, stop - at, x, sum);
     else SPMV__F(rows)(val, col, ptr, head, count, stop - at, x, sum);

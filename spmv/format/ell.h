@@ -662,38 +662,7 @@ SPMV__SHARED int spmv__sell_sound(const spmv_part *p)
 #define SPMV__HOST_ELL { SPMV__PRODUCTS(ell), SPMV__REPEAT(ell) }
 #define SPMV__HOST_SELL { SPMV__PRODUCTS(sell), SPMV__REPEAT(sell) }
 #if defined(SPMV__COLUMN_BITS) /* again */
-/* One entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding. Memory is prefetched
- * ahead slots in advance where ahead is not 0: of many columns at once, the processor does not do so by itself. */
-static inline int SPMV__FC(column)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t rows, uint64_t ahead,
-                                   const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
-{
-    const uint64_t whole = rows - rows % SPMV__LANES;
-    uint64_t i;
-    int found = 0;
-    for (i = 0; i < whole; i += SPMV__LANES) {
-        SPMV__O(vec) in;
-        if (ahead) {
-            SPMV__AHEAD(val + i + ahead);
-            SPMV__AHEAD(col + i + ahead);
-        }
-        if (SPMV__OC(vrun)(col + i)) in = SPMV__O(vfrom)(x + col[i]);
-        else {
-            int pads = SPMV__OC(vpads)(col + i);
-            if (pads == 2) continue;
-            in = SPMV__OC(vpick)(x, col + i, pads);
-        }
-        found = 1;
-        SPMV__O(vput)(sum + i, SPMV__O(vfma)(SPMV__F(vload)(val + i), in, SPMV__O(vfrom)(sum + i)));
-    }
-    for (; i < rows; i++) {
-        if (col[i] == SPMV__C_PAD) continue;
-        found = 1;
-        sum[i] += val[i] * x[col[i]];
-    }
-    return found;
-}
-
-/* The same for a vector of rows. */
+/* One entry of each row of a vector of them, added to their sums. */
 SPMV__FORCE_INLINE SPMV__O(vec) SPMV__FC(entry)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
                                                 const SPMV__T *SPMV__RESTRICT x, SPMV__O(vec) sum)
 {
@@ -763,31 +732,25 @@ SPMV__FORCE_INLINE void SPMV__FC(slice_rows)(const SPMV__V *SPMV__RESTRICT val, 
     if (vectors > 2) SPMV__O(vput)(sum + 3 * L, s3);
 }
 
-/* The sums of height rows of a slice with so many slots. */
+/* The sums of so many of the height rows of a slice, which has so many slots. */
 SPMV__APART void SPMV__FC(high_slice)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t height,
-                                      uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+                                      uint64_t rows, uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
 {
     const uint64_t L = SPMV__LANES;
     uint64_t i = 0, at;
-    for (; i + 4 * L <= height; i += 4 * L) SPMV__FC(slice_rows)(val + i, col + i, height, slots, x, sum + i, 4);
-    if (i + 2 * L <= height) {
-        SPMV__FC(slice_rows)(val + i, col + i, height, slots, x, sum + i, 2);
-        i += 2 * L;
-    }
-    if (i + L <= height) {
-        SPMV__FC(slice_rows)(val + i, col + i, height, slots, x, sum + i, 1);
-        i += L;
-    }
-    for (; i < height; i++)
+    for (; i + 4 * L <= rows; i += 4 * L) SPMV__FC(slice_rows)(val + i, col + i, height, slots, x, sum + i, 4);
+    for (; i + 2 * L <= rows; i += 2 * L) SPMV__FC(slice_rows)(val + i, col + i, height, slots, x, sum + i, 2);
+    for (; i + L <= rows; i += L) SPMV__FC(slice_rows)(val + i, col + i, height, slots, x, sum + i, 1);
+    for (; i < rows; i++)
         for (sum[i] = 0, at = i; at < slots; at += height)
-            if (col[at] != SPMV__C_PAD) sum[i] += val[at] * x[col[at]];
+            if (col[at] != SPMV__C_PAD) sum[i] = SPMV__O(efma)((SPMV__T)val[at], x[col[at]], sum[i]);
 }
 
 SPMV__FORCE_INLINE void SPMV__FC(slice)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col, uint64_t height,
                                         uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
 {
     if (height == SPMV__LANES) SPMV__FC(slice_rows)(val, col, SPMV__LANES, slots, x, sum, 1); /* constants, for the compiler */
-    else SPMV__FC(high_slice)(val, col, height, slots, x, sum);
+    else SPMV__FC(high_slice)(val, col, height, height, slots, x, sum);
 }
 #endif /* again */
 
@@ -897,11 +860,15 @@ static void SPMV__F(tall_slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, c
     uint64_t first = spmv__slice_first(p, t), end = spmv__slice_end(p, t), done;
     if (base) x += base[t];
     for (done = 0; first < end; done += SPMV__TILE, first += SPMV__TILE) {
-        SPMV__T sum[SPMV__TILE] = { 0 };
-        uint64_t rows = spmv__smaller(height - done, SPMV__TILE), at = slot + done;
-        int found = 1;
-        for (; at < last && found; at += height)
-            found = base ? SPMV__F(column16)(val + at, narrow + at, rows, 0, x, sum) : SPMV__F(column)(val + at, col + at, rows, 0, x, sum);
+        const uint64_t rows = spmv__smaller(height - done, SPMV__TILE), whole = rows - rows % 32;
+        uint64_t at = slot + done, left = (last - slot) / height;
+        SPMV__T sum[SPMV__TILE] = { 0 }, *from = NULL;
+        if (base) SPMV__F(high_slice16)(val + at + whole, narrow + at + whole, height, rows - whole, last - slot, x, sum + whole);
+        else SPMV__F(high_slice)(val + at + whole, col + at + whole, height, rows - whole, last - slot, x, sum + whole);
+        for (; left; left -= spmv__smaller(left, 4), at += 4 * height, from = sum)
+            if (!(base ? SPMV__F(columns16)(val + at, narrow + at, height, spmv__smaller(left, 4), NULL, whole, x, from, sum)
+                       : SPMV__F(columns)(val + at, col + at, height, spmv__smaller(left, 4), NULL, whole, x, from, sum)))
+                break;
         SPMV__F(set_rows)(p, first, spmv__smaller(end - first, rows), alpha, sum, beta, y);
     }
 }

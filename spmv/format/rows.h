@@ -298,9 +298,9 @@ SPMV__FORCE_INLINE uint64_t SPMV__FC(fours)(const SPMV__V *SPMV__RESTRICT val, c
         break;
 /* The sums of count rows, whose nonzeros begin where ptr says, where most rows are as long as the row before: one loop for each length.
  * to: the places of the sums, or NULL. */
-SPMV__FORCE_INLINE void SPMV__FC(alike)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
-                                        const uint32_t *SPMV__RESTRICT ptr, const uint32_t *SPMV__RESTRICT to, uint64_t count,
-                                        const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+SPMV__APART void SPMV__FC(rows_alike)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
+                                      const uint32_t *SPMV__RESTRICT ptr, const uint32_t *SPMV__RESTRICT to, uint64_t count,
+                                      const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
 {
     uint64_t i = 0, k = ptr[0];
     while (i < count) {
@@ -318,14 +318,6 @@ SPMV__FORCE_INLINE void SPMV__FC(alike)(const SPMV__V *SPMV__RESTRICT val, const
     }
 }
 #undef SPMV__LENGTH
-
-/* The same as a call, without places. */
-SPMV__APART void SPMV__FC(rows_alike)(const SPMV__V *SPMV__RESTRICT val, const SPMV__C *SPMV__RESTRICT col,
-                                      const uint32_t *SPMV__RESTRICT ptr, uint64_t count, const SPMV__T *SPMV__RESTRICT x,
-                                      SPMV__T *SPMV__RESTRICT sum)
-{
-    SPMV__FC(alike)(val, col, ptr, NULL, count, x, sum);
-}
 
 /* The sums of SPMV__BLOCK_ROWS rows with at most SPMV__SHORT nonzeros each on average: first all products, then for each row, without
  * branches, the sum of the first eight, and at last the others of the rows that have more. */
