@@ -72,7 +72,8 @@ extern int posix_memalign(void **out, size_t alignment, size_t bytes);
 
 #ifdef __GNUC__
 #define SPMV__SHARED static __attribute__((unused)) /* used only by formats that a cut may leave out, or by headers above */
-/* For functions whose stack frame is large and must not become part of their caller's; not every cut uses all of them. */
+/* For functions whose stack frame is large and must not become part of their caller's, and for those that many call and that need not be
+ * fast: copies of them take long to compile. Not every cut uses all of them. */
 #define SPMV__APART static __attribute__((noinline, unused))
 /* Called with constants, for which it is compiled anew, unless the compiler does not optimise: then copies would only take longer. */
 #ifdef __OPTIMIZE__
@@ -255,13 +256,13 @@ typedef struct spmv__text {
     size_t size, length;
 } spmv__text;
 
-static void spmv__put_char(spmv__text *text, int c)
+SPMV__APART void spmv__put_char(spmv__text *text, int c)
 {
     if (text->length + 1 < text->size) text->out[text->length] = (char)c;
     text->length++;
 }
 
-static void spmv__put_text(spmv__text *text, const char *p)
+SPMV__APART void spmv__put_text(spmv__text *text, const char *p)
 {
     while (*p) spmv__put_char(text, *p++);
 }
@@ -414,7 +415,7 @@ static void spmv__hush(void *user, spmv_status s, const char *message)
 
 /* Refuses a NULL pointer that a public function needs: logs the argument's name, zeroes out (unless that is NULL), and returns
  * SPMV_ERR_ARGUMENT. */
-SPMV__SHARED spmv_status spmv__null(const spmv_hooks *hooks, const char *function, const char *argument, void *out, size_t size)
+SPMV__APART spmv_status spmv__null(const spmv_hooks *hooks, const char *function, const char *argument, void *out, size_t size)
 {
     if (out) memset(out, 0, size);
     spmv_log(hooks, SPMV_ERR_ARGUMENT, "%s: %s is NULL", function, argument);
@@ -522,7 +523,7 @@ static spmv_status spmv__room(const spmv_hooks *hooks, void **out, uint64_t coun
 }
 
 /* As spmv__room, with each byte set to fill. */
-static spmv_status spmv__new(const spmv_hooks *hooks, void **out, uint64_t count, uint64_t size, int fill)
+SPMV__APART spmv_status spmv__new(const spmv_hooks *hooks, void **out, uint64_t count, uint64_t size, int fill)
 {
     spmv_status s = spmv__room(hooks, out, count, size);
     if (*out) memset(*out, fill, (size_t)(count * size));
@@ -550,7 +551,7 @@ SPMV__INLINE uint64_t spmv__bit_count(uint64_t bits)
     return ((bits + (bits >> 4)) & bytes) * sum >> 56;
 }
 
-static uint64_t spmv__sat_mul(uint64_t a, uint64_t b) { return a && b > UINT64_MAX / a ? UINT64_MAX : a * b; }
+SPMV__APART uint64_t spmv__sat_mul(uint64_t a, uint64_t b) { return a && b > UINT64_MAX / a ? UINT64_MAX : a * b; }
 SPMV__SHARED uint64_t spmv__sat_add(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
 SPMV__SHARED uint64_t spmv__smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 SPMV__SHARED uint64_t spmv__ceil_div(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }

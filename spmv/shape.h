@@ -351,7 +351,7 @@ static uint64_t spmv__source_shares(const spmv__source *source)
 }
 
 /* Sets how large an array is to be; spmv__part_arrays allocates it. */
-static void spmv__want(spmv_array *array, uint64_t count, uint32_t width)
+SPMV__APART void spmv__want(spmv_array *array, uint64_t count, uint32_t width)
 {
     array->count = count;
     array->width = width;
@@ -402,7 +402,7 @@ SPMV__SHARED uint32_t spmv__column_at(const spmv_array *col, const spmv_array *b
  * What a part holds that comes from a file may be anything. With what the function sound of its format accepts, no product on the host or
  * on a device reads or writes outside of the part, of x or of y, whatever the values are; y may be wrong. Counts are less than 2^60. */
 
-static int spmv__sized(const spmv_array *array, uint64_t count, uint32_t width)
+SPMV__APART int spmv__sized(const spmv_array *array, uint64_t count, uint32_t width)
 {
     return array->count == count && (!count || array->width == width);
 }

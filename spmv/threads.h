@@ -197,7 +197,7 @@ enum { SPMV__MOST_SHARES = 64 };
 enum { SPMV__MOST_THREADS = 8 };
 
 /* How many shares so many rows and nonzeros are worth. */
-SPMV__SHARED uint64_t spmv__share_count(uint64_t work)
+SPMV__APART uint64_t spmv__share_count(uint64_t work)
 {
     const uint64_t most = SPMV__MOST_SHARES, shares = work / SPMV__SHARE;
     return shares < 2 ? 1 : shares < most ? shares : most;
@@ -273,7 +273,7 @@ static void spmv__work_plainly(void *plain, uint64_t share, size_t thread)
 }
 
 /* Calls work for each share, in threads if the build has them. */
-SPMV__SHARED void spmv__share_out(spmv__work work, void *job, uint64_t shares)
+SPMV__APART void spmv__share_out(spmv__work work, void *job, uint64_t shares)
 {
     spmv__plain_work plain;
     plain.work = work;
@@ -283,7 +283,7 @@ SPMV__SHARED void spmv__share_out(spmv__work work, void *job, uint64_t shares)
 }
 
 /* The first of n items that belongs to the share or to a later one. Shares begin at multiples of grain. */
-SPMV__SHARED uint64_t spmv__even(uint64_t n, uint64_t grain, uint64_t share, uint64_t shares)
+SPMV__APART uint64_t spmv__even(uint64_t n, uint64_t grain, uint64_t share, uint64_t shares)
 {
     uint64_t grains = spmv__ceil_div(n, grain);
     return spmv__smaller(n, (grains / shares * share + grains % shares * share / shares) * grain);

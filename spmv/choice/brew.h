@@ -245,7 +245,10 @@ static int spmv__brew_fastest(const spmv__brew *brew, int first, int end)
 }
 
 /* The highest of those rates; 0: none is known. */
-static double spmv__brew_highest(const spmv__brew *brew, int first, int end) { return brew->rate[spmv__brew_fastest(brew, first, end)]; }
+SPMV__APART double spmv__brew_highest(const spmv__brew *brew, int first, int end)
+{
+    return brew->rate[spmv__brew_fastest(brew, first, end)];
+}
 
 static double spmv__brew_flat(const spmv__brew *brew) { return spmv__brew_highest(brew, SPMV__BREW_ELL, SPMV__BREW_BLOCK); } /* g_f */
 

@@ -33,7 +33,7 @@ typedef struct spmv__lines {
     const spmv_hooks *hooks;
 } spmv__lines;
 
-static spmv_status spmv__bad_line(const spmv__lines *lines, const char *why)
+SPMV__APART spmv_status spmv__bad_line(const spmv__lines *lines, const char *why)
 {
     return spmv_log(lines->hooks, SPMV_ERR_PARSE, "%s, line %llu: %s", lines->name, (spmv__ull)lines->line, why);
 }

@@ -108,7 +108,7 @@ static size_t spmv__word(spmv__scan *scan, char *out, size_t size)
     return n;
 }
 
-static int spmv__accept(spmv__scan *scan, char ch)
+SPMV__APART int spmv__accept(spmv__scan *scan, char ch)
 {
     spmv__skip_space(scan);
     if (*scan->at != ch) return 0;
@@ -364,7 +364,7 @@ static void spmv__put_parts(spmv__text *text, const spmv_spec *part, int count)
 }
 
 /* Writes parts as the text of a plan. */
-static size_t spmv__print_parts(const spmv_spec *part, int count, char *out, size_t size)
+SPMV__APART size_t spmv__print_parts(const spmv_spec *part, int count, char *out, size_t size)
 {
     spmv__text text;
     spmv__text_open(&text, out, size);

@@ -167,7 +167,7 @@ typedef struct spmv__saved {
     const spmv_hooks    *hooks;
 } spmv__saved;
 
-static spmv_status spmv__saved_refuse(const spmv__saved *saved, spmv_status s, const char *expected, uint64_t found)
+SPMV__APART spmv_status spmv__saved_refuse(const spmv__saved *saved, spmv_status s, const char *expected, uint64_t found)
 {
     return spmv_log(saved->hooks, s, "%s: expected %s, found %llu", saved->function, expected, (spmv__ull)found);
 }
