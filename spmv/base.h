@@ -471,7 +471,7 @@ SPMV__SHARED spmv_status spmv__check_csr(const spmv_hooks *hooks, const char *na
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static void *spmv__resize(const spmv_hooks *hooks, void *block, size_t bytes)
+SPMV__APART void *spmv__resize(const spmv_hooks *hooks, void *block, size_t bytes)
 {
     if (hooks && hooks->resize) return hooks->resize(hooks->user, block, bytes);
     if (bytes) return block ? SPMV_REALLOC(block, bytes) : SPMV_MALLOC(bytes);
@@ -490,7 +490,7 @@ SPMV_API void spmv_free(const spmv_hooks *hooks, void *block)
     if (block) spmv__resize(hooks, block, 0);
 }
 
-static spmv_status spmv__no_memory(const spmv_hooks *hooks, uint64_t count, uint64_t size)
+SPMV__APART spmv_status spmv__no_memory(const spmv_hooks *hooks, uint64_t count, uint64_t size)
 {
     return spmv_log(hooks, SPMV_ERR_MEMORY, "no memory for %llu elements of %llu bytes", (spmv__ull)count, (spmv__ull)size);
 }
@@ -513,7 +513,7 @@ SPMV__SHARED void *spmv__large_block(size_t bytes)
 }
 
 /* All memory of the headers is allocated here: *out becomes count * size uninitialised bytes, or NULL if that is 0. */
-static spmv_status spmv__room(const spmv_hooks *hooks, void **out, uint64_t count, uint64_t size)
+SPMV__APART spmv_status spmv__room(const spmv_hooks *hooks, void **out, uint64_t count, uint64_t size)
 {
     *out = NULL;
     if (!count || !size) return SPMV_OK;

@@ -351,7 +351,7 @@ static uint64_t spmv__source_shares(const spmv__source *source)
 }
 
 /* Sets how large an array is to be; spmv__part_arrays allocates it. */
-SPMV__APART void spmv__want(spmv_array *array, uint64_t count, uint32_t width)
+static void spmv__want(spmv_array *array, uint64_t count, uint32_t width)
 {
     array->count = count;
     array->width = width;
