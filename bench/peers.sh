@@ -81,7 +81,7 @@ for f; do
 done
 {
     "describe_$class"
-    others="${MKL:+MKL=... }${AOCL:+AOCL=... }${CUSPARSE:+CUSPARSE=... }"
+    others="${PLANS:+PLANS=\"$PLANS\" }${MKL:+MKL=... }${AOCL:+AOCL=... }${CUSPARSE:+CUSPARSE=... }"
     echo "Command: ${RUN:+RUN=\"$RUN\" }${others}make bench-peers FILES=... DEVICE=$device"
 } >"$out/head.txt"
 cat "$out/head.txt"

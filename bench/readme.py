@@ -15,9 +15,10 @@ sys.dont_write_bytecode = True  # of model.py
 import model  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TABLES = [("nvidia-h200.txt", "the fastest of cuSPARSE's nine methods"),  # and what the peer is
+TABLES = [("nvidia-h200.txt", "the fastest of cuSPARSE's eleven methods"),  # and what the peer is
           ("nvidia-h100.txt", "the same"),
-          ("cpu.txt", "the fastest of Intel MKL, Eigen, librsb and an OpenMP loop")]
+          ("cpu-16.txt", "the fastest of Intel MKL, AOCL-Sparse, Eigen, librsb and an OpenMP loop"),
+          ("cpu.txt", "the fastest of these without AOCL-Sparse")]
 PREPARE = [("nvidia-h200-prepare.txt", "kept", ", programs kept by an earlier process"),  # output of bench/totals.py, and a run in it
            ("nvidia-h200-prepare.txt", "disk", ", programs in NVRTC's own cache"),
            ("nvidia-h200-prepare.txt", "cold", ", programs compiled now"),
@@ -55,9 +56,9 @@ def short(machine):
 
 
 def speed():
-    """The README's sentence: the means on the first and the last machine; the picture beside it shows all."""
+    """The README's sentences: the means on a GPU and on a CPU; the picture beside them shows all."""
     said, counts = [], []
-    for name, peer in (TABLES[0], TABLES[-1]):
+    for name, peer in (TABLES[0], TABLES[2]):
         found, machine = summaries(results(name))
         f64, f32 = found["f64"], found["f32"]
         said.append(f"{short(machine)}: **{f64[0]}** times as fast in f64 and **{f32[0]}** in f32 as {peer}.")

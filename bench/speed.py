@@ -12,7 +12,8 @@ sys.path.insert(0, os.path.join(readme.ROOT, "tools"))
 import plot  # noqa: E402
 
 ROW = re.compile(r"^\S+ +[\d.]+ \S+ +[\d.]+ +([\d.]+)  ")
-PEERS = {"nvidia-h200.txt": "cuSPARSE", "nvidia-h100.txt": "cuSPARSE", "cpu.txt": "Intel MKL, Eigen, librsb and a plain loop"}
+PEERS = {"nvidia-h200.txt": "cuSPARSE", "nvidia-h100.txt": "cuSPARSE", "cpu-16.txt": "Intel MKL, AOCL-Sparse, Eigen, librsb and a loop",
+         "cpu.txt": "Intel MKL, Eigen, librsb and a loop"}
 COLOURS = {"f64": "#5ba3cf", "f32": "#e0a458"}
 WIDTH, LEFT, RIGHT, HIGH, TOP = 850, 54, 136, 34, 96  # in units of 1/96 inch; HIGH: of a type
 

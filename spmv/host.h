@@ -153,31 +153,45 @@ SPMV__SHARED spmv__product spmv__wide_of(const spmv_part *p, uint64_t *lanes)
 }
 
 #ifndef SPMV__NO_CSR
-/* Multiplies those rows of csr that are too long for one thread, each in pieces on all threads, and makes the job skip them. */
+/* Multiplies the rows that are cut, and forgets them. */
+static void spmv__run_cut(const spmv__job *job, spmv__product product, size_t threads)
+{
+    const uint64_t pieces = job->cut->first[job->cut->count];
+    if (!pieces) return;
+    spmv__run_shares(job, product, pieces, threads);
+    product(job, pieces, pieces);
+    job->cut->count = 0;
+}
+
+/* Multiplies those rows of csr that are too long for one thread, in pieces on all threads, and makes the job skip them. */
 static void spmv__run_long_of(spmv__job *job, spmv__product product)
 {
     const spmv_array *ptr = &job->p->a[SPMV_CSR_PTR];
     const size_t threads = spmv__threads(job->p->nnz);
     const uint64_t fair = job->p->nnz / (4 * (uint64_t)threads), most = fair > SPMV__PIECE ? fair : SPMV__PIECE;
-    double partial[SPMV__PIECES];
-    uint64_t at, low = 0;
+    spmv__cut_rows cut;
+    uint64_t at, low = 0, done = 0; /* done: rows before it have been cut or are not to be */
     if (job->p->longest <= most || threads < 2) return;
-    job->partial = partial;
+    job->cut = &cut;
+    job->most = most;
+    cut.count = cut.first[0] = 0;
     for (at = most; at < job->p->nnz; at += most) { /* a row that is longer holds one of these nonzeros */
-        uint64_t high = job->p->rows, n;
+        uint64_t high = job->p->rows, n, pieces;
         while (high - low > 1) { /* the row that holds nonzero number at */
             uint64_t middle = low + (high - low) / 2;
             if (spmv__at(ptr, middle) <= at) low = middle;
             else high = middle;
         }
         n = spmv__at(ptr, low + 1) - spmv__at(ptr, low);
-        if (n <= most || (job->most != UINT64_MAX && job->row == low)) continue;
-        job->row = low;
-        job->most = most;
-        spmv__run_shares(job, product, spmv__ceil_div(n, spmv__piece(n)), threads);
-        product(job, spmv__ceil_div(n, spmv__piece(n)), spmv__ceil_div(n, spmv__piece(n)));
+        if (n <= most || low < done) continue;
+        done = low + 1;
+        pieces = spmv__ceil_div(n, spmv__piece(n));
+        if (cut.count == SPMV__CUT_ROWS || cut.first[cut.count] + pieces > SPMV__CUT_PIECES) spmv__run_cut(job, product, threads);
+        cut.row[cut.count++] = low;
+        cut.first[cut.count] = cut.first[cut.count - 1] + pieces;
     }
-    job->partial = NULL;
+    spmv__run_cut(job, product, threads);
+    job->cut = NULL;
 }
 
 /* The same for each vector. */

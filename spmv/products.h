@@ -28,6 +28,13 @@
 
 /* ---- how a product is shared among threads ------------------------------------------------------------------------- */
 
+/* Rows of csr that are cut into pieces, which all threads share. */
+enum { SPMV__CUT_ROWS = 32, SPMV__CUT_PIECES = 1024 }; /* cut at once, at most: their sums lie on the stack */
+typedef struct spmv__cut_rows {
+    uint64_t count, row[SPMV__CUT_ROWS], first[SPMV__CUT_ROWS + 1]; /* first: how many pieces the rows before it have */
+    double   sum[SPMV__CUT_PIECES];                                 /* of each piece */
+} spmv__cut_rows;
+
 /* One product, or one for each of several vectors: what its threads have in common. */
 typedef struct spmv__job {
     const spmv_part *p;
@@ -35,8 +42,7 @@ typedef struct spmv__job {
     void            *y;
     double           alpha, beta;
     uint64_t         most;    /* csr: rows with more nonzeros are skipped; see spmv__run_long */
-    uint64_t         row;     /* csr: if partial is not NULL, the only row to multiply */
-    double          *partial; /* csr: the sums of that row's pieces */
+    spmv__cut_rows  *cut;     /* csr: if not NULL, the only rows to multiply */
     uint64_t         vectors, x_step, y_step; /* how many, and bytes from one to the next */
     uint64_t         pieces;  /* of the part, each of which stays in a cache until it is multiplied by all vectors */
     uint64_t         wide;    /* of a product with vectors side by side, which count as one: how many they are. x has room for as many
@@ -50,10 +56,9 @@ typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t sha
 
 /* Products of fewer slots than this stay on one thread, because starting threads takes microseconds. */
 #define SPMV__ALONE 20000
-/* Up to so many slots a thread, it gets the same share in every product, because the share may still be in its L2 cache (of 1 MB or more).
- * In larger products, threads take smaller shares one after another, so that a thread that is held up does not delay the others
- * (spmv__run_shares). */
-#define SPMV__CACHED 100000
+/* Up to so many slots a thread, it gets one share. In larger products, threads take smaller shares one after another, so that a thread
+ * whose rows take longer, or that is held up, does not delay the others (spmv__run_shares, [M39] of docs/measurements.md). */
+#define SPMV__CACHED 25000
 /* Bytes of a matrix that are multiplied by several vectors in turn: a fourth of a small L2 cache, through which x and y pass as well. */
 #define SPMV__VECTORS_BYTES (UINT64_C(1) << 17)
 #define SPMV__TCSR_AT_ONCE 64 /* columns of tcsr that are widened together: a stack frame must stay small */

@@ -80,8 +80,9 @@ SPMV__SHARED int spmv__forked(void)
 /* What the calling thread knows of its team, and remembers as spmv__forked does.
  *   alone  seconds for which it still does tasks alone
  *   since  when these were counted last, while it does some; else 0
- *   team   threads of the last region, 0: there was none */
-static struct spmv__team_known { double alone, since; size_t team; } spmv__team;
+ *   team   threads of the last region, 0: there was none
+ *   late   1: that region was held up */
+static struct spmv__team_known { double alone, since; size_t team; int late; } spmv__team;
 #pragma omp threadprivate(spmv__team)
 
 /* Counts the time for which the calling thread does tasks alone. 1: it does some and has done so for long enough. */
@@ -108,10 +109,12 @@ static size_t spmv__do_alone(spmv__task task, void *job, size_t count)
 }
 
 /* Does the tasks from the first on in a team. Where other programs use the processors, its threads wait for one another at both ends of the
- * region until these let them, often for 100 times as long as the tasks take. What starting more threads takes does not count. */
+ * region until these let them, often for 100 times as long as the tasks take; one region that is held up may be chance, the next one as
+ * well is not. What starting more threads takes does not count. */
 static void spmv__do_in_team(spmv__task task, void *job, size_t first, size_t count, size_t team)
 {
     double begin = omp_get_wtime(), own = 0, held_up;
+    int late;
     #pragma omp parallel num_threads((int)team) if (!spmv__forked())
     {
         double start = 0;
@@ -128,7 +131,9 @@ static void spmv__do_in_team(spmv__task task, void *job, size_t first, size_t co
     }
     spmv__team.team = team;
     held_up = omp_get_wtime() - begin - own * (double)(count - first);
-    if (held_up > SPMV__HELD_UP && own < SPMV__HELD_UP_OWN) spmv__team.alone = SPMV__HELD_UP_TIMES * held_up;
+    late = held_up > SPMV__HELD_UP && own < SPMV__HELD_UP_OWN;
+    if (late && spmv__team.late) spmv__team.alone = SPMV__HELD_UP_TIMES * held_up;
+    spmv__team.late = late;
 }
 #endif
 

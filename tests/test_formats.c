@@ -978,6 +978,38 @@ Test(product, same_bits_for_any_number_of_threads)
     cr_assert(checks_done > 500);
 }
 
+/* More long rows than threads cut at once. */
+Test(product, same_bits_where_many_rows_are_cut)
+{
+    enum { ROWS = 40, THREADS = 16 };
+    matrix m;
+    double one[ROWS];
+    int k;
+    matrix_random(&m, "many long rows", ROWS, 20000, 0.9);
+    matrix_close(&m, REALS);
+    for (k = 0; k < 3; k++) {
+        const size_t bytes = ROWS * spmv_vector_size(types[k]);
+        spmv_csr a = matrix_csr(&m, types[k]);
+        vectors v = vectors_new(&m, types[k], 1);
+        spmv_part p;
+        cr_assert(built(&p, "csr", &m, &a, types[k], 0));
+        omp_set_num_threads(1);
+        vectors_reset(&v, 1);
+        multiply(&p, 0.3, &v, -0.7);
+        memcpy(one, v.y, bytes);
+        omp_set_num_threads(THREADS);
+        library_alone(0);
+        vectors_reset(&v, 1);
+        multiply(&p, 0.3, &v, -0.7);
+        CHECK(!memcmp(one, v.y, bytes), "type %d", (int)types[k]);
+        spmv_part_destroy(&p);
+        vectors_free(&v);
+        spmv_csr_destroy(&a);
+    }
+    matrix_free(&m);
+    cr_assert(checks_done == 3);
+}
+
 /* 1 if two arrays have the same elements. */
 static int same_array(const spmv_array *a, const spmv_array *b)
 {

@@ -398,21 +398,27 @@ SPMV__APART SPMV__T SPMV__F(csr_pieces)(const SPMV__V *SPMV__RESTRICT val, const
     return sum + SPMV__F(far_dot)(val, col, n, x);
 }
 
-/* Sums piece number share of the job's row. If share is the number of shares, all pieces are summed, and y is set. */
+/* Sums piece number share of the rows that are cut. If share is the number of shares, adds the pieces of each row, and sets y. */
 static void SPMV__F(csr_piece)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
     const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
-    const uint64_t first = spmv__at(&p->a[SPMV_CSR_PTR], job->row), end = spmv__at(&p->a[SPMV_CSR_PTR], job->row + 1);
-    const uint64_t piece = spmv__piece(end - first), at = first + share * piece;
-    SPMV__T sum = 0;
-    uint64_t i;
+    const spmv_array *ptr = &p->a[SPMV_CSR_PTR];
+    spmv__cut_rows *cut = job->cut;
+    uint64_t i, k = 0;
     if (share < shares) {
-        job->partial[share] = (double)SPMV__F(far_dot)(val + at, col + at, spmv__smaller(end - at, piece), x);
+        while (cut->first[k + 1] <= share) k++;
+        i = cut->row[k];
+        const uint64_t end = spmv__at(ptr, i + 1), piece = spmv__piece(end - spmv__at(ptr, i));
+        const uint64_t at = spmv__at(ptr, i) + (share - cut->first[k]) * piece;
+        cut->sum[share] = (double)SPMV__F(far_dot)(val + at, col + at, spmv__smaller(end - at, piece), x);
         return;
     }
-    for (i = 0; i < shares; i++) sum += (SPMV__T)job->partial[i];
-    SPMV__F(set)(p, job->row, alpha, sum, beta, y);
+    for (; k < cut->count; k++) {
+        SPMV__T sum = 0;
+        for (i = cut->first[k]; i < cut->first[k + 1]; i++) sum += (SPMV__T)cut->sum[i];
+        SPMV__F(set)(p, cut->row[k], alpha, sum, beta, y);
+    }
 }
 
 /* The same as rows where x is large and the columns are scattered: elements of x are fetched SPMV__FAR nonzeros in advance, for
@@ -548,13 +554,13 @@ static void SPMV__F(csr_narrow)(const spmv__job *job, uint64_t share, uint64_t s
         SPMV__F(csr_run)(p, run, alpha, x, beta, y);
 }
 
-/* The product of csr: of runs if they have columns of 16 bits, of one row's piece if the job says so, or of rows. */
+/* The product of csr: of runs if they have columns of 16 bits, of a piece if rows are cut, or of rows. */
 static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
     (void)val;
     if (p->a[SPMV_CSR_BASE].count) SPMV__F(csr_narrow)(job, share, shares);
-    else if (job->partial) SPMV__F(csr_piece)(job, share, shares);
+    else if (job->cut) SPMV__F(csr_piece)(job, share, shares);
     else {
         const uint64_t i = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares));
         const uint64_t end = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share + 1, shares));
