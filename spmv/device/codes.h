@@ -69,7 +69,7 @@ static spmv_status spmv__coder_create(spmv__coder *coder, spmv_device *device, c
 static spmv_status spmv__coder_collect(const spmv__coder *coder, void *table)
 {
     const uint64_t count = coder->p->a[SPMV_VAL].count;
-    const spmv__dev_value given[] = { spmv__mem(coder->val), spmv__number(count), spmv__mem(table) };
+    const spmv__dev_value given[3] = { spmv__mem(coder->val), spmv__number(count), spmv__mem(table) };
     spmv_device *device = coder->device;
     spmv_status s = device->info.backend->fill(device, device->queue, table, (SPMV__DISTINCT_TABLE + 2) * sizeof(uint32_t), 0);
     return s ? s : spmv__dev_once(device, coder->program, "collect", given, SPMV__COUNT_OF(given), count, SPMV__CODES_EACH);
@@ -111,7 +111,7 @@ static spmv_status spmv__codes_collect(const spmv__coder *coder, void *table, vo
 {
     spmv_device *device = coder->device;
     const spmv_part *p = coder->p;
-    const spmv__dev_value given[] = { spmv__mem(coder->val), spmv__mem(table), spmv__mem(found) };
+    const spmv__dev_value given[3] = { spmv__mem(coder->val), spmv__mem(table), spmv__mem(found) };
     spmv_status s = spmv__coder_collect(coder, table);
     if (!s) s = spmv__dev_once(device, coder->program, "look_up", given, SPMV__COUNT_OF(given), SPMV__DISTINCT_TABLE, 1);
     if (!s) s = spmv__dev_download(device, table, (SPMV__DISTINCT_TABLE + 2) * sizeof *counts, counts);
@@ -171,7 +171,7 @@ static spmv_status spmv__codes_dictionary(const spmv__coder *coder, uint64_t *va
 static spmv_status spmv__codes_write(spmv_device *device, const spmv_part *p, void *val, void *codes, void *dictionary)
 {
     const uint64_t count = p->a[SPMV_VAL].count;
-    spmv__dev_value given[] = { spmv__mem(val), spmv__number(count), spmv__mem(dictionary), spmv__number(0), spmv__mem(codes) };
+    spmv__dev_value given[5] = { spmv__mem(val), spmv__number(count), spmv__mem(dictionary), spmv__number(0), spmv__mem(codes) };
     uint64_t values = 0;
     spmv__coder coder;
     spmv_status s = spmv__coder_create(&coder, device, p, val);

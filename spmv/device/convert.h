@@ -217,7 +217,7 @@ SPMV__SHARED spmv_status spmv__convert_check(spmv_device *device, const spmv_csr
                                              spmv__convert_found *found)
 {
     uint32_t sum[4] = { 1, 1, 1, 0 };
-    spmv__dev_value given[] = {
+    spmv__dev_value given[6] = {
         spmv__number(a->rows), spmv__number(a->cols), spmv__number(a->nnz), spmv__mem(ptr), spmv__mem(col), spmv__mem(NULL)
     };
     const uint64_t elements = a->nnz > a->rows ? a->nnz : a->rows;
@@ -232,7 +232,7 @@ SPMV__SHARED spmv_status spmv__convert_check(spmv_device *device, const spmv_csr
 static spmv_status spmv__convert_widen(spmv__convert *convert)
 {
     const uint64_t rows = convert->a->rows;
-    spmv__dev_value given[] = { spmv__number(rows), spmv__mem(convert->narrow), spmv__mem(NULL) };
+    spmv__dev_value given[3] = { spmv__number(rows), spmv__mem(convert->narrow), spmv__mem(NULL) };
     spmv_status s = spmv__scratch_take(convert->device, (rows + 1) * 8, &convert->ptr);
     given[2] = spmv__mem(convert->ptr);
     return s ? s : spmv__convert_scan(convert->device, SPMV__CHECK_MATRIX, 32, "widen", given, SPMV__COUNT_OF(given), rows + 1, 1);
@@ -252,7 +252,7 @@ static spmv_status spmv__convert_check_longest(const spmv__convert *convert, con
 static spmv_status spmv__convert_longest(const spmv__convert *convert, uint64_t height, spmv__source *source)
 {
     const uint64_t slices = spmv__ceil_div(convert->a->rows, height);
-    spmv__dev_value given[] = {
+    spmv__dev_value given[5] = {
         spmv__number(convert->a->rows), spmv__number(height), spmv__number(slices),
         spmv__mem(convert->narrow ? convert->narrow : convert->ptr), spmv__mem(NULL)
     };
@@ -688,7 +688,7 @@ static spmv_status spmv__convert_block_arguments(const spmv__convert_job *job, v
     const spmv__convert *from = job->convert;
     const spmv_part *p = job->p;
     const uint64_t ld = spmv__convert_ld(job);
-    const spmv__dev_value given[] = {
+    const spmv__dev_value given[25] = {
         spmv__number(from->a->rows), spmv__number(from->a->nnz), spmv__mem(from->ptr), spmv__mem(from->col), spmv__mem(from->val),
         spmv__mem(job->owner), spmv__number(job->source->view->part), spmv__mem(job->first), spmv__mem(job->before), spmv__mem(job->begun),
         spmv__number(job->words), spmv__number(spmv__convert_find_groups(job)),
@@ -714,7 +714,7 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *job, void *k
     const int csr = format == SPMV_CSR, sell = format == SPMV_SELL, tcsr = format == SPMV_TCSR;
     void *const start = job->format->start != SPMV__NO_ARRAY ? spmv__convert_there(job, job->format->start) : job->start;
     if (job->words) return spmv__convert_block_arguments(job, kernel);
-    const spmv__dev_value given[] = {
+    const spmv__dev_value given[22] = {
         spmv__number(from->a->rows), spmv__number(from->a->nnz), spmv__mem(from->ptr), spmv__mem(from->col), spmv__mem(from->val),
         spmv__mem(job->tiler[0] ? job->found : job->place), spmv__mem(job->owner),
         spmv__number(job->across ? job->across : job->source->view->part), spmv__mem(job->before), spmv__mem(job->first),
@@ -756,7 +756,7 @@ static spmv_status spmv__convert_tile_step(const spmv__convert_job *job, uint64_
     const spmv_part *p = job->p;
     const uint64_t tile = spmv__tile_slots(&p->spec), high = p->a[SPMV_TCSR_HIGH].count;
     void *const kernel = job->tiler[step >= SPMV__TILE_LISTS];
-    const spmv__dev_value given[] = {
+    const spmv__dev_value given[23] = {
         spmv__number(step), spmv__number(from->a->rows), spmv__number(from->nnz), spmv__mem(from->ptr), spmv__mem(from->col),
         spmv__number(tile), spmv__number(job->stride), spmv__number(job->segments), spmv__number(job->most * (tile / SPMV__TCSR_WARP)),
         spmv__mem(job->found), spmv__mem(job->passed), spmv__mem(job->segment), spmv__mem(job->begun), spmv__mem(job->run_at),
@@ -1425,7 +1425,7 @@ static spmv_status spmv__convert_find_spans(const spmv__convert_job *job, void *
 {
     spmv__source *source = job->source;
     const spmv_view *view = source->view;
-    spmv__dev_value given[] = {
+    spmv__dev_value given[9] = {
         spmv__number(source->rows), spmv__mem(job->convert->ptr), spmv__mem(job->convert->col), spmv__mem(list),
         spmv__number(view->list != NULL), spmv__mem(job->owner), spmv__number(view->owner != NULL), spmv__number(view->part),
         spmv__mem(NULL)
@@ -1495,11 +1495,11 @@ static spmv_status spmv__convert_count_diagonals(spmv__convert *convert, const s
     const uint64_t numbers = convert->a->rows + convert->a->cols, bytes = (SPMV__DIAGONALS_HEAD + numbers) * sizeof *out->place;
     void *buffer = NULL;
     spmv_status s = spmv__scratch_take(device, bytes, &buffer);
-    const spmv__dev_value counted[] = {
+    const spmv__dev_value counted[9] = {
         spmv__number(convert->a->rows), spmv__number(convert->nnz), spmv__mem(convert->ptr), spmv__mem(convert->col), spmv__mem(owner),
         spmv__number(owner != NULL), spmv__number(view->part), spmv__number(SPMV__DIAGONALS_HEAD), spmv__mem(buffer)
     };
-    const spmv__dev_value listed[] = { spmv__number(numbers), spmv__number(SPMV__DIAGONALS_HEAD), spmv__mem(buffer) };
+    const spmv__dev_value listed[3] = { spmv__number(numbers), spmv__number(SPMV__DIAGONALS_HEAD), spmv__mem(buffer) };
     if (!s) s = device->info.backend->fill(device, device->queue, buffer, bytes, 0);
     if (!s)
         s = spmv__convert_scan(device, SPMV__CHECK_PART, 64, "diagonals", counted, SPMV__COUNT_OF(counted), convert->nnz,
@@ -1611,7 +1611,7 @@ static spmv_status spmv__convert_take_there(spmv__convert *convert, const spmv_v
     void *owners = NULL, *place = NULL;
     spmv_status s = spmv__convert_upload(device, owner, convert->nnz, 1, &owners);
     if (!s) s = spmv__convert_upload(device, diagonals->place, diagonals->end - diagonals->first, sizeof *diagonals->place, &place);
-    const spmv__dev_value given[] = {
+    const spmv__dev_value given[9] = {
         spmv__number(convert->a->rows), spmv__number(convert->nnz), spmv__mem(convert->ptr), spmv__mem(convert->col), spmv__mem(owners),
         spmv__number(view->part), spmv__number(part), spmv__number(diagonals->first), spmv__mem(place)
     };

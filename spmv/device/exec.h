@@ -102,7 +102,7 @@ static spmv_status spmv__dev_launch_tail(spmv_exec *exec)
     const uint64_t strips = spmv__tail_strips(matrix->rows), groups = spmv__ceil_div(matrix->rows, strips * SPMV__TAIL_LANES);
     spmv__launch *launch = &exec->tail;
     spmv__dev_options options;
-    spmv__dev_value given[] = { spmv__number(matrix->rows), spmv__number(strips), spmv__mem(NULL) };
+    spmv__dev_value given[3] = { spmv__number(matrix->rows), spmv__number(strips), spmv__mem(NULL) };
     void *program = NULL;
     spmv_status s;
     if (launch->kernel) return SPMV_OK;
@@ -291,7 +291,7 @@ static spmv_order spmv__dev_order(const spmv__dev_run *run)
 static spmv_status spmv__dev_launch_give(const spmv_exec *exec, spmv__launch *launch, const spmv__given *given)
 {
     const spmv_type type = exec->matrix->type;
-    spmv__dev_value list[] = {
+    spmv__dev_value list[8] = {
         spmv__mem(given->x), spmv__number(given->x0), spmv__mem(given->y), spmv__number(given->y0), spmv__real(type, given->alpha),
         spmv__real(type, given->beta), spmv__number(given->x_step), spmv__number(given->y_step)
     };
@@ -342,7 +342,7 @@ static spmv_status spmv__dev_enqueue_tail(spmv__dev_run *run)
     const spmv_tail *tail = run->tail;
     spmv__launch *launch = &run->exec->tail;
     const spmv_device_matrix *matrix = run->exec->matrix;
-    const spmv__dev_value given[] = {
+    const spmv__dev_value given[12] = {
         spmv__mem(spmv__tail_reads_x(tail) ? run->x : NULL), spmv__number(run->x0), spmv__mem(run->y), spmv__number(run->y0),
         spmv__mem(spmv__tail_reads_w(tail) ? (void *)(uintptr_t)tail->w : NULL), spmv__number(tail->w_offset), spmv__mem(tail->z),
         spmv__number(tail->z_offset), spmv__mem(tail->dots ? tail->sums : NULL), spmv__number(tail->sums_offset),

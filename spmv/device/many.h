@@ -153,7 +153,7 @@ static spmv_status spmv__dev_turn(spmv__dev_run *run, const spmv__lie *from, con
     const uint64_t wg = (uint64_t)spmv__dev_vector_group(device);
     void *program = NULL;
     uint64_t groups = 0;
-    const spmv__dev_value given[] = {
+    const spmv__dev_value given[10] = {
         spmv__mem(from->mem), spmv__number(from->at), spmv__number(from->step), spmv__number(from->next), spmv__mem(to->mem),
         spmv__number(to->at), spmv__number(to->step), spmv__number(to->next), spmv__number(n), spmv__number(count)
     };

@@ -43,10 +43,10 @@ static spmv_status spmv__transpose_pass(const spmv__transpose *job, uint64_t shi
 {
     const uint64_t nnz = job->a->nnz, groups = spmv__transpose_groups(job), wg = (uint64_t)spmv__dev_vector_group(job->device);
     const spmv__dev_value count = spmv__mem(job->count);
-    const spmv__dev_value counted[] = { spmv__number(nnz), spmv__number(shift), spmv__number(groups), spmv__mem(from->col), count };
-    const spmv__dev_value of_digit[] = { spmv__number(groups), spmv__number(0), count };
-    const spmv__dev_value of_all[] = { spmv__number(SPMV__DIGITS), spmv__number(SPMV__DIGITS * groups), count };
-    const spmv__dev_value moved[] = {
+    const spmv__dev_value counted[5] = { spmv__number(nnz), spmv__number(shift), spmv__number(groups), spmv__mem(from->col), count };
+    const spmv__dev_value of_digit[3] = { spmv__number(groups), spmv__number(0), count };
+    const spmv__dev_value of_all[3] = { spmv__number(SPMV__DIGITS), spmv__number(SPMV__DIGITS * groups), count };
+    const spmv__dev_value moved[13] = {
         spmv__number(job->a->rows), spmv__number(nnz), spmv__number(shift), spmv__number(groups),
         spmv__number(spmv_value_size(job->a->type) / 4), spmv__mem(job->ptr),
         spmv__mem(from->col), spmv__mem(from->row), spmv__mem(from->val), count, spmv__mem(to->col), spmv__mem(to->row), spmv__mem(to->val)
@@ -77,7 +77,7 @@ static spmv_status spmv__transpose_compare(const spmv__transpose *job, int *same
 {
     const spmv_device *device = job->device;
     const uint64_t each = spmv_value_size(job->a->type) / 4, words = job->a->nnz * each;
-    const spmv__dev_value given[] = {
+    const spmv__dev_value given[10] = {
         spmv__number(job->a->rows), spmv__number(job->a->nnz), spmv__number(each), spmv__mem(job->ptr), spmv__mem(job->given.col),
         spmv__mem(job->given.val), spmv__mem(job->turned_ptr), spmv__mem(job->set[0].row), spmv__mem(job->set[0].val), spmv__mem(job->count)
     };
@@ -130,7 +130,7 @@ SPMV__SHARED spmv_status spmv__transpose_make(spmv__transpose *job, spmv_device 
         s = spmv__transpose_pass(job, (uint64_t)pass * SPMV__DIGIT_BITS, pass ? &job->set[(passes - pass) % 2] : &job->given,
                                  &job->set[(passes - 1 - pass) % 2]);
     if (!s) {
-        const spmv__dev_value number[] = {
+        const spmv__dev_value number[4] = {
             spmv__number(a->cols), spmv__number(a->nnz), spmv__mem(job->set[0].col), spmv__mem(job->turned_ptr)
         };
         s = spmv__transpose_run(job, "begins", number, SPMV__COUNT_OF(number), a->cols + 1, 1);

@@ -120,7 +120,7 @@ static spmv_status spmv__group_sender(const spmv_group *group, spmv_group_block 
     if (!s) s = back->kernel(device, block->program_, "spmv", &block->kernel_);
     if (!s) s = spmv__dev_new_filled(device, block->sends * 4, 1, block->index_, &block->send_index_);
     if (!s) s = spmv__dev_new_buffer(device, block->sends * size, 0, &block->packed_);
-    const spmv__dev_value given[] = {
+    const spmv__dev_value given[4] = {
         spmv__number(0), spmv__mem(block->send_index_), spmv__number(block->sends), spmv__mem(block->packed_)
     };
     if (!s) s = spmv__dev_set(device, block->kernel_, 1, given, SPMV__COUNT_OF(given));
@@ -233,7 +233,7 @@ static spmv_status spmv__group_gather(const spmv_group *group, spmv_group_block 
     static const spmv_order none = { 0, NULL, NULL };
     const spmv_device *device = block->device;
     const spmv_backend *back = device->info.backend;
-    const spmv__dev_value given[] = { spmv__mem(x->at), spmv__number(x->offset) };
+    const spmv__dev_value given[2] = { spmv__mem(x->at), spmv__number(x->offset) };
     spmv_status s = spmv__group_fetched(group, block, block->queue_);
     if (!s) s = spmv__dev_set(device, block->kernel_, 0, given, SPMV__COUNT_OF(given));
     if (!s) s = back->launch(device, block->queue_, block->kernel_, block->groups_, block->wg_, &none, NULL);
