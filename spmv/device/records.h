@@ -54,8 +54,8 @@ static void spmv__dev_option_number(spmv__dev_options *options, const char *name
     spmv__dev_option(options, name, text);
 }
 
-/* An argument of a kernel: a buffer, where NULL stands for one without elements, or, if size is not 0, bytes. Lists of them say how many they
- * are, for tcc does not count elements that are calls. */
+/* An argument of a kernel: a buffer, where NULL stands for one without elements, or, if size is not 0, bytes. Lists of them
+ * have their length, as tcc does not count elements that are calls. */
 typedef struct spmv__dev_value {
     void         *mem;
     unsigned char bytes[8];
